@@ -8,7 +8,8 @@ mod args;
 #[allow(dead_code, reason = "defaults and layers are the command's business")]
 mod settings;
 
-use clap::Command;
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, Command};
 use clap_complete::Shell;
 use std::fmt::Write;
 use std::path::Path;
@@ -25,13 +26,15 @@ fn main() -> io::Result<()> {
     }
     let folder = env::var_os("OUT_DIR").ok_or_else(|| io::Error::other("OUT_DIR is not set"))?;
     let folder = Path::new(&folder);
-    let scripts = [Shell::Bash, Shell::Elvish, Shell::Fish, Shell::PowerShell, Shell::Zsh].map(|shell| {
-        let mut script = Vec::new();
-        clap_complete::generate(shell, &mut args::command(), "askuser", &mut script);
-        (shell.to_string(), script)
-    });
     let mut command = args::command();
     command.build();
+    let names = command.get_subcommands().map(|sub| kept(sub.get_name())).filter(|name| *name != "help");
+    let completed = completed(&command, &names.collect::<Vec<_>>());
+    let scripts = [Shell::Bash, Shell::Elvish, Shell::Fish, Shell::PowerShell, Shell::Zsh].map(|shell| {
+        let mut script = Vec::new();
+        clap_complete::generate(shell, &mut completed.clone(), "askuser", &mut script);
+        (shell.to_string(), with_pending_ids(shell, &String::from_utf8_lossy(&script)).into_bytes())
+    });
     let mut pages = vec![(String::new(), page(command.clone())?)];
     for sub in command.get_subcommands() {
         pages.push((sub.get_name().to_owned(), page(sub.clone())?));
@@ -41,6 +44,59 @@ fn main() -> io::Result<()> {
         folder.join("pages.rs"),
         table("PAGES", "A manual page for each command; the first is of the whole.", &pages),
     )
+}
+
+/// What stands for the ids of pending questions until the script asks for them.
+const PENDING_IDS: &str = "PENDING_IDS";
+
+/// The command as completions offer it: without what is hidden, and with the values of every option that has a few.
+fn completed(command: &Command, names: &[&'static str]) -> Command {
+    let values = |arg: &Arg| -> Vec<&'static str> {
+        match (command.get_name(), arg.get_id().as_str(), arg.get_value_names().and_then(|names| names.first())) {
+            (_, "via", _) => vec!["policy", "terminal", "inbox", "terminal,inbox"],
+            ("man", "command", _) => names.to_vec(),
+            ("wait" | "answer" | "withdraw", "id", _) => vec![PENDING_IDS],
+            (_, _, Some(name)) if name.contains('|') => name.split('|').map(kept).collect(),
+            _ => Vec::new(),
+        }
+    };
+    let offered = |arg: &Arg| match values(arg) {
+        values if values.is_empty() => arg.clone(),
+        values => arg.clone().value_parser(PossibleValuesParser::new(values)),
+    };
+    let subcommands = command.get_subcommands().filter(|sub| !sub.is_hide_set());
+    Command::new(kept(command.get_name()))
+        .about(command.get_about().cloned().unwrap_or_default())
+        .version(env!("CARGO_PKG_VERSION"))
+        .disable_help_flag(true)
+        .disable_version_flag(true)
+        .disable_help_subcommand(true)
+        .args(command.get_arguments().filter(|arg| !arg.is_hide_set()).map(offered))
+        .subcommands(subcommands.map(|sub| completed(sub, names)))
+}
+
+/// For the rest of the build, as clap wants it.
+fn kept(name: &str) -> &'static str {
+    name.to_owned().leak()
+}
+
+/// Lets the script ask `askuser inbox` for the pending questions. Elvish's and PowerShell's complete no values.
+fn with_pending_ids(shell: Shell, script: &str) -> String {
+    match shell {
+        Shell::Bash => script.replace(PENDING_IDS, "$(askuser inbox 2>/dev/null | head -n 100 | cut -d ' ' -f 1)"),
+        Shell::Zsh => {
+            let list = "_askuser_pending() {\n    local -a pending\n    \
+                        pending=(${(f)\"$(askuser inbox 2>/dev/null | head -n 100 | sed 's/:/\\\\:/g; s/  /:/')\"})\n    \
+                        _describe 'question' pending\n}\n\n";
+            let call = script.replace(&format!("({PENDING_IDS})"), "_askuser_pending");
+            call.replacen("if [ \"$funcstack[1]\"", &format!("{list}if [ \"$funcstack[1]\""), 1)
+        }
+        Shell::Fish => {
+            let of = "complete -c askuser -n \"__fish_seen_subcommand_from wait answer withdraw\" -f -a";
+            format!("{script}{of} \"(askuser inbox 2>/dev/null | head -n 100 | string replace '  ' \\t)\"\n")
+        }
+        _ => script.to_owned(),
+    }
 }
 
 /// The folder of the C compiler's static unwinder, where it has one. The shared one, libgcc_s, would be loaded at every start,

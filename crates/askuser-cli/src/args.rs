@@ -28,7 +28,6 @@ pub(crate) fn command() -> Command {
         .about("Lets an AI agent stop, put one to four structured questions to a person, and continue with the answer")
         .max_term_width(MAX_WIDTH)
         .subcommand_required(true)
-        .arg_required_else_help(true)
         .subcommands([ask(), inbox(), wait(), answer(), withdraw(), log(), mcp(), agent()])
         .subcommands([init(), hook(), check(), schema(), demo(), doctor(), config(), completions(), man()])
         .after_help(EXIT_CODES)
@@ -78,16 +77,16 @@ fn not_blank(text: &str) -> Result<String, &'static str> {
 /// What waits in the inbox.
 pub(crate) fn inbox() -> Command {
     Command::new("inbox")
-        .about("Show the questions that wait for an answer, and answer them")
+        .about("Show the questions that are waiting for an answer, and answer them")
         .long_about(
-            "Show the questions that wait for an answer, and answer them.\n\nIn a terminal it is a live list; --json, --count and --follow are \
+            "Show the questions that are waiting for an answer, and answer them.\n\nIn a terminal it is a live list; --json, --count and --follow are \
              for scripts and status bars, --next for a key binding.",
         )
         .after_help(EXIT_CODES)
         .defer(|command| {
             command
                 .arg(switch("json", "Print the waiting questions, one JSON object per line"))
-                .arg(switch("count", "Print how many questions wait").conflicts_with("json"))
+                .arg(switch("count", "Print how many questions are waiting").conflicts_with("json"))
                 .arg(switch("follow", "Keep running and print every change"))
                 .arg(switch("next", "Answer the oldest question and exit").conflicts_with_all(["json", "count", "follow"]))
                 .args(inbox_settings())
@@ -113,8 +112,8 @@ pub(crate) fn answer() -> Command {
     Command::new("answer")
         .about("Answer a question in the inbox")
         .long_about(
-            "Answer a question in the inbox.\n\nOpens its prompt, or takes the answer from --select, --other and --answers. The \
-             first answer counts; a later one is refused and told who was first.",
+            "Answer a question in the inbox.\n\nOpens its prompt, unless the answer is given here. The first answer counts; a \
+             later one is refused and told who was first.",
         )
         .after_help(EXIT_CODES)
         .defer(|command| {
@@ -122,6 +121,20 @@ pub(crate) fn answer() -> Command {
                 .arg(question_id())
                 .arg(value("select", "HEADER=LABEL", "Choose this option; repeat for several choices").action(ArgAction::Append))
                 .arg(value("other", "HEADER=TEXT", "Answer in these words instead of choosing an option").action(ArgAction::Append))
+                .arg(value("note", "HEADER=TEXT", "Add this note to the answer").action(ArgAction::Append))
+                .arg(
+                    Arg::new("decline")
+                        .long("decline")
+                        .value_name("REASON")
+                        .num_args(0..=1)
+                        .default_missing_value("")
+                        .help("Decline to answer, with this reason if you like"),
+                )
+                .arg(value("discuss", "TEXT", "Talk about it first, with this message").value_parser(not_blank).conflicts_with("decline"))
+                .arg(
+                    value("reply", "FILE", "Read the reply as JSON from this file, or from standard input if it is -")
+                        .conflicts_with_all(["select", "other", "note", "decline", "discuss", "answers"]),
+                )
                 // Opened by a popup rather than by a person: stray keys must not answer.
                 .arg(Arg::new("unbidden").long("unbidden").action(ArgAction::SetTrue).hide(true))
                 .args(inbox_settings())
@@ -352,13 +365,22 @@ pub(crate) fn demo() -> Command {
 
 pub(crate) fn doctor() -> Command {
     Command::new("doctor")
-        .about("Say how a question would be asked here, and why")
+        .about("Say whether questions reach you here, how, and what to fix")
         .after_help("Exit codes: 0 questions can be answered, 3 no person can be asked")
         .defer(with_settings)
 }
 
 pub(crate) fn config() -> Command {
-    Command::new("config").about("Show every setting, its value and where it came from").defer(with_settings)
+    let set = Command::new("set")
+        .about("Set a setting in your own askuser.toml; the rest of the file stays as it is, comments included")
+        .arg(Arg::new("key").value_name("KEY").required(true).help("The setting, such as theme"))
+        .arg(Arg::new("value").value_name("VALUE").required(true).allow_hyphen_values(true).help("Its value"));
+    Command::new("config")
+        .about("Show every setting, its value and where it came from; or set one")
+        .subcommand(set)
+        .disable_help_subcommand(true)
+        .args_conflicts_with_subcommands(true)
+        .defer(with_settings)
 }
 
 fn with_settings(command: Command) -> Command {

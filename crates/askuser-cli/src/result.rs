@@ -1,11 +1,11 @@
 //! What `ask` and `wait` print, and the exit code that goes with it.
 
 use crate::config::{Format, Settings, Surface};
-use crate::failure::{Failure, exit, reason};
+use crate::failure::{Failure, exit, notice, reason};
 use crate::json::escape_invisible;
 use crate::source::Rejected;
 use crate::wrapped::wrapped_for;
-use askuser::{QuestionSet, Resolution, Status, Violations, report};
+use askuser::{QuestionSet, Resolution, Status, Violations, report, sanitize};
 use serde_json::json;
 use std::io::{self, IsTerminal, Write};
 
@@ -26,6 +26,14 @@ pub(crate) fn code(resolution: &Resolution, settings: &Settings) -> Result<u8, F
     if code != exit::ANSWERED && settings.format.is_some_and(is_for_scripts) {
         let words = resolution.outcome().status_name().replace('_', " ");
         return Err(Failure::new(format!("no answer: {words}")).code(code));
+    }
+    // A note may be a condition: a script that does not read it must not hide it.
+    if matches!(settings.format, Some(Format::Record | Format::Value)) {
+        for (answer, note) in
+            resolution.outcome().answers().iter().filter_map(|answer| Some((answer, answer.note.as_ref()?)))
+        {
+            notice("askuser", &format!("note on {}: {}", answer.header, sanitize::line(note)));
+        }
     }
     Ok(code)
 }

@@ -17,6 +17,9 @@ pub(crate) fn failure(program: &str, error: &clap::Error) -> Failure {
         ErrorKind::UnknownArgument if !shown.starts_with('-') => {
             Failure::new(format!("{shown:?}: one argument too many")).hint(help)
         }
+        ErrorKind::UnknownArgument if program == "askuser" && argument == "-v" => {
+            Failure::new("-v: unknown option").hint("did you mean -V, which prints the version?")
+        }
         ErrorKind::UnknownArgument if program == "askuser" => Failure::new(format!("{argument}: unknown option"))
             .hint("options follow a command, as in: askuser ask -q \"Which?\" -o A -o B"),
         ErrorKind::UnknownArgument => {
@@ -44,9 +47,9 @@ pub(crate) fn failure(program: &str, error: &clap::Error) -> Failure {
             other if other == argument => Failure::new(format!("{argument}: given twice, at most once")),
             other => Failure::new(format!("{argument} and {other}: cannot be used together")),
         },
-        ErrorKind::MissingRequiredArgument if argument == "--question" => Failure::new("-q: missing, must be given")
+        ErrorKind::MissingRequiredArgument if argument == "--question" => Failure::new("-q is missing")
             .hint("-o, -H and --multi belong to a question: askuser ask -q \"Which?\" -o A -o B"),
-        ErrorKind::MissingRequiredArgument => Failure::new(format!("{argument}: missing, must be given")).hint(help),
+        ErrorKind::MissingRequiredArgument => Failure::new(format!("{argument} is missing")).hint(help),
         _ => {
             let text = error.to_string();
             let first = text.lines().next().unwrap_or_default();

@@ -3,11 +3,21 @@
 use askuser_terminal::wrap;
 use std::borrow::Cow;
 
+/// The columns of a stream, if it is a terminal.
+#[cfg(unix)]
+pub(crate) fn columns(stream: impl std::os::fd::AsFd) -> Option<usize> {
+    rustix::termios::tcgetwinsize(stream).ok().map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0)
+}
+
+#[cfg(not(unix))]
+pub(crate) fn columns(_: impl Sized) -> Option<usize> {
+    None
+}
+
 /// The text, wrapped at words if the stream is a terminal.
 #[cfg(unix)]
 pub(crate) fn wrapped_for(stream: impl std::os::fd::AsFd, text: &str) -> Cow<'_, str> {
-    let columns = rustix::termios::tcgetwinsize(stream).map_or(0, |size| usize::from(size.ws_col));
-    if columns > 0 { Cow::Owned(wrapped(text, columns)) } else { Cow::Borrowed(text) }
+    columns(stream).map_or(Cow::Borrowed(text), |columns| Cow::Owned(wrapped(text, columns)))
 }
 
 #[cfg(not(unix))]

@@ -29,7 +29,7 @@ pub(crate) fn decides_for_the_person(command: &str, cwd: &Path, protected: &[Pat
     let cwd = std::path::absolute(cwd).unwrap_or_else(|_| cwd.to_owned());
     let words = words_inside(command, SHELLS_DEEP);
     let text = format!("{command}\n{}", words.join(" ")).to_lowercase();
-    let acts = ["answer", "withdraw", "inbox", "allowed.json"].iter().any(|word| text.contains(word));
+    let acts = ["answer", "withdraw", "inbox", "config", "allowed.json"].iter().any(|word| text.contains(word));
     if text.contains("askuser") && acts {
         return true;
     }
@@ -165,7 +165,13 @@ mod tests {
 
     #[test]
     fn a_command_that_would_answer_for_the_person_is_told_from_one_that_only_mentions_it() {
-        for command in ["askuser answer 3f2a", "AskUser withdraw 3f2a", "askuser inbox", "sh -c 'askuser answer'"] {
+        for command in [
+            "askuser answer 3f2a",
+            "AskUser withdraw 3f2a",
+            "askuser inbox",
+            "askuser config set",
+            "sh -c 'askuser answer'",
+        ] {
             assert!(decides_for_the_person(command, Path::new("/folder"), &[]), "{command}");
         }
         for command in ["cargo test -p askuser", "git log --grep=answer", "ls inbox", "ls"] {

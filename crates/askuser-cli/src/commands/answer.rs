@@ -1,7 +1,8 @@
 //! `askuser answer`: a question of the inbox, answered at its prompt or by arguments.
 
 use crate::config::Settings;
-use crate::failure::{self, Failure, exit};
+use crate::failure::{self, Failure, exit, reason};
+use crate::json;
 use crate::result::write;
 use crate::source;
 use crate::store::{
@@ -11,7 +12,7 @@ use crate::surfaces::{answers_file, terminal_options};
 use askuser::policy::Policy;
 use askuser::prompt::Trigger;
 use askuser::store::{AskerPresence, Filter, Handle, Principal, State, StoreError, StoredQuestion};
-use askuser::{AskError, Decision, Outcome, Purpose, Via, reply};
+use askuser::{AskError, Decision, Outcome, Purpose, QuestionSet, Via, Violation, reply};
 use askuser_inbox::{Shown, answer_at};
 use askuser_terminal::TerminalAsker;
 use clap::ArgMatches;
@@ -62,36 +63,13 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
 /// is not. A setting of the user's that names such a file is for those who ask.
 fn given(question: &StoredQuestion, args: &ArgMatches) -> Result<Option<(Outcome, Via)>, Failure> {
     let set = question.request.set();
-    let mut answers: Vec<Value> = Vec::new();
-    for (flag, field) in [("select", "selectedOptions"), ("other", "customInput")] {
-        for given in args.get_many::<String>(flag).unwrap_or_default() {
-            let (header, value) = match given.split_once('=') {
-                Some((header, value)) => (header.trim(), value),
-                // With one question there is nothing to confuse it with.
-                None if set.questions().len() == 1 => (set.questions()[0].header(), given.as_str()),
-                None => {
-                    return Err(Failure::new(format!(
-                        "--{flag} {given:?}, must be HEADER=…: there are {} questions",
-                        set.questions().len()
-                    )));
-                }
-            };
-            let found = answers.iter().position(|answer| answer["header"] == header);
-            let i = found.unwrap_or_else(|| {
-                answers.push(json!({"header": header}));
-                answers.len() - 1
-            });
-            match field {
-                "selectedOptions" => match answers[i][field].as_array_mut() {
-                    Some(labels) => labels.push(value.into()),
-                    None => answers[i][field] = json!([value]),
-                },
-                _ => answers[i][field] = value.into(),
-            }
-        }
+    if let Some(file) = args.get_one::<String>("reply") {
+        let outcome = reply::outcome(set, &reply_in(file)?).map_err(source::invalid_answer)?;
+        return Ok(Some((outcome, Via::Inbox)));
     }
-    if !answers.is_empty() {
-        let outcome = reply::outcome(set, &json!({"answers": answers})).map_err(source::invalid_answer)?;
+    if let Some(reply) = reply_by_flags(set, args)? {
+        let outcome = reply::outcome(set, &reply)
+            .map_err(|violations| source::invalid_answer(violations.map(|violation| in_flags(violation, &reply))))?;
         return Ok(Some((outcome, Via::Inbox)));
     }
     let Some(file) = args.get_one::<String>("answers") else { return Ok(None) };
@@ -106,13 +84,119 @@ fn given(question: &StoredQuestion, args: &ArgMatches) -> Result<Option<(Outcome
     }
 }
 
-/// Lets the person answer at this terminal.
+/// A reply as another program writes it.
+fn reply_in(file: &str) -> Result<Value, Failure> {
+    let text = match file {
+        "-" => source::read("standard input", std::io::stdin().lock())?,
+        file => {
+            let opened = std::fs::File::open(file);
+            source::read(
+                file,
+                opened.map_err(|error| Failure::new(format!("--reply: cannot open {file}: {}", reason(&error))))?,
+            )?
+        }
+    };
+    let reply = json::without_repeats(&text)
+        .map_err(|error| Failure::new(format!("--reply: {file} is not JSON ({error}), must be a JSON object")))?;
+    // That nobody answered is for those to say who asked.
+    match reply["status"].as_str() {
+        Some(status @ ("timed_out" | "unavailable")) => {
+            let limit = "must be answered, cancelled, declined or discuss";
+            Err(Failure::new(format!("--reply: status is {status:?}, {limit}")))
+        }
+        _ => Ok(reply),
+    }
+}
+
+/// The flags that say something of one question, and what they are called in a reply.
+const FLAGS: [(&str, &str); 3] = [("select", "selectedOptions"), ("other", "customInput"), ("note", "note")];
+
+/// The reply that `--select`, `--other`, `--note`, `--decline` and `--discuss` make.
+fn reply_by_flags(set: &QuestionSet, args: &ArgMatches) -> Result<Option<Value>, Failure> {
+    let mut answers: Vec<Value> = Vec::new();
+    for (flag, field) in FLAGS {
+        for given in args.get_many::<String>(flag).unwrap_or_default() {
+            let (header, value) = named(set, flag, given)?;
+            let found = answers.iter().position(|answer| answer["header"] == header);
+            let i = found.unwrap_or_else(|| {
+                answers.push(json!({"header": header}));
+                answers.len() - 1
+            });
+            match &mut answers[i][field] {
+                Value::Array(labels) => labels.push(value.into()),
+                slot @ Value::Null if flag == "select" => *slot = json!([value]),
+                slot @ Value::Null => *slot = value.into(),
+                _ => return Err(Failure::new(format!("--{flag}: given twice for {header:?}, at most once"))),
+            }
+        }
+    }
+    let mut reply = json!({"answers": answers});
+    for (flag, status, words) in [("decline", "declined", "reason"), ("discuss", "discuss", "message")] {
+        if let Some(given) = args.get_one::<String>(flag) {
+            (reply["status"], reply[words]) = (status.into(), given.as_str().into());
+        }
+    }
+    Ok((!answers.is_empty() || !reply["status"].is_null()).then_some(reply))
+}
+
+/// What is wrong with an answer, in the flags it was given by.
+fn in_flags(bad: Violation, reply: &Value) -> Violation {
+    let place = bad.path.strip_prefix("answers[").and_then(|rest| rest.split_once(']'));
+    let Some((i, field)) = place else { return bad };
+    let header = i.parse().ok().and_then(|i: usize| reply["answers"][i]["header"].as_str()).unwrap_or_default();
+    let flag = FLAGS.iter().find(|(_, name)| field.trim_start_matches('.').starts_with(name));
+    let path = flag.map_or_else(|| header.to_owned(), |(flag, _)| format!("--{flag} {header}"));
+    Violation { path, limit: bad.limit.replace("selectedOptions or customInput", "--select or --other"), ..bad }
+}
+
+/// The header and the value of `HEADER=VALUE`. With one question there is nothing to confuse it with.
+fn named<'a>(set: &'a QuestionSet, flag: &str, given: &'a str) -> Result<(&'a str, &'a str), Failure> {
+    let questions = set.questions();
+    match (given.split_once('='), questions) {
+        (Some((header, value)), [only]) if [only.header(), only.header_verbatim()].contains(&header.trim()) => {
+            Ok((header.trim(), value))
+        }
+        (_, [only]) => Ok((only.header(), given)),
+        (Some((header, value)), _) => Ok((header.trim(), value)),
+        (None, _) => {
+            let count = questions.len();
+            Err(Failure::new(format!("--{flag} {given:?}, must be HEADER=…: there are {count} questions")))
+        }
+    }
+}
+
+/// What came of a question that was opened at this terminal.
+pub(crate) enum Opened {
+    Answered,
+    TimedOut,
+    PutAside { has_draft: bool },
+}
+
+/// Lets the person answer at this terminal, and says so where they have not.
 pub(crate) fn at_the_prompt(
     store: &Handle,
     question: &StoredQuestion,
     settings: &Settings,
     trigger: Trigger,
 ) -> Result<u8, Failure> {
+    Ok(match open(store, question, settings, trigger)? {
+        Opened::Answered => exit::ANSWERED,
+        Opened::TimedOut => exit::NOT_ANSWERED,
+        Opened::PutAside { has_draft } => {
+            let what = if has_draft { "saved as draft" } else { "put aside" };
+            failure::notice("askuser", &format!("{what}; the question is still waiting"));
+            exit::DETACHED
+        }
+    })
+}
+
+/// Lets the person answer at this terminal.
+pub(crate) fn open(
+    store: &Handle,
+    question: &StoredQuestion,
+    settings: &Settings,
+    trigger: Trigger,
+) -> Result<Opened, Failure> {
     failure::outlive_file_size_limit();
     let mut options = terminal_options(settings);
     options.trigger = trigger;
@@ -124,19 +208,15 @@ pub(crate) fn at_the_prompt(
     let shown = runtime()?.block_on(answer_at(store, question, &terminal));
     drop(terminal);
     match shown {
-        Ok(Shown::Answered(ending)) if ending.state() == State::TimedOut => Ok(exit::NOT_ANSWERED),
-        Ok(Shown::Answered(_)) => Ok(exit::ANSWERED),
+        Ok(Shown::Answered(ending)) if ending.state() == State::TimedOut => Ok(Opened::TimedOut),
+        Ok(Shown::Answered(_)) => Ok(Opened::Answered),
         Ok(Shown::EndedElsewhere(ending)) => Err(with_unsent(ended_elsewhere(question, &ending), store, question)),
         Ok(Shown::PutAside { unsaved: Some(why), .. }) => {
-            Err(Failure::new(format!("{} still waits, but what you typed is not saved: {why}", question.id)))
+            Err(Failure::new(format!("the question is still waiting, but your draft could not be saved: {why}")))
         }
-        Ok(Shown::PutAside { draft, .. }) => {
-            let kept = if draft.is_empty() { "" } else { ", with what you have answered so far" };
-            failure::notice("askuser", &format!("{} is put aside{kept}; it still waits", question.id));
-            Ok(exit::DETACHED)
-        }
+        Ok(Shown::PutAside { draft, .. }) => Ok(Opened::PutAside { has_draft: !draft.is_empty() }),
         Err(AskError::Interrupted) => {
-            Err(Failure::new(format!("interrupted; {} still waits", question.id)).code(exit::INTERRUPTED))
+            Err(Failure::new("interrupted; the question is still waiting").code(exit::INTERRUPTED))
         }
         Err(AskError::Signal(signal)) => {
             let _ = signal_hook::low_level::emulate_default_handler(signal);

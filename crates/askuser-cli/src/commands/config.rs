@@ -1,15 +1,24 @@
-//! `askuser config`: every setting, its value and where it came from.
+//! `askuser config`: every setting, its value and where it came from; `config set` changes the user's file.
 
+use super::init::file::{File, Owner};
 use crate::args;
-use crate::config::{Layers, misspelt_variables};
+use crate::config::{Layers, misspelt_variables, user_folder};
 use crate::environment;
 use crate::failure::{Failure, exit, notice};
 use crate::result::write;
+use crate::store::started_by_agent;
 use askuser::sanitize;
+use clap::ArgMatches;
 use std::ffi::OsString;
+use toml_edit::{DocumentMut, Item, TomlError, Value};
 
 pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
-    let layers = Layers::inspect(&super::arguments(args::config(), words)?);
+    let args = super::arguments(args::config(), words)?;
+    if let Some(("set", args)) = args.subcommand() {
+        let [key, value] = ["key", "value"].map(|name| args.get_one::<String>(name).map_or("", String::as_str));
+        return set(key, value, args);
+    }
+    let layers = Layers::inspect(&args);
     let mut out = String::new();
     for (setting, value, origin) in layers.rows() {
         out.push_str(&sanitize::line(&format!("{:<16}{value:<15} {origin}", setting.name)));
@@ -20,5 +29,50 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
         notice("askuser", &format!("{variable}: unknown variable, sets nothing; did you mean {meant}?"));
     }
     // A broken file and a bad value are errors here too, once it can be seen where everything comes from.
+    layers.sound()?.settings().map(|_| exit::ANSWERED)
+}
+
+/// Sets a setting in the user's file, in place: what else is in it stays as it is.
+fn set(key: &str, value: &str, args: &ArgMatches) -> Result<u8, Failure> {
+    // Settings say who answers and what runs.
+    if started_by_agent() {
+        return Err(Failure::new("an agent started this command, and only a person can change settings")
+            .hint("run it in a terminal of your own"));
+    }
+    let setting = Layers::check(key, value)?;
+    let folder = user_folder(crate::environment::variable)
+        .ok_or_else(|| Failure::new("no folder for settings: neither XDG_CONFIG_HOME nor HOME is set"))?;
+    let file = File::read(&folder.join("askuser.toml"), Owner::User)?;
+    let shown = file.path.display().to_string();
+    let mut document: DocumentMut = file
+        .text
+        .parse()
+        .map_err(|error: TomlError| Failure::new(format!("{shown}: {}", error.to_string().trim_end())))?;
+    // A path is meant from here; in a file it would be meant from where the file is.
+    let is_path = ["answers", "store"].contains(&setting.name) && value != setting.default && !value.contains("://");
+    let value = match is_path.then(|| std::path::absolute(value)) {
+        Some(Ok(path)) => path.display().to_string(),
+        _ => value.to_owned(),
+    };
+    let item = match (value.parse::<bool>(), value.parse::<i64>()) {
+        (Ok(switch), _) => Value::from(switch),
+        (_, Ok(number)) => Value::from(number),
+        _ => Value::from(value.as_str()),
+    };
+    // A name of an earlier version is still read: it stays, instead of standing beside the new one.
+    let name = setting.old_name.filter(|old| document.contains_key(old) && !document.contains_key(setting.name));
+    let slot = &mut document[name.unwrap_or(setting.name)];
+    let decor = slot.as_value().map(|old| old.decor().clone());
+    *slot = Item::Value(item);
+    if let (Some(new), Some(decor)) = (slot.as_value_mut(), decor) {
+        *new.decor_mut() = decor;
+    }
+    file.write(&document.to_string())?;
+    write(&format!("{}\n", sanitize::line(&format!("{} = {value} ({shown})", setting.name))))?;
+    let layers = Layers::inspect(args);
+    let row = layers.rows().find(|(row, ..)| row.name == setting.name);
+    if let Some((_, now, origin)) = row.filter(|(_, now, _)| *now != value) {
+        notice("askuser", &format!("it is {now} here all the same ({origin})"));
+    }
     layers.sound()?.settings().map(|_| exit::ANSWERED)
 }

@@ -1,6 +1,6 @@
-//! `askuser doctor`: how a question would be asked here, and why.
+//! `askuser doctor`: whether questions reach a person here, how, and what to do where they do not.
 
-use super::init;
+use super::init::status::{self, ClientState};
 use crate::args;
 use crate::config::{self, Layers, Origin, Settings};
 use crate::environment;
@@ -9,17 +9,16 @@ use crate::result::write;
 use crate::state_folder::{check_state_folder, state_folder};
 use crate::store;
 use crate::surfaces::{Surfaces, terminal_options};
+use crate::wrapped::columns;
 use askuser::policy::Headless;
 use askuser::sanitize;
 use askuser_inbox::Location;
-use askuser_terminal::{Background, ColorDepth, Options, Presentation};
+use askuser_terminal::{Background, ColorDepth, Options, Presentation, Signs, wrap};
 use std::ffi::OsString;
 use std::io;
-use std::path::PathBuf;
 
 /// What is looked at, in the order of the report.
-const CHECKS: [fn(&Here, &mut Report); 11] =
-    [answers_file, via, policy, terminal, state, inbox, editor, files, variables, clients, would_ask];
+const CHECKS: [fn(&Here) -> Vec<Row>; 8] = [terminal, policy, mcp, inbox, clients, state, variables, surroundings];
 
 /// What the checks look at.
 struct Here {
@@ -32,19 +31,41 @@ struct Here {
     untrusted: Option<Failure>,
 }
 
+/// One thing that was looked at: what is so, and what to do if it is not as it should be.
+struct Row {
+    name: String,
+    /// Nothing where there is no right and wrong.
+    is_well: Option<bool>,
+    facts: Vec<String>,
+    fix: Option<String>,
+}
+
+impl Row {
+    fn plain(name: &str, fact: impl Into<String>) -> Row {
+        Row { name: name.to_owned(), is_well: None, facts: vec![fact.into()], fix: None }
+    }
+
+    fn good(name: &str, fact: impl Into<String>) -> Row {
+        Row { is_well: Some(true), ..Row::plain(name, fact) }
+    }
+
+    fn bad(name: &str, fact: impl Into<String>, fix: Option<String>) -> Row {
+        Row { is_well: Some(false), fix, ..Row::plain(name, fact) }
+    }
+
+    fn and(mut self, fact: impl Into<String>) -> Row {
+        self.facts.push(fact.into());
+        self
+    }
+}
+
 pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
     let layers = Layers::detect(&super::arguments(args::doctor(), words)?);
-    let mut report = Report::default();
     // Users come here because of broken settings: say so, and what would be without them.
     let read = layers.and_then(|layers| Ok((layers.settings().and_then(readable)?, layers)));
-    let (settings, layers) = match read {
-        Ok(read) => read,
-        Err(failure) => {
-            report.line("settings", &format!("broken, every question fails: {}", failure.message));
-            report.line("", "what follows is how it would be without them");
-            report.code = Some(exit::BAD_INPUT);
-            (Layers::defaults().settings()?, Layers::defaults())
-        }
+    let (settings, layers, broken) = match read {
+        Ok((settings, layers)) => (settings, layers, None),
+        Err(failure) => (Layers::defaults().settings()?, Layers::defaults(), Some(failure)),
     };
     let here = Here {
         surfaces: Surfaces::of(&settings)?,
@@ -54,125 +75,158 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
         settings,
         layers,
     };
-    CHECKS.iter().for_each(|check| check(&here, &mut report));
-    write(&report.text)?;
-    Ok(report.code.unwrap_or(exit::ANSWERED))
-}
-
-fn answers_file(here: &Here, report: &mut Report) {
-    match &here.settings.answers {
-        Some(path) => {
-            report.line("answers file", &format!("yes, {}: questions it covers are answered from it", path.display()))
+    let (verdict, code) = match broken {
+        None => verdict(&here),
+        Some(failure) => {
+            let verdict = Row::bad("", format!("Every question fails: {}", failure.message), failure.hint);
+            (verdict.and("What follows is how it would be without these settings."), exit::BAD_INPUT)
         }
-        None => report.line("answers file", "no"),
+    };
+    let rows: Vec<Row> = CHECKS.iter().flat_map(|check| check(&here)).collect();
+    write(&report(&verdict, &rows, &here.options.theme.signs, columns(io::stdout())))?;
+    Ok(code)
+}
+
+/// What becomes of a question that `ask` asks here, and the exit code that says so.
+fn verdict(here: &Here) -> (Row, u8) {
+    let good = |words: &str| (Row::good("", words), exit::ANSWERED);
+    let nobody = |words: &str, fix: &str, code| (Row::bad("", words, Some(fix.to_owned())), code);
+    let is_here = here.surfaces.asks_at_the_terminal() && here.terminal.is_ok();
+    match (here.surfaces.headless(), here.surfaces.uses_the_inbox(), is_here) {
+        (_, true, _) if here.refused().is_some() => {
+            nobody("No person can be asked: questions for the inbox fail.", "see below", exit::BAD_INPUT)
+        }
+        (Some(Headless::Fail), ..) => {
+            nobody("No person is asked: headless is fail.", &here.unset("headless"), exit::UNAVAILABLE)
+        }
+        (Some(Headless::Recommended), ..) => good("No person is asked: the recommended options are chosen (headless)."),
+        (None, true, true) => good("Questions are asked at this terminal and in the inbox; the first answer counts."),
+        (None, true, false) => good("Questions wait in the inbox. Answer them with `askuser inbox`."),
+        (None, false, true) => good("Questions are asked at this terminal."),
+        (None, false, false) if here.surfaces.has_answers() => {
+            good("Questions are answered from the answers file alone.")
+        }
+        (None, false, false) if !here.surfaces.asks_at_the_terminal() => nobody(
+            "No person can be asked: via leaves the terminal out.",
+            "add terminal or inbox to via",
+            exit::UNAVAILABLE,
+        ),
+        (None, false, false) => nobody(
+            "No person can be asked: there is no terminal here.",
+            "run it in a terminal, or ask in the inbox: --via inbox",
+            exit::UNAVAILABLE,
+        ),
     }
 }
 
-fn via(here: &Here, report: &mut Report) {
-    let via: Vec<&str> = here.settings.via.iter().map(|surface| surface.name()).collect();
-    report.line("via", &via.join(", then "));
-}
-
-fn policy(here: &Here, report: &mut Report) {
-    let policy = here.surfaces.headless().map_or("none", |headless| match headless {
-        Headless::Fail => "fail",
-        Headless::Recommended => "recommended",
-    });
-    report.line("policy", policy);
-}
-
-fn terminal(here: &Here, report: &mut Report) {
-    match &here.terminal {
-        Ok(()) => report.line("terminal", "yes, /dev/tty opens"),
-        Err(error) => report.line("terminal", &format!("no, {error}")),
-    }
-    report.line("", &format!("TERM={}", variable("TERM").unwrap_or_else(|| "(not set)".into())));
+fn terminal(here: &Here) -> Vec<Row> {
+    let row = match &here.terminal {
+        Ok(()) => Row::good(
+            "terminal",
+            format!("/dev/tty opens; TERM is {}", variable("TERM").unwrap_or_else(|| "not set".into())),
+        ),
+        // Not wrong by itself: the verdict says whether one is needed.
+        Err(error) => Row::plain("terminal", format!("none: {error}")),
+    };
     let (reasons, options) = (Reasons { layers: &here.layers, environment: &variable }, &here.options);
-    report.line("", &reasons.colours(options.theme.depth));
-    report.line("", &reasons.background(options.theme.background));
-    if options.asks_background() && options.presentation == Presentation::Screen {
-        report.line("", "the terminal is asked for its background once the prompt is there");
-    }
-    report.line("", &reasons.presentation(options.presentation));
+    let row = row.and(reasons.presentation(options.presentation)).and(reasons.colours(options.theme.depth));
+    let row = row.and(reasons.background(options.theme.background));
+    let asks = options.asks_background() && options.presentation == Presentation::Screen;
+    vec![if asks { row.and("the terminal is asked for its background after the first frame") } else { row }]
 }
 
-fn state(here: &Here, report: &mut Report) {
-    if let Some(failure) = &here.untrusted {
-        report.line("state folder", &format!("not used: {}", failure.message));
-        report.line("", failure.hint.as_deref().unwrap_or_default());
-    }
+fn policy(here: &Here) -> Vec<Row> {
+    let via: Vec<&str> = here.settings.via.iter().map(|surface| surface.name()).collect();
+    let answers =
+        here.settings.answers.as_ref().map(|path| {
+            Row::good("answers file", format!("{}: questions it covers are answered from it", path.display()))
+        });
+    answers.into_iter().chain([Row::plain("via", via.join(", then "))]).collect()
+}
+
+/// Where the questions of other agents go. That is not what `via` says: a server has no terminal of its own.
+fn mcp(here: &Here) -> Vec<Row> {
+    const NAME: &str = "MCP agents";
+    let row = match (here.surfaces.headless(), here.refused()) {
+        (Some(Headless::Fail), _) => {
+            Row::bad(NAME, "their questions are not asked: headless is fail", Some(here.unset("headless")))
+        }
+        (Some(Headless::Recommended), _) => Row::plain(NAME, "get the recommended options; no person is asked"),
+        (None, Some(failure)) => Row::bad(NAME, format!("cannot ask: {}", failure.message), failure.hint.clone()),
+        (None, None) => Row::good(
+            NAME,
+            "their questions wait in the inbox, and in the agent's own dialog where it has one; answer them with \
+             `askuser inbox`",
+        ),
+    };
+    vec![row]
+}
+
+fn state(here: &Here) -> Vec<Row> {
+    let failure = here.untrusted.as_ref();
+    let row =
+        |failure: &Failure| Row::bad("state folder", format!("not used: {}", failure.message), failure.hint.clone());
+    failure.map(row).into_iter().collect()
 }
 
 impl Here {
+    /// How to undo a setting.
+    fn unset(&self, name: &str) -> String {
+        let found = self.layers.rows().find(|(setting, ..)| setting.name == name);
+        found.map_or_else(String::new, |(_, _, origin)| format!("leave {name} out ({origin})"))
+    }
+
     /// Why the inbox cannot be used, if it is in a state folder that is not used.
     fn refused(&self) -> Option<&Failure> {
         self.untrusted.as_ref().filter(|_| self.settings.store.is_none())
     }
 }
 
-fn inbox(here: &Here, report: &mut Report) {
-    let no = |failure: &Failure| format!("no, {}", failure.message);
+fn inbox(here: &Here) -> Vec<Row> {
     let location = match (here.refused(), store::location(&here.settings)) {
-        (Some(failure), _) => return report.line("inbox", &no(failure)),
-        (None, Err(failure)) => return report.line("inbox", &no(&failure)),
+        (Some(failure), _) => return vec![Row::bad("inbox", failure.message.clone(), failure.hint.clone())],
+        (None, Err(failure)) => return vec![Row::bad("inbox", failure.message, failure.hint)],
         (None, Ok(location)) => location,
     };
-    match here.surfaces.uses_the_inbox() {
-        true => report.line("inbox", &format!("yes, {location}")),
-        false => report.line("inbox", &format!("no, via does not name it ({location})")),
-    }
-    if let Some(failed) = last_reach_failure(&location) {
-        report.line("", &failed);
-    }
-}
-
-fn editor(_: &Here, report: &mut Report) {
-    let editor = variable("VISUAL").or_else(|| variable("EDITOR"));
-    report.line("editor", &editor.unwrap_or_else(|| "vi (neither VISUAL nor EDITOR is set)".into()));
-}
-
-fn files(_: &Here, report: &mut Report) {
-    let shown = |path: Option<PathBuf>| path.map_or_else(|| "none".to_owned(), |path| path.display().to_string());
-    report.line("user file", &shown(config::user_file(variable)));
-    report.line("project file", &shown(config::project_file_here().0));
-}
-
-fn variables(_: &Here, report: &mut Report) {
-    for (variable, meant) in config::misspelt_variables(environment::names()) {
-        report.line("variable", &format!("{variable} is unknown and sets nothing; did you mean {meant}?"));
-    }
-}
-
-fn clients(_: &Here, report: &mut Report) {
-    match init::status::clients() {
-        Ok(clients) => clients.iter().for_each(|(client, state)| report.line(client, state)),
-        Err(failure) => report.line("clients", &format!("not checked: {}", failure.message)),
-    }
-}
-
-fn would_ask(here: &Here, report: &mut Report) {
-    if here.refused().is_some() && here.surfaces.uses_the_inbox() {
-        report.code = Some(exit::BAD_INPUT);
-        return report.line("would ask", "no person: questions for the inbox fail");
-    }
-    let at_the_terminal = here.surfaces.asks_at_the_terminal() && here.terminal.is_ok();
-    let (surface, code) = match here.surfaces.headless() {
-        Some(Headless::Fail) => ("no person: the policy is to fail", exit::UNAVAILABLE),
-        Some(Headless::Recommended) => ("policy: recommended options; no person is asked", exit::ANSWERED),
-        None if at_the_terminal && here.options.presentation == Presentation::Line => {
-            ("terminal, line by line", exit::ANSWERED)
-        }
-        None if at_the_terminal && here.surfaces.uses_the_inbox() => {
-            ("terminal and inbox; the first answer counts", exit::ANSWERED)
-        }
-        None if at_the_terminal => ("terminal", exit::ANSWERED),
-        None if here.surfaces.uses_the_inbox() => ("inbox: it waits there for its person", exit::ANSWERED),
-        None if here.surfaces.has_answers() => ("the answers file alone", exit::ANSWERED),
-        None if !here.surfaces.asks_at_the_terminal() => ("no person: via leaves the terminal out", exit::UNAVAILABLE),
-        None => ("no person", exit::UNAVAILABLE),
+    let users = match here.surfaces.uses_the_inbox() {
+        true => "used by ask, agent, mcp and hook",
+        false => "used by mcp and hook; ask and agent use it with --via inbox",
     };
-    report.line("would ask", surface);
-    report.code.get_or_insert(code);
+    let row = Row::good("inbox", location.to_string()).and(users);
+    vec![match last_reach_failure(&location) {
+        Some(failed) => Row { is_well: Some(false), ..row.and(failed) },
+        None => row,
+    }]
+}
+
+fn clients(_: &Here) -> Vec<Row> {
+    match status::clients() {
+        Ok(clients) => clients
+            .into_iter()
+            .map(|ClientState { name, state }| match state {
+                Ok(fact) => Row::good(name, fact),
+                Err((fact, fix)) => Row::bad(name, fact, fix),
+            })
+            .collect(),
+        Err(failure) => vec![Row::bad("agents", format!("not checked: {}", failure.message), failure.hint)],
+    }
+}
+
+fn variables(_: &Here) -> Vec<Row> {
+    let misspelt = config::misspelt_variables(environment::names()).into_iter();
+    let row = |(variable, meant)| {
+        Row::bad("variable", format!("{variable} is unknown and sets nothing"), Some(format!("use {meant}")))
+    };
+    misspelt.map(row).collect()
+}
+
+fn surroundings(_: &Here) -> Vec<Row> {
+    let editor = variable("VISUAL").or_else(|| variable("EDITOR"));
+    let editor = Row::plain("editor", editor.unwrap_or_else(|| "vi (neither VISUAL nor EDITOR is set)".into()));
+    let file = |name, path: Option<std::path::PathBuf>| {
+        Row::plain(name, path.map_or_else(|| "none".to_owned(), |path| path.display().to_string()))
+    };
+    vec![editor, file("user file", config::user_file(variable)), file("project file", config::project_file_here().0)]
 }
 
 fn variable(name: &str) -> Option<String> {
@@ -253,16 +307,29 @@ fn readable(settings: Settings) -> Result<Settings, Failure> {
     Surfaces::of(&settings).map(|_| settings)
 }
 
-#[derive(Default)]
-struct Report {
-    text: String,
-    /// What the command ends with, once it is known.
-    code: Option<u8>,
-}
-
-impl Report {
-    fn line(&mut self, name: &str, value: &str) {
-        self.text.push_str(&sanitize::line(&format!("{name:<14}{value}")));
-        self.text.push('\n');
+/// The verdict, then a row for each thing, wrapped at words.
+fn report(verdict: &Row, rows: &[Row], signs: &Signs, columns: Option<usize>) -> String {
+    const NAME: usize = 14;
+    let mark = |row: &Row| row.is_well.map_or(" ", |is_well| if is_well { signs.done } else { signs.not_done });
+    let columns = columns.unwrap_or(usize::MAX);
+    let mut text = String::new();
+    let mut put = |first: &str, indent: usize, row: &Row| {
+        let room = columns.saturating_sub(indent).max(20);
+        let fix = row.fix.iter().map(|fix| format!("fix: {fix}"));
+        let mut first = Some(first.to_owned());
+        for line in row.facts.iter().cloned().chain(fix) {
+            let line = sanitize::line(&line).into_owned();
+            for range in wrap(&line, room, room) {
+                let before = first.take().unwrap_or_else(|| " ".repeat(indent));
+                text.push_str(format!("{before}{}", &line[range]).trim_end());
+                text.push('\n');
+            }
+        }
+    };
+    put(&format!("{} ", mark(verdict)), 2, verdict);
+    put("", 0, &Row::plain("", ""));
+    for row in rows {
+        put(&format!("{} {:<NAME$}", mark(row), row.name), 2 + NAME, row);
     }
+    text
 }

@@ -5,11 +5,15 @@ use crate::failure::{Failure, exit};
 use crate::json::escape_invisible;
 use crate::result::write;
 use crate::store::{for_each_page, open_existing, words};
-use askuser::store::{Ending, Filter, StoredQuestion};
+use crate::truncate::truncate;
+use crate::wrapped::columns;
+use askuser::store::{Ending, Filter, State, StoredQuestion};
 use askuser::{report, sanitize};
+use askuser_terminal::{Options, Theme, width, wrap};
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use std::ffi::OsString;
+use std::io;
 use std::time::Duration;
 
 pub(super) fn run(arguments: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
@@ -17,12 +21,45 @@ pub(super) fn run(arguments: impl Iterator<Item = OsString>) -> Result<u8, Failu
     let since_ms = args.get_one::<String>("since").map(|when| since(when)).transpose()?;
     let store = open_existing(&settings)?;
     let from = args.get_one::<String>("from").cloned();
-    let json = args.get_flag("json");
+    let (json, columns) = (args.get_flag("json"), columns(io::stdout()));
+    let theme = Options::detect().theme;
     for_each_page(&store, Filter { since_ms, from, ..Filter::default() }, |questions| {
-        let line = |question| if json { escape_invisible(&report::stored(question)) } else { line(question) };
-        write(&questions.iter().map(|question| line(question) + "\n").collect::<String>())
+        let shown = |question| match (json, columns) {
+            (true, _) => escape_invisible(&report::stored(question)),
+            (false, None) => line(question),
+            (false, Some(columns)) => entry(question, &theme, columns),
+        };
+        write(&questions.iter().map(|question| shown(question) + "\n").collect::<String>())
     })?;
     Ok(exit::ANSWERED)
+}
+
+/// The same for a person at a terminal, on rows of its own:
+///
+/// ```text
+/// 2026-11-15 12:04  claude-code in ~/shop  3f2a9c0d11aa
+///   "Which database?"
+///   ✔ answered: Database: PostgreSQL (ada from terminal, after 2 min)
+/// ```
+fn entry(question: &StoredQuestion, theme: &Theme, columns: usize) -> String {
+    let folder = Some(words::folder(question)).filter(|folder| !folder.is_empty());
+    let folder = folder.map(|folder| format!(" in {folder}")).unwrap_or_default();
+    let mark = match question.state() {
+        State::Pending => theme.signs.ellipsis,
+        State::Answered => theme.signs.done,
+        _ => theme.signs.not_done,
+    };
+    let (date, id) = (words::date_time(question.asked_ms), &question.id);
+    let room = columns.saturating_sub(width(&date) + width(id.as_str()) + 4);
+    let who = truncate(&format!("{}{folder}", words::who(question)), room, theme);
+    let head = truncate(&format!("{date}  {who}  {id}"), columns, theme);
+    // Only their first rows begin at this depth: no text can pass for a row of ours.
+    let [asked, outcome] = [quoted(question), format!("{mark} {}", outcome(question))].map(|text| {
+        let room = columns.saturating_sub(4).max(1);
+        let rows = wrap(&text, room, room).into_iter().map(|range| text[range].trim_end().to_owned());
+        rows.collect::<Vec<_>>().join("\n    ")
+    });
+    format!("{head}\n  {asked}\n  {outcome}")
 }
 
 /// What is asked, in quotes: a text cannot pass for an outcome of ours.
@@ -34,19 +71,24 @@ fn quoted(question: &StoredQuestion) -> String {
 
 /// `2026-11-15 12:04  3f2a9c0d11aa  claude-code ~/shop: "Which database?" → PostgreSQL (ada from terminal, after 2 min)`.
 fn line(question: &StoredQuestion) -> String {
-    let set = question.request.set();
-    let asked = format!(
-        "{}  {}  {} {}: {}",
+    format!(
+        "{}  {}  {} {}: {} → {}",
         words::date_time(question.asked_ms),
         question.id,
         words::who(question),
         words::folder(question),
-        quoted(question)
-    );
+        quoted(question),
+        outcome(question)
+    )
+}
+
+/// `answered: Database: PostgreSQL (ada from terminal, after 2 min)`.
+fn outcome(question: &StoredQuestion) -> String {
+    let set = question.request.set();
     let Some(ending) = &question.ending else {
         let waits = words::duration(question.age());
         let gone = words::presence(question).map(|gone| format!(", {gone}")).unwrap_or_default();
-        return format!("{asked} → pending for {waits}{gone}");
+        return format!("pending for {waits}{gone}");
     };
     let after = ending.at_ms().map(|at| words::duration(Duration::from_millis(at.saturating_sub(question.asked_ms))));
     let after = after.unwrap_or_default();
@@ -58,7 +100,7 @@ fn line(question: &StoredQuestion) -> String {
         _ => "",
     };
     let words = words::answer_words(set, ending).map(|words| format!(": {words}")).unwrap_or_default();
-    format!("{asked} → {}{words} ({by}{delivered})", ending.state().name())
+    format!("{}{words} ({by}{delivered})", ending.state().name().replace('_', " "))
 }
 
 /// A time as it may be given: so long ago, or a date, or a date and a time.

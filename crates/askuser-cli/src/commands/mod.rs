@@ -25,9 +25,11 @@ use crate::args;
 use crate::config::{Layers, Settings};
 use crate::failure::{self, Failure, exit};
 use crate::usage;
+use crate::wrapped::wrapped_for;
 use clap::error::{ContextKind, ErrorKind};
 use clap::{ArgMatches, Command};
 use std::ffi::OsString;
+use std::io::Write;
 use std::mem::ManuallyDrop;
 use std::path::Path;
 
@@ -62,8 +64,30 @@ pub(crate) fn run(words: impl ExactSizeIterator<Item = OsString>) -> Result<u8, 
         Some("config") => config::run(words),
         Some("completions") => completions::run(words),
         Some("man") => man::run(words),
+        None => {
+            first_steps();
+            Ok(exit::BAD_INPUT)
+        }
         _ => Err(no_command(words)),
     }
+}
+
+/// What `askuser` alone says: what to try, and which commands there are. On standard error, as no output was asked for.
+fn first_steps() {
+    let command = args::command();
+    let names: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
+    let text = format!(
+        "askuser lets an AI agent ask you a question, and continue with your answer.\n\n\
+         Try:\n\
+         \u{20} askuser demo     see what questions look like\n\
+         \u{20} askuser init     give the question tool to the agents you use\n\
+         \u{20} askuser inbox    answer the questions that are waiting\n\n\
+         Commands:\n  {}\n\n\
+         `askuser COMMAND --help` explains one of them, `askuser --help` all.\n",
+        names.join(", ")
+    );
+    let mut stderr = std::io::stderr().lock();
+    let _ = stderr.write_all(wrapped_for(&stderr, &text).as_bytes());
 }
 
 /// The arguments of a command. Its definition is left to the end of the process, which is cheaper than taking it apart.

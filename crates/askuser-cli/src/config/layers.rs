@@ -20,6 +20,8 @@ pub(crate) enum Origin {
     File(PathBuf),
     Environment(String),
     Flag(&'static str),
+    /// Given to be written into the user's file.
+    ToBeSet,
 }
 
 impl Origin {
@@ -29,7 +31,7 @@ impl Origin {
             Origin::Default => 0,
             Origin::File(_) => 1,
             Origin::Environment(_) => 2,
-            Origin::Flag(_) => 3,
+            Origin::Flag(_) | Origin::ToBeSet => 3,
         }
     }
 }
@@ -41,6 +43,7 @@ impl fmt::Display for Origin {
             Origin::File(path) => write!(f, "{}", path.display()),
             Origin::Environment(name) => write!(f, "environment, {name}"),
             Origin::Flag(name) => write!(f, "flag, --{name}"),
+            Origin::ToBeSet => f.write_str("config set"),
         }
     }
 }
@@ -150,13 +153,11 @@ impl Layers {
             .map_err(|error| Failure::new(format!("{shown}: {}", error.to_string().trim_end())))?;
         for (key, value) in table.as_object().into_iter().flatten() {
             let Some(i) = setting_named(key) else {
-                let unknown = Failure::new(format!("{shown}: unknown setting {key}"));
+                let unknown = unknown(key);
+                let unknown = Failure { message: format!("{shown}: {}", unknown.message), ..unknown };
                 self.broken.push(match value.is_object() {
                     true => unknown.hint("settings do not belong in a [section]: write them at the top of the file"),
-                    false => unknown.hint(match similar_setting(key) {
-                        Some(name) => format!("did you mean {name}? `askuser config` lists them"),
-                        None => "`askuser config` lists the settings".to_owned(),
-                    }),
+                    false => unknown,
                 });
                 continue;
             };
@@ -207,6 +208,12 @@ impl Layers {
         Ok(())
     }
 
+    /// Checks a value for the user's file: the setting it is for, or why it cannot be one.
+    pub(crate) fn check(key: &str, value: &str) -> Result<&'static Setting, Failure> {
+        let Some(i) = setting_named(&key.replace('-', "_")) else { return Err(unknown(key)) };
+        Layers::defaults().with(i, (value.to_owned(), Origin::ToBeSet)).settings().map(|_| &SETTINGS[i])
+    }
+
     fn with(mut self, i: usize, value: (String, Origin)) -> Layers {
         self.values[i] = value;
         self
@@ -222,6 +229,13 @@ impl Layers {
     pub(crate) fn rows(&self) -> impl Iterator<Item = (&'static Setting, &str, &Origin)> {
         SETTINGS.iter().zip(&self.values).map(|(setting, (value, origin))| (setting, value.as_str(), origin))
     }
+}
+
+fn unknown(key: &str) -> Failure {
+    Failure::new(format!("unknown setting {key}")).hint(match similar_setting(key) {
+        Some(name) => format!("did you mean {name}? `askuser config` lists them"),
+        None => "`askuser config` lists the settings".to_owned(),
+    })
 }
 
 /// How much of an unknown key is shown.

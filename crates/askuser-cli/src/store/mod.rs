@@ -185,9 +185,7 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
 pub(crate) fn failed(error: StoreError) -> Failure {
     let failure = Failure::new(error.chain());
     match error {
-        StoreError::NotFound(_) => {
-            failure.hint("`askuser inbox --json` lists what waits, `askuser log` what has ended")
-        }
+        StoreError::NotFound(_) => failure.hint("`askuser inbox` lists what is waiting, `askuser log` what has ended"),
         _ => failure,
     }
 }

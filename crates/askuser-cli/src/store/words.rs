@@ -18,7 +18,7 @@ pub(crate) fn ended(set: &QuestionSet, ending: &Ending) -> String {
                 Status::Answered => "was answered",
                 Status::Cancelled | Status::Unavailable { .. } => "was cancelled",
                 Status::Declined { .. } => "was declined",
-                Status::Discuss { .. } => "is to be talked about first:",
+                Status::Discuss { .. } => "was sent back for discussion",
                 Status::TimedOut => return format!("timed out{at}, no answer"),
             };
             format!(
@@ -56,6 +56,12 @@ pub(crate) fn asked(question: &StoredQuestion) -> String {
     texts.join(" · ")
 }
 
+/// What people call a question: `Database`, or the headers of several.
+pub(crate) fn name(question: &StoredQuestion) -> String {
+    let headers: Vec<&str> = question.request.set().questions().iter().map(|question| question.header()).collect();
+    headers.join(", ")
+}
+
 /// What a waiting command prints.
 pub(crate) fn how_to_answer(question: &StoredQuestion) -> String {
     let id = &question.id;
@@ -84,6 +90,13 @@ pub(crate) fn folder(question: &StoredQuestion) -> String {
         },
         None => folder,
     }
+}
+
+/// The folder's own name.
+pub(crate) fn project(question: &StoredQuestion) -> String {
+    let folder = folder(question);
+    let name = folder.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    if name.is_empty() { folder } else { name.to_owned() }
 }
 
 /// That no process waits for the answer any more; empty if one does.

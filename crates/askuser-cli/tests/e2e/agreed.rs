@@ -93,10 +93,10 @@ fn a_permission_for_a_client_is_not_given_before_its_end_was_on_the_screen() {
 fn a_permission_in_the_list_of_the_inbox_is_not_given_before_its_end_was_on_the_screen() {
     let (stage, hook) = hook(&long());
     let mut terminal = stage.size(80, 24).shell("exec askuser inbox --arm 0 --flash 0 2>err");
-    terminal.wait_for("Enter shows all");
+    terminal.wait_for("enter shows all");
     terminal.keys("<enter>");
     let terminal = check_read_first(terminal, "1");
-    terminal.wait_for("Nothing waits.");
+    terminal.wait_for("Nothing is waiting.");
     assert!(hook.output().contains("\"behavior\":\"allow\""));
 }
 

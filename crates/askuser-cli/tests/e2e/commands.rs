@@ -138,8 +138,13 @@ fn an_unknown_shape_is_bad_usage_and_the_known_ones_are_listed() {
 fn the_doctor_finds_nobody_without_a_terminal() {
     let ended = run(&["doctor"]);
     assert_eq!(ended.code, Some(3));
-    assert!(ended.stdout.contains("terminal      no, this process has no controlling terminal"), "{}", ended.stdout);
-    assert!(ended.stdout.ends_with("would ask     no person\n"), "{}", ended.stdout);
+    let expected = "✘ No person can be asked: there is no terminal here.\n  fix: run it in a terminal, or ask in the inbox: --via inbox\n\n";
+    assert!(ended.stdout.starts_with(expected), "{}", ended.stdout);
+    assert!(
+        ended.stdout.contains("\n  terminal      none: this process has no controlling terminal"),
+        "{}",
+        ended.stdout
+    );
 }
 
 #[test]
@@ -147,15 +152,18 @@ fn the_doctor_finds_the_terminal_whatever_the_streams_are() {
     let stage = Stage::new();
     let ended = stage.shell("exec askuser doctor </dev/null >out 2>err").finish();
     assert_eq!(ended.code, Some(0));
-    assert!(ended.stdout.contains("terminal      yes"), "{}", ended.stdout);
-    assert!(ended.stdout.ends_with("would ask     terminal\n"), "{}", ended.stdout);
+    assert!(
+        ended.stdout.starts_with("✔ Questions are asked at this terminal.\n\n✔ terminal      /dev/tty opens"),
+        "{}",
+        ended.stdout
+    );
     assert_eq!(ended.raw.len(), 0);
 }
 
 #[test]
 fn the_doctor_tells_lines_from_a_screen() {
     let ended = Stage::new().env("TERM", "dumb").shell("exec askuser doctor >out").finish();
-    assert!(ended.stdout.ends_with("would ask     terminal, line by line\n"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("                line by line, because TERM is dumb\n"), "{}", ended.stdout);
 }
 
 #[test]
@@ -163,9 +171,37 @@ fn the_doctor_tells_what_a_policy_would_do() {
     let stage = Stage::new().file("answers.json", "{}");
     let ended = stage.run(&["doctor", "--headless", "recommended", "--answers", "answers.json"]);
     assert_eq!(ended.code, Some(0));
-    assert!(ended.stdout.contains("answers file  yes, answers.json"), "{}", ended.stdout);
-    assert!(ended.stdout.ends_with("would ask     policy: recommended options; no person is asked\n"));
-    assert_eq!(stage.run(&["doctor", "--headless", "fail"]).code, Some(3));
+    assert!(ended.stdout.contains("✔ answers file  answers.json: "), "{}", ended.stdout);
+    assert!(ended.stdout.starts_with("✔ No person is asked: the recommended options are chosen (headless).\n"));
+    let ended = stage.run(&["doctor", "--headless", "fail"]);
+    let expected = "✘ No person is asked: headless is fail.\n  fix: leave headless out (flag, --headless)\n";
+    assert!(ended.code == Some(3) && ended.stdout.starts_with(expected), "{}", ended.stdout);
+}
+
+#[test]
+fn the_doctor_tells_where_questions_of_mcp_agents_go_whatever_via_says() {
+    let says = |args: &[&str]| Stage::new().run(&[&["doctor"], args].concat()).stdout;
+    let inbox = "✔ MCP agents    their questions wait in the inbox, and in the agent's own dialog where it has one; answer them with `askuser inbox`\n";
+    for args in [&[][..], &["--via", "terminal"], &["--via", "inbox"]] {
+        assert!(says(args).contains(inbox), "{args:?}: {}", says(args));
+    }
+    assert!(says(&[]).contains("used by mcp and hook; ask and agent use it with --via inbox\n"), "{}", says(&[]));
+    assert!(says(&["--headless", "fail"]).contains("✘ MCP agents    their questions are not asked"));
+    assert!(
+        says(&["--headless", "recommended"]).contains("MCP agents    get the recommended options; no person is asked")
+    );
+}
+
+#[test]
+fn the_doctor_wraps_at_words_under_the_column_they_began_in() {
+    let terminal = Stage::new().size(60, 60).shell("askuser doctor; echo done");
+    terminal.wait_for("done");
+    let expected = "
+✔ MCP agents    their questions wait in the inbox, and in
+                the agent's own dialog where it has one;
+                answer them with `askuser inbox`
+";
+    assert!(terminal.screen().contains(expected), "{}", terminal.screen());
 }
 
 #[test]
@@ -173,10 +209,10 @@ fn the_doctor_says_why_the_prompt_looks_as_it_does() {
     let says = |variables: &[(&str, &str)], args: &[&str], words: &str| {
         let stage = variables.iter().fold(Stage::new(), |stage, (name, value)| stage.env(name, value));
         let stdout = stage.run(&[&["doctor"], args].concat()).stdout;
-        assert!(stdout.contains(&format!("              {words}\n")), "{words}:\n{stdout}");
+        assert!(stdout.contains(&format!("                {words}\n")), "{words}:\n{stdout}");
     };
     says(&[("COLORFGBG", "")], &[], "unknown background, because COLORFGBG is not set");
-    says(&[("COLORFGBG", "")], &[], "the terminal is asked for its background once the prompt is there");
+    says(&[("COLORFGBG", "")], &[], "the terminal is asked for its background after the first frame");
     says(&[("COLORFGBG", "blue")], &[], "unknown background, because COLORFGBG is blue, no colour from 0 to 15");
     says(&[("COLORFGBG", "15;0")], &[], "dark background, because COLORFGBG is 15;0");
     says(&[("COLORFGBG", "15;0")], &["--theme", "light"], "light background, by the setting theme (flag, --theme)");
@@ -212,15 +248,16 @@ fn the_doctor_does_not_promise_an_inbox_that_would_be_refused() {
     let ended = stage.run(&["doctor", "--via", "inbox"]);
     assert_eq!(ended.code, Some(2), "{}", ended.stdout);
     assert!(ended.stdout.contains("open has mode 777, must not be writable"), "{}", ended.stdout);
-    assert!(ended.stdout.ends_with("would ask     no person: questions for the inbox fail\n"), "{}", ended.stdout);
+    assert!(ended.stdout.starts_with("✘ No person can be asked: questions for the inbox fail.\n"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("✘ MCP agents    cannot ask: "), "{}", ended.stdout);
 }
 
 #[test]
 fn the_doctor_finds_an_answers_file_that_cannot_be_read() {
     let ended = run(&["doctor", "--answers", "nowhere.json"]);
     assert_eq!(ended.code, Some(2));
-    assert!(ended.stdout.contains("cannot open nowhere.json"), "{}", ended.stdout);
-    assert!(ended.stdout.contains("would ask"), "{}", ended.stdout);
+    assert!(ended.stdout.starts_with("✘ Every question fails: answers: cannot open nowhere.json"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("how it would be without these settings"), "{}", ended.stdout);
 }
 
 #[test]
@@ -232,7 +269,7 @@ fn the_doctor_and_config_tell_of_settings_that_are_broken() {
     let stage = Stage::new().file("config/askuser/askuser.toml", broken);
     let ended = stage.run(&["doctor"]);
     assert!(
-        ended.stdout.contains("settings      broken") && ended.stdout.contains("unknown setting x"),
+        ended.stdout.starts_with("✘ Every question fails: ") && ended.stdout.contains("unknown setting x"),
         "{}",
         ended.stdout
     );
@@ -336,4 +373,28 @@ fn output_that_nobody_reads_to_the_end_is_no_error() {
     let stage = Stage::new();
     let ended = stage.shell("(askuser man 2>err; echo $? >code) | head -c 1").finish();
     assert_eq!((stage.read("code").trim(), stage.read("err").as_str(), ended.code), ("0", "", Some(0)));
+}
+
+#[test]
+fn bash_completes_the_values_of_options_and_pending_ids_and_nothing_hidden() {
+    let stage = Stage::new();
+    let id = crate::inbox::detached(&stage, "database", &[]);
+    stage.run(&["completions", "bash"]);
+    let completed = |words: &str| {
+        let script = format!(
+            ". ./out; COMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); \
+             _askuser askuser \"${{COMP_WORDS[-1]}}\" \"${{COMP_WORDS[-2]}}\"; echo \"${{COMPREPLY[*]}}\""
+        );
+        std::fs::write(stage.path("complete.sh"), script).expect("a file");
+        stage.shell("bash complete.sh >completed 2>&1").finish();
+        stage.read("completed").trim().to_owned()
+    };
+    assert_eq!(completed("askuser ask --theme ''"), "auto dark light contrast");
+    assert_eq!(completed("askuser ask --via ''"), "policy terminal inbox terminal,inbox");
+    assert_eq!(completed("askuser agent --permissions a"), "ask accept-edits allow");
+    assert_eq!(completed("askuser man che"), "check");
+    for command in ["answer", "wait", "withdraw"] {
+        assert_eq!(completed(&format!("askuser {command} {}", &id[..4])), id, "{command}");
+    }
+    assert!(!completed("askuser answer -").contains("unbidden"), "{}", completed("askuser answer -"));
 }

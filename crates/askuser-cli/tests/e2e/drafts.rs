@@ -292,9 +292,9 @@ fn what_was_typed_when_another_surface_was_first_can_still_be_read() {
     assert_eq!(ended.code, Some(4));
     assert!(ended.stderr.contains(&format!("`askuser answer {id}` shows once more")), "{}", ended.stderr);
     let mut list = stage.shell("exec askuser inbox 2>err");
-    list.wait_for("Nothing waits.");
+    list.wait_for("Nothing is waiting.");
     list.keys("h");
-    list.wait_for("You have typed, and not sent: Database: my own");
+    list.wait_for("You had not sent: Database: my own");
 }
 
 /// How often the thread of the prompt was put on a processor so far.

@@ -306,7 +306,7 @@ fn what_was_put_aside_is_offered_again() {
     terminal.wait_for("Question 2 of 2");
     terminal.keys("<esc>");
     assert_eq!(terminal.finish().code, Some(75));
-    assert!(stage.read("err").contains("is put aside, with what you have answered so far"), "{}", stage.read("err"));
+    assert!(stage.read("err").contains("saved as draft; the question is still waiting"), "{}", stage.read("err"));
     assert_eq!(pending(&stage, 1).len(), 1, "the caller still waits");
     let mut terminal = stage.askuser(&answer, "2>err");
     terminal.wait_for("Question 2 of 2");
@@ -335,7 +335,7 @@ fn in_line_mode_too_a_question_is_put_aside_and_not_said_to_be_cancelled() {
         terminal.keys(leave);
         let ended = terminal.finish();
         assert_eq!((ended.code, ended.screen.contains("ancelled")), (Some(75), false), "{leave}: {}", ended.screen);
-        assert!(stage.read("err").contains("is put aside, with what you have answered so far"), "{leave}");
+        assert!(stage.read("err").contains("saved as draft; the question is still waiting"), "{leave}");
     }
     assert_eq!(pending(&stage, 1).len(), 1, "its asker waits on");
 }
@@ -558,4 +558,22 @@ fn the_log_tells_notes_and_reasons() {
     let (first, second) = log.trim_end().split_once('\n').unwrap();
     assert!(first.contains("MongoDB (only for the catalogue) (ada from inbox"), "{first}");
     assert!(second.contains("→ declined: not my decision (ada from inbox"), "{second}");
+}
+
+#[test]
+fn at_a_terminal_the_log_has_an_entry_of_rows_with_a_mark_for_each_question() {
+    let stage = Stage::new().env("USER", "ada").size(60, 24);
+    let id = detached(&stage, "database", &["--from", "claude-code"]);
+    detached(&stage, "features", &["--from", "x\n  ✔ answered: Yes"]);
+    run(&stage, &["answer", &id, "--select", "SQLite"]);
+    let terminal = stage.shell("askuser log; echo done");
+    terminal.wait_for("done");
+    let screen = terminal.screen();
+    let entry = format!(
+        "  claude-code in ~  {id}\n  \"Which database should we use for this project?\"\n  ✔ answered: Database: SQLite (ada from inbox, after 0 s,\n"
+    );
+    assert!(screen.contains(&entry), "{screen}");
+    assert!(screen.contains("\n  … pending for "), "{screen}");
+    let answered = screen.lines().filter(|line| line.starts_with("  ✔")).count();
+    assert_eq!(answered, 1, "a name cannot pass for an outcome:\n{screen}");
 }

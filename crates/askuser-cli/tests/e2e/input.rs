@@ -282,11 +282,6 @@ fn the_quick_form_and_a_file_exclude_each_other() {
 }
 
 #[test]
-fn no_command_is_bad_usage_and_shows_the_help() {
-    check_says(&Stage::new().run(&[]), "Usage: askuser");
-}
-
-#[test]
 fn a_bad_value_of_a_flag_is_named_with_what_it_must_be() {
     let bad = |flag: &str, value: &str| Stage::new().run(&["ask", &example("database"), flag, value]);
     check(

@@ -8,6 +8,7 @@ mod terminal;
 mod agent_app;
 mod agent_commands;
 mod agreed;
+mod answer_command;
 mod answering;
 mod colours;
 mod commands;

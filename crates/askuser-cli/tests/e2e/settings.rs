@@ -205,3 +205,72 @@ fn a_projects_file_that_is_a_link_is_not_shown_to_anybody() {
     let words = "askuser.toml is not a regular file: it is ignored";
     assert!(ended.stderr.contains(words) && !ended.stderr.contains("secret"), "{}", ended.stderr);
 }
+
+const FILE: &str = "config/askuser/askuser.toml";
+
+#[test]
+fn a_setting_is_set_in_place_and_comments_and_order_stay() {
+    let before = "# mine\nconfirm = \"boxed\" # as in the picture\n\narm = \"1s\"  # slow hands\nnotify = false\n";
+    let stage = Stage::new().file(FILE, before);
+    let set = |key: &str, value: &str| {
+        let ended = stage.run(&["config", "set", key, value]);
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        ended
+    };
+    let ended = set("confirm", "full");
+    let shown = format!("confirm = full ({})\n", stage.path(FILE).canonicalize().unwrap().display());
+    assert_eq!((ended.stdout, ended.stderr.as_str()), (shown, ""));
+    set("key-delay", "0");
+    set("notify", "true");
+    set("theme", "dark");
+    let after =
+        "# mine\nconfirm = \"full\" # as in the picture\n\narm = 0  # slow hands\nnotify = true\ntheme = \"dark\"\n";
+    assert_eq!(stage.read(FILE), after);
+    let shown = stage.run(&["config"]).stdout;
+    assert!(shown.contains("key_delay       0 ") && shown.contains("theme           dark "), "{shown}");
+}
+
+#[test]
+fn the_first_setting_makes_the_file_and_a_path_is_meant_from_here() {
+    let stage = Stage::new().file("sub/x", "");
+    let ended = stage.run(&["config", "set", "store", "sub/inbox.sqlite"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert_eq!(stage.read(FILE), format!("store = \"{}\"\n", stage.path("sub/inbox.sqlite").display()));
+}
+
+#[test]
+fn what_cannot_be_set_is_refused_and_the_file_stays() {
+    let refused = |before: &str, args: [&str; 2], message: &str| {
+        let stage = Stage::new().file(FILE, before);
+        let ended = stage.run(&["config", "set", args[0], args[1]]);
+        assert!(ended.code == Some(2) && ended.stderr.starts_with(message), "{args:?}: {}", ended.stderr);
+        assert_eq!(stage.read(FILE), before);
+    };
+    refused("", ["theme", "pink"], "askuser: theme: \"pink\" (from config set), must be auto|dark|light|contrast\n");
+    refused("", ["thema", "dark"], "askuser: unknown setting thema\nhint: did you mean theme? ");
+    let folder = Stage::new();
+    assert!(folder.run(&["config", "set", "theme"]).stderr.starts_with("askuser: VALUE is missing\n"));
+    let broken = "theme = \n";
+    let stage = Stage::new().file(FILE, broken);
+    let ended = stage.run(&["config", "set", "theme", "dark"]);
+    assert!(ended.code == Some(2) && ended.stderr.contains("TOML parse error"), "{}", ended.stderr);
+    assert_eq!(stage.read(FILE), broken);
+}
+
+#[test]
+fn a_command_that_an_agent_started_cannot_change_settings() {
+    let stage = Stage::new().env("ASKUSER_STARTED_BY_AGENT", "1");
+    let ended = stage.run(&["config", "set", "permissions", "allow"]);
+    assert!(ended.code == Some(2) && ended.stderr.contains("only a person can change settings"), "{}", ended.stderr);
+    assert_eq!(stage.read(FILE), "");
+}
+
+#[test]
+fn who_sets_what_is_overridden_here_is_told_by_what() {
+    let stage = Stage::new().env("ASKUSER_THEME", "light");
+    let ended = stage.run(&["config", "set", "theme", "dark"]);
+    assert_eq!(
+        (ended.code, ended.stderr.as_str()),
+        (Some(0), "askuser: it is light here all the same (environment, ASKUSER_THEME)\n")
+    );
+}

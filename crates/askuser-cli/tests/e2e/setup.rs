@@ -196,10 +196,10 @@ fn alone_it_asks_which_of_the_clients_that_are_here() {
 fn doctor_says_which_clients_are_set_up() {
     let stage = stage();
     let before = stage.run(&["doctor"]).stdout;
-    assert!(before.contains("gemini        not set up; `askuser init gemini` does it\n"), "{before}");
+    assert!(before.contains("✘ gemini        not set up\n                fix: `askuser init gemini`\n"), "{before}");
     assert_eq!(stage.run(&["init", "gemini", "--yes"]).code, Some(0));
     let after = stage.run(&["doctor"]).stdout;
-    assert!(after.contains("gemini        set up, "), "{after}");
+    assert!(after.contains("✔ gemini        set up in "), "{after}");
 }
 
 #[test]
@@ -412,18 +412,18 @@ fn doctor_does_not_call_a_server_working_that_is_not() {
     let servers = [
         ("exit 0".to_owned(), "its server ends without an answer"),
         (reply("{\"tools\":[{\"name\":\"Other\"}]}"), "its server does not offer AskUserQuestion"),
-        (reply("{\"tools\":[{\"name\":\"AskUserQuestion\"}]}"), "the server starts and offers AskUserQuestion"),
+        (reply("{\"tools\":[{\"name\":\"AskUserQuestion\"}]}"), "its server offers AskUserQuestion"),
     ];
     for (script, expected) in servers {
         let server = serde_json::json!({"mcpServers": {"askuser": {"command": "sh", "args": ["-c", script]}}});
         let stage = stage().file("home/.gemini/settings.json", server.to_string());
         let told = stage.run(&["doctor"]).stdout;
-        assert!(told.lines().any(|line| line.starts_with("gemini  ") && line.contains(expected)), "{told}");
+        assert!(told.lines().any(|line| line.contains(" gemini  ") && line.contains(expected)), "{told}");
     }
     let server = "{\"mcpServers\": {\"askuser\": {\"command\": \"/nowhere/askuser\", \"args\": [\"mcp\"]}}}";
     let stage = stage().file("home/.gemini/settings.json", server);
     let told = stage.run(&["doctor"]).stdout;
-    assert!(told.contains("gemini        set up, but /nowhere/askuser does not start: "), "{told}");
+    assert!(told.contains(", but /nowhere/askuser does not start: "), "{told}");
 }
 
 #[test]

@@ -114,12 +114,9 @@ fn an_answers_file_that_cannot_be_used_is_called_that() {
 fn what_belongs_to_a_question_is_told_how_to_give_one() {
     check(
         &["ask", "-o", "A"],
-        "askuser: -q: missing, must be given\nhint: -o, -H and --multi belong to a question: askuser ask -q \"Which?\" -o A -o B\n",
+        "askuser: -q is missing\nhint: -o, -H and --multi belong to a question: askuser ask -q \"Which?\" -o A -o B\n",
     );
-    check(
-        &["completions"],
-        "askuser: SHELL: missing, must be given\nhint: `askuser completions --help` lists what it takes\n",
-    );
+    check(&["completions"], "askuser: SHELL is missing\nhint: `askuser completions --help` lists what it takes\n");
 }
 
 #[test]
@@ -150,6 +147,24 @@ fn a_folder_in_the_place_of_the_store_is_not_told_to_change_its_mode() {
 #[test]
 fn the_commands_of_the_inbox_speak_like_the_others() {
     check(&["inbx"], "askuser: no command \"inbx\"\nhint: did you mean inbox? `askuser --help` lists the commands\n");
-    check(&["wait"], "askuser: ID: missing, must be given\nhint: `askuser wait --help` lists what it takes\n");
+    check(&["wait"], "askuser: ID is missing\nhint: `askuser wait --help` lists what it takes\n");
     check(&["log", "x"], "askuser: \"x\": one argument too many\nhint: `askuser log --help` lists what it takes\n");
+}
+
+#[test]
+fn a_small_v_is_told_the_large_one() {
+    check(&["-v"], "askuser: -v: unknown option\nhint: did you mean -V, which prints the version?\n");
+}
+
+#[test]
+fn askuser_alone_shows_three_things_to_try_in_24_rows_of_80_columns() {
+    let terminal = Stage::new().shell("askuser; echo $?");
+    terminal.wait_for("\n2");
+    let screen = terminal.screen();
+    assert!(
+        screen.starts_with("askuser lets an AI agent ask you a question"),
+        "its first row is still there:\n{screen}"
+    );
+    assert_eq!(screen.lines().filter(|line| line.starts_with("  askuser ")).count(), 3, "{screen}");
+    assert!(screen.contains("completions, man"), "every command is named:\n{screen}");
 }

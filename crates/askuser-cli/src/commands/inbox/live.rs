@@ -1,17 +1,20 @@
-//! The live list: what waits, with a preview; Enter opens the prompt. Only the rows on the screen are read, so a hundred
-//! thousand questions are as smooth as ten.
+//! The live list: what waits, with a preview; Enter or a digit opens the prompt.
 
+mod list;
 mod view;
 
-use crate::commands::answer::at_the_prompt;
+pub(super) use list::{List, Row, Which, withdraw};
+
+use super::{Notice, open};
 use crate::config::Settings;
 use crate::failure::{Failure, exit};
-use crate::store::{self, attempt, done, words};
+use crate::store::{self, done, words};
 use crate::surfaces::terminal_options;
-use askuser::prompt::Trigger;
-use askuser::store::{Change, Cursor, Filter, Handle, QuestionId, State, StoreError, StoredQuestion, Watched};
-use askuser::{Key, KeyCode, sanitize};
-use askuser_terminal::{Console, ConsoleEvent, Focus, TerminalInput, Waker};
+use askuser::prompt::{Action, KeyContext, action};
+use askuser::store::{Change, Handle, QuestionId, State, StoreError, StoredQuestion, Watch, Watched};
+use askuser::{Edit, Key, KeyCode};
+use askuser_terminal::{Console, ConsoleEvent, Focus, Options, Role, TerminalInput, Waker};
+use list::Mode;
 use std::io;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake};
@@ -19,137 +22,6 @@ use std::time::Duration;
 
 /// How often ages are shown anew.
 const TICK: Duration = Duration::from_secs(10);
-/// The longest text to filter by.
-const MAX_FILTER: usize = 200;
-
-/// Which questions are listed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Which {
-    Waiting,
-    History,
-}
-
-/// What is on the screen.
-struct List {
-    which: Which,
-    filter: String,
-    is_filtering: bool,
-    /// How many there are, and how many are before the one that the cursor is on.
-    total: u64,
-    before: u64,
-    /// Those on the screen, the row of the cursor, and its place in the list: that stays when rows come and go.
-    rows: Vec<StoredQuestion>,
-    row: usize,
-    place: Option<Cursor>,
-    /// This person's unsent text for the question under the cursor.
-    unsent: Vec<String>,
-    /// How many fit.
-    height: usize,
-    /// Something has happened since it was read.
-    is_stale: bool,
-    /// Said once, until the next key.
-    notice: Option<String>,
-    /// The question that the next `w` withdraws.
-    withdrawing: Option<QuestionId>,
-}
-
-impl List {
-    fn new() -> List {
-        List {
-            which: Which::Waiting,
-            filter: String::new(),
-            is_filtering: false,
-            total: 0,
-            before: 0,
-            rows: Vec::new(),
-            row: 0,
-            place: None,
-            unsent: Vec::new(),
-            height: 1,
-            is_stale: false,
-            notice: None,
-            withdrawing: None,
-        }
-    }
-
-    fn filter(&self) -> Filter {
-        let filter = match self.which {
-            Which::Waiting => Filter::pending(),
-            Which::History => Filter { latest_first: true, ..Filter::ended() },
-        };
-        Filter { containing: (!self.filter.is_empty()).then(|| self.filter.clone()), ..filter }
-    }
-
-    fn current(&self) -> Option<&StoredQuestion> {
-        self.rows.get(self.row)
-    }
-
-    /// Reads what is on the screen. The cursor stays on its question, wherever that has moved; where that is gone, on the next.
-    fn load(&mut self, store: &Handle) -> Result<(), StoreError> {
-        pollster::block_on(async {
-            let (filter, height) = (self.filter(), self.height as u32);
-            // As many rows before the cursor as may be on the screen, then those from there on.
-            let above = match self.place {
-                Some(place) => store.list(&filter.clone().reversed().after(place).at_most(height)).await?.questions,
-                None => Vec::new(),
-            };
-            let start = above.get(self.height - 1).map(|first| first.cursor);
-            let near = Filter { after: start, ..filter.clone() }.at_most(2 * height + 1);
-            let near = store.list(&near).await?.questions;
-            let is_before = |question: &StoredQuestion| match (self.place, filter.latest_first) {
-                (None, _) => false,
-                (Some(place), false) => question.cursor < place,
-                (Some(place), true) => question.cursor > place,
-            };
-            let at = near.partition_point(is_before).min(near.len().saturating_sub(1));
-            let top = at
-                .saturating_sub(self.row)
-                .min(near.len().saturating_sub(self.height))
-                .max((at + 1).saturating_sub(self.height));
-            self.rows = near.into_iter().skip(top).take(self.height).collect();
-            self.row = at - top;
-            self.place = self.current().map(|question| question.cursor);
-            self.unsent = match self.current() {
-                Some(question) => store.draft(&question.id).await?.words(),
-                None => Vec::new(),
-            };
-            self.total = store.count(&filter).await?;
-            self.before = match self.place {
-                Some(place) => store.count(&filter.reversed().after(place)).await?,
-                None => 0,
-            };
-            Ok(())
-        })
-    }
-
-    /// Moves the cursor by so many rows, or to the end.
-    fn go(&mut self, rows: usize, down: bool, store: &Handle) -> Result<(), StoreError> {
-        let Some(place) = self.place else { return Ok(()) };
-        let filter = if down { self.filter() } else { self.filter().reversed() };
-        let passed = pollster::block_on(store.list(&filter.after(place).at_most(rows as u32)))?.questions;
-        if let Some(last) = passed.last() {
-            self.place = Some(last.cursor);
-            self.row = match down {
-                true => (self.row + passed.len()).min(self.height - 1),
-                false => self.row.saturating_sub(passed.len()),
-            };
-        }
-        Ok(())
-    }
-
-    /// Moves the cursor to the last question.
-    fn go_to_end(&mut self, store: &Handle) -> Result<(), StoreError> {
-        let last = pollster::block_on(store.list(&self.filter().reversed().at_most(1)))?.questions;
-        self.place = last.first().map(|question| question.cursor);
-        self.row = self.height - 1;
-        Ok(())
-    }
-
-    fn show(&mut self, which: Which) {
-        self.which = which;
-        (self.row, self.place, self.rows) = (0, None, Vec::new());
-    }
-}
 
 /// What a key leads to, besides another screen.
 enum Next {
@@ -160,25 +32,34 @@ enum Next {
 
 pub(super) fn run(store: &Handle, settings: &Settings) -> Result<u8, Failure> {
     let mut list = List::new();
+    let mut options = terminal_options(settings);
     loop {
-        match browse(store, settings, &mut list)? {
+        match browse(store, settings, &mut options, &mut list)? {
             None => return Ok(exit::ANSWERED),
             // The terminal is the prompt's until it is answered or put aside.
-            Some(question) => match at_the_prompt(store, &question, settings, Trigger::Opened) {
-                Ok(_) => {}
-                Err(failure) if failure.code == exit::INTERRUPTED => {}
-                Err(failure) => list.notice = Some(failure.message),
-            },
+            Some(question) => list.notice = open(&question, store, settings),
         }
     }
 }
 
+/// The terminal, taken over.
+pub(super) fn console(options: &Options) -> Result<Console, Failure> {
+    Console::open(options)
+        .map_err(|error| Failure::new(format!("no person can be asked: {error}")).code(exit::UNAVAILABLE))
+}
+
+pub(super) fn broken(error: io::Error) -> Failure {
+    Failure::new(format!("the terminal failed: {error}")).code(exit::UNAVAILABLE)
+}
+
 /// Shows the list until a question is opened, or the person leaves.
-fn browse(store: &Handle, settings: &Settings, list: &mut List) -> Result<Option<StoredQuestion>, Failure> {
-    let broken = |error: io::Error| Failure::new(format!("the terminal failed: {error}")).code(exit::UNAVAILABLE);
-    let options = terminal_options(settings);
-    let mut console = Console::open(&options)
-        .map_err(|error| Failure::new(format!("no person can be asked: {error}")).code(exit::UNAVAILABLE))?;
+fn browse(
+    store: &Handle,
+    settings: &Settings,
+    options: &mut Options,
+    list: &mut List,
+) -> Result<Option<StoredQuestion>, Failure> {
+    let mut console = console(options)?;
     let waker = Arc::new(WakeConsole(console.waker())).into();
     let mut watch = done(store.watch(&Watched::All))?;
     let mut inputs = Vec::new();
@@ -187,23 +68,16 @@ fn browse(store: &Handle, settings: &Settings, list: &mut List) -> Result<Option
     let next = loop {
         list.height = view::list_height(console.size());
         if let Err(error) = list.load(store) {
-            list.notice = Some(error.chain());
+            list.notice = Some(Notice::new(Role::Danger, error.chain()));
         }
         let (lines, caret) = view::lines(list, &options.theme, console.size());
         console.set_live(&lines, caret);
-        let mut new = None;
-        while let Poll::Ready(change) = watch.poll_next(&mut Context::from_waker(&waker)) {
-            match change {
-                Change::Event(event) if event.state == State::Pending => new = Some(event.id),
-                Change::Event(_) | Change::Lagged => {}
-                Change::Disconnected(why) => return Err(store::failed(why)),
-            }
-            list.is_stale = true;
-        }
+        let (changed, new) = look(&mut watch, &mut Context::from_waker(&waker))?;
+        list.is_stale |= changed;
         if let Some(new) = new.and_then(|id| pollster::block_on(store.get(&id)).ok()).filter(|new| new.ending.is_none())
         {
             // It may be further down than the screen shows.
-            list.notice = Some(format!("New: {} asks: {}", words::who(&new), words::asked(&new)));
+            list.notice = Some(announced(&new));
             if settings.notify {
                 console.bell();
             }
@@ -214,6 +88,10 @@ fn browse(store: &Handle, settings: &Settings, list: &mut List) -> Result<Option
         match console.wait(Some(TICK), &mut inputs).map_err(broken)? {
             ConsoleEvent::Signal(_) | ConsoleEvent::Closed | ConsoleEvent::EndOfInput => break Next::Leave,
             _ => {}
+        }
+        // Known only where the settings left it to the terminal.
+        if let Some(background) = console.background() {
+            options.theme.background = background;
         }
         let mut next = Next::Stay;
         for input in inputs.drain(..) {
@@ -239,8 +117,26 @@ fn browse(store: &Handle, settings: &Settings, list: &mut List) -> Result<Option
     })
 }
 
+/// Whether anything has changed in the store, and the question that came last.
+pub(super) fn look(watch: &mut Watch, context: &mut Context<'_>) -> Result<(bool, Option<QuestionId>), Failure> {
+    let (mut changed, mut new) = (false, None);
+    while let Poll::Ready(change) = watch.poll_next(context) {
+        match change {
+            Change::Event(event) if event.state == State::Pending => new = Some(event.id),
+            Change::Event(_) | Change::Lagged => {}
+            Change::Disconnected(why) => return Err(store::failed(why)),
+        }
+        changed = true;
+    }
+    Ok((changed, new))
+}
+
+pub(super) fn announced(new: &StoredQuestion) -> Notice {
+    Notice::new(Role::Primary, format!("New: {} asks: {}", words::who(new), words::asked(new)))
+}
+
 /// Wakes the console when the store has something to tell.
-struct WakeConsole(Waker);
+pub(super) struct WakeConsole(pub(super) Waker);
 
 impl Wake for WakeConsole {
     fn wake(self: Arc<WakeConsole>) {
@@ -250,98 +146,107 @@ impl Wake for WakeConsole {
 
 impl List {
     fn take(&mut self, input: TerminalInput, store: &Handle) -> Next {
-        self.notice = None;
-        let withdrawing = self.withdrawing.take();
         let key = match input {
             TerminalInput::Key(key) => key,
-            TerminalInput::Paste(text) if self.is_filtering => {
-                self.type_filter(&sanitize::line(&text));
+            TerminalInput::Paste(text) if self.mode == Mode::Filtering => {
+                self.edit_filter(Edit::Paste(text.lines().next().unwrap_or_default().to_owned()));
                 return Next::Stay;
             }
             _ => return Next::Stay,
         };
+        self.notice = None;
+        let withdrawing = self.withdrawing.take();
         if key == Key::ctrl('c') {
             return Next::Leave;
         }
-        if self.is_filtering {
-            self.edit_filter(key);
-            return Next::Stay;
-        }
-        let page = self.height.max(2) - 1;
-        let moved = match key.code {
-            KeyCode::Up | KeyCode::Char('k') => self.go(1, false, store),
-            KeyCode::Down | KeyCode::Char('j') => self.go(1, true, store),
-            KeyCode::PageUp => self.go(page, false, store),
-            KeyCode::PageDown => self.go(page, true, store),
-            KeyCode::End | KeyCode::Char('G') => self.go_to_end(store),
-            _ => Ok(()),
-        };
-        match key.code {
-            KeyCode::Home | KeyCode::Char('g') => self.show(self.which),
-            KeyCode::Char('/') => self.is_filtering = true,
-            KeyCode::Esc if !self.filter.is_empty() => {
-                self.filter.clear();
-                self.show(self.which);
+        let done = match self.mode {
+            Mode::Help => {
+                self.mode = Mode::Browsing;
+                Ok(Next::Stay)
             }
-            KeyCode::Char('h') | KeyCode::Tab => self.show(match self.which {
-                Which::Waiting => Which::History,
-                Which::History => Which::Waiting,
-            }),
-            KeyCode::Char('w') => self.withdraw(withdrawing, store),
-            KeyCode::Char('q') => return Next::Leave,
-            KeyCode::Enter => match self.current() {
-                Some(question) if question.ending.is_none() => return Next::Open(Box::new(question.clone())),
-                _ => {}
-            },
-            _ => {}
-        }
+            Mode::Filtering => self.take_in_filter(key, store).map(|()| Next::Stay),
+            Mode::Browsing => self.take_in_list(key, withdrawing, store),
+        };
         // The rows under the cursor are needed for the next key already.
-        if let Err(error) = moved.and_then(|()| self.load(store)) {
-            self.notice = Some(error.chain());
+        done.and_then(|next| self.load(store).map(|()| next)).unwrap_or_else(|error| {
+            self.notice = Some(Notice::new(Role::Danger, error.chain()));
+            Next::Stay
+        })
+    }
+
+    fn take_in_list(&mut self, key: Key, withdrawing: Option<QuestionId>, store: &Handle) -> Result<Next, StoreError> {
+        match key.code {
+            KeyCode::Char('k') => self.go(1, false, store)?,
+            KeyCode::Char('j') => self.go(1, true, store)?,
+            KeyCode::End | KeyCode::Char('G') => self.go_to_end(store)?,
+            KeyCode::Home | KeyCode::Char('g') => self.show(self.which),
+            KeyCode::Char('/') => self.mode = Mode::Filtering,
+            KeyCode::Char('?') => self.mode = Mode::Help,
+            KeyCode::Char('h') | KeyCode::Tab => self.show(self.which.other()),
+            KeyCode::Char('w') => self.withdraw(withdrawing, store),
+            KeyCode::Char('q') => return Ok(Next::Leave),
+            // One step back at a time.
+            KeyCode::Esc if !self.filter.is_empty() => self.clear_filter(),
+            KeyCode::Esc if self.which == Which::History => self.show(Which::Waiting),
+            KeyCode::Esc => return Ok(Next::Leave),
+            KeyCode::Enter => return Ok(self.open(self.row)),
+            KeyCode::Char(c @ '1'..='9') => return Ok(self.open(c as usize - '1' as usize)),
+            _ => self.go_by(key, store)?,
         }
-        Next::Stay
+        Ok(Next::Stay)
+    }
+
+    /// Opens the question in this row, if it still waits.
+    fn open(&mut self, row: usize) -> Next {
+        let Some(question) = self.rows.get(row).map(|row| row.question.clone()) else { return Next::Stay };
+        self.go_to_row(row);
+        if question.ending.is_none() { Next::Open(Box::new(question)) } else { Next::Stay }
     }
 
     /// Asks once more, then takes the question under the cursor back.
     fn withdraw(&mut self, asked: Option<QuestionId>, store: &Handle) {
-        let Some(question) = self.current().filter(|question| question.ending.is_none()).cloned() else { return };
-        if asked.as_ref() != Some(&question.id) {
-            self.notice =
-                Some("Withdraw it? It cannot be answered then. w again: withdraw · any other key: keep".into());
-            self.withdrawing = Some(question.id);
+        let Some(question) = self.current().map(|row| &row.question).filter(|question| question.ending.is_none())
+        else {
+            return;
+        };
+        if asked.as_ref() == Some(&question.id) {
+            self.notice = Some(list::withdraw(question, store));
             return;
         }
-        let withdrawn = attempt().map(|attempt| pollster::block_on(store.withdraw(&question.id, &attempt)));
-        self.notice = Some(match withdrawn {
-            Ok(Ok(_)) => format!("{} is withdrawn", question.id),
-            Ok(Err(StoreError::Ended(ending))) => {
-                format!("{} {}", question.id, words::ended(question.request.set(), &ending))
-            }
-            Ok(Err(error)) => error.chain(),
-            Err(failure) => failure.message,
-        });
+        self.withdrawing = Some(question.id.clone());
+        let words = "Withdraw it? It cannot be answered then. w again: withdraw · any other key: keep";
+        self.notice = Some(Notice::new(Role::Warning, words));
     }
 
-    fn edit_filter(&mut self, key: Key) {
+    fn take_in_filter(&mut self, key: Key, store: &Handle) -> Result<(), StoreError> {
         match key.code {
-            KeyCode::Enter => self.is_filtering = false,
-            KeyCode::Esc => {
-                self.is_filtering = false;
-                self.filter.clear();
-                self.show(self.which);
+            KeyCode::Enter => self.mode = Mode::Browsing,
+            KeyCode::Esc => self.clear_filter(),
+            KeyCode::Backspace if self.filter.is_empty() => self.mode = Mode::Browsing,
+            KeyCode::Up | KeyCode::Down | KeyCode::PageUp | KeyCode::PageDown => self.go_by(key, store)?,
+            _ => {
+                if let Some(Action::Edit(edit)) = action(key, KeyContext::Typing)
+                    && edit != Edit::Newline
+                {
+                    self.edit_filter(edit);
+                }
             }
-            KeyCode::Backspace => {
-                self.filter.pop();
-                self.show(self.which);
-            }
-            KeyCode::Char(c) if key == Key::plain(KeyCode::Char(c)) => self.type_filter(&c.to_string()),
-            _ => {}
         }
+        Ok(())
     }
 
-    fn type_filter(&mut self, text: &str) {
-        let room = MAX_FILTER.saturating_sub(self.filter.chars().count());
-        self.filter.extend(text.chars().filter(|c| !c.is_control()).take(room));
+    fn clear_filter(&mut self) {
+        self.mode = Mode::Browsing;
+        let _ = self.filter.set("");
         self.show(self.which);
+    }
+
+    /// Every key filters anew.
+    fn edit_filter(&mut self, edit: Edit) {
+        let before = self.filter.as_str().to_owned();
+        let _ = self.filter.apply(edit);
+        if self.filter.as_str() != before {
+            self.show(self.which);
+        }
     }
 }

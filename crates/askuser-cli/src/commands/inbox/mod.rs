@@ -1,15 +1,19 @@
 //! `askuser inbox`: what waits, as a live list for people and as lines for scripts.
 
+mod lines;
 mod live;
 
-use crate::commands::answer::at_the_prompt;
+use crate::commands::answer::{self, Opened, at_the_prompt};
+use crate::config::Settings;
 use crate::failure::{self, Failure, exit};
 use crate::json::escape_invisible;
 use crate::result::write;
 use crate::store::{self, done, for_each_page, only_a_person, open_existing, words};
+use crate::surfaces::terminal_options;
 use askuser::prompt::Trigger;
 use askuser::report;
 use askuser::store::{Change, Filter, Handle, State, StoredQuestion, Watched};
+use askuser_terminal::{Presentation, Role};
 use clap::ArgMatches;
 use std::ffi::OsString;
 use std::io::IsTerminal;
@@ -22,7 +26,7 @@ pub(super) fn run(arguments: impl Iterator<Item = OsString>) -> Result<u8, Failu
         return match done(store.list(&Filter::pending().at_most(1)))?.questions.first() {
             Some(question) => at_the_prompt(&store, question, &settings, Trigger::Opened),
             None => {
-                failure::notice("askuser", "nothing waits");
+                failure::notice("askuser", "nothing is waiting");
                 Ok(exit::ANSWERED)
             }
         };
@@ -32,7 +36,37 @@ pub(super) fn run(arguments: impl Iterator<Item = OsString>) -> Result<u8, Failu
         return print(&store, &args);
     }
     only_a_person("answer")?;
-    live::run(&store, &settings)
+    match terminal_options(&settings).presentation {
+        Presentation::Screen => live::run(&store, &settings),
+        Presentation::Line => lines::run(&store, &settings),
+    }
+}
+
+/// What a list says once.
+struct Notice {
+    role: Role,
+    text: String,
+}
+
+impl Notice {
+    fn new(role: Role, text: impl Into<String>) -> Notice {
+        Notice { role, text: text.into() }
+    }
+}
+
+/// Opens a question of a list, and says what came of it where the prompt has not.
+fn open(question: &StoredQuestion, store: &Handle, settings: &Settings) -> Option<Notice> {
+    match answer::open(store, question, settings, Trigger::Opened) {
+        Ok(Opened::PutAside { has_draft: true }) => {
+            Some(Notice::new(Role::Success, format!("Saved as draft: {}", words::name(question))))
+        }
+        Ok(_) => None,
+        Err(failure) if failure.code == exit::INTERRUPTED => None,
+        Err(failure) => {
+            let message = failure.message.replacen(question.id.as_str(), &words::name(question), 1);
+            Some(Notice::new(Role::Warning, message))
+        }
+    }
 }
 
 /// Prints what waits, and everything that changes from then on.

@@ -12,7 +12,7 @@ const MAX_BYTES: u64 = 64 << 20;
 
 /// Whose file it is.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Owner<'a> {
+pub(in crate::commands) enum Owner<'a> {
     /// The user's: their links lead where they lead.
     User,
     /// That of the project in this folder, which others wrote: a link in it might lead to any file of the user's.
@@ -20,11 +20,11 @@ pub(super) enum Owner<'a> {
 }
 
 /// A file as it was found.
-pub(super) struct File {
+pub(in crate::commands) struct File {
     /// The real one, where links lead.
-    pub(super) path: PathBuf,
+    pub(in crate::commands) path: PathBuf,
     /// Without its byte order mark.
-    pub(super) text: String,
+    pub(in crate::commands) text: String,
     has_mark: bool,
     /// `None` if there is none yet.
     original: Option<Original>,
@@ -37,7 +37,7 @@ impl File {
     ///
     /// # Errors
     /// Where it cannot be read, is no regular file, or no text.
-    pub(super) fn read(path: &Path, owner: Owner<'_>) -> Result<File, Failure> {
+    pub(in crate::commands) fn read(path: &Path, owner: Owner<'_>) -> Result<File, Failure> {
         let failed = |error: io::Error| match error.kind() {
             io::ErrorKind::InvalidInput | io::ErrorKind::FileTooLarge => {
                 Failure::new(format!("{} {error}", path.display()))
@@ -91,7 +91,7 @@ impl File {
     ///
     /// # Errors
     /// Where it has changed or cannot be written; it is as it was then.
-    pub(super) fn write(&self, text: &str) -> Result<(), Failure> {
+    pub(in crate::commands) fn write(&self, text: &str) -> Result<(), Failure> {
         let failed = |error: UpdateError| self.failed("write", &error);
         if self.original.as_ref().is_some_and(|original| original.metadata.permissions().readonly()) {
             return Err(Failure::new(format!("{} is read-only", self.path.display())));

@@ -3,7 +3,7 @@
 mod clients;
 mod confirm;
 mod detect;
-mod file;
+pub(super) mod file;
 mod format;
 mod jsonc;
 mod server_command;

@@ -15,28 +15,36 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(5);
 const TOOL: &str = "AskUserQuestion";
 
-/// The clients that are here or set up, and what there is to say about each.
-pub(in crate::commands) fn clients() -> Result<Vec<(&'static str, String)>, Failure> {
+/// What there is to say about a client, and what to do about it if something is wrong.
+pub(in crate::commands) struct ClientState {
+    pub(in crate::commands) name: &'static str,
+    pub(in crate::commands) state: Result<String, (String, Option<String>)>,
+}
+
+/// The clients that are here or set up.
+pub(in crate::commands) fn clients() -> Result<Vec<ClientState>, Failure> {
     let (home, programs) = (super::home()?, Programs::of(std::env::var_os("PATH")));
-    Ok(CLIENTS.iter().filter_map(|client| Some((client.name, state(&home, &programs, client)?))).collect())
+    let told = |client: &Client| Some(ClientState { name: client.name, state: state(&home, &programs, client)? });
+    Ok(CLIENTS.iter().filter_map(told).collect())
 }
 
 /// What there is to say about a client; nothing if it is neither here nor set up.
-fn state(home: &Home<'_>, programs: &Programs, client: &Client) -> Option<String> {
+fn state(home: &Home<'_>, programs: &Programs, client: &Client) -> Option<Result<String, (String, Option<String>)>> {
     let path = client.user_file(home);
     let found = File::read(&path, Owner::User).map_err(|failure| failure.message).and_then(|file| {
         client.format.find(&file.text, entry(client)).map_err(|why| format!("{} {why}", path.display()))
     });
+    let init = format!("`askuser init {}`", client.name);
     match found {
-        Err(why) => Some(format!("unknown: {why}")),
+        Err(why) => Some(Err((why, None))),
         Ok(Some(server)) => Some(match command(&server).map(|command| starts(&command)) {
-            Some(Ok(())) => format!("set up, the server starts and offers {TOOL} ({})", path.display()),
-            Some(Err(why)) => format!("set up, but {why} ({})", path.display()),
-            None => format!("set up, but {} names no command", path.display()),
+            Some(Ok(())) => Ok(format!("set up in {}; its server offers {TOOL}", path.display())),
+            Some(Err(why)) => Err((format!("set up in {}, but {why}", path.display()), Some(init))),
+            None => Err((format!("set up in {}, but without a command", path.display()), Some(init))),
         }),
         Ok(None) => {
             let is_here = client.is_installed(home, &|program| programs.find(program).is_some());
-            is_here.then(|| format!("not set up; `askuser init {}` does it", client.name))
+            is_here.then_some(Err(("not set up".to_owned(), Some(init))))
         }
     }
 }

@@ -1,17 +1,22 @@
 //! The live list as lines: a pure function of what is listed, the size of the terminal and the time.
 
-use super::{List, Which};
+use super::list::{List, Mode, Row, Which};
+use crate::commands::inbox::Notice;
 use crate::store::words;
 use crate::truncate::truncate;
-use askuser::store::{AskerPresence, StoredQuestion};
+use askuser::store::{AskerPresence, State, StoredQuestion};
 use askuser::{Context, sanitize};
 use askuser_terminal::text::{Line, Modifier, Position, Span};
 use askuser_terminal::{Role, Theme, context_lines, width, wrap};
 
-/// Title and footer.
-const FRAME: usize = 2;
+/// Title, heads and footer.
+const FRAME: usize = 3;
 /// The widest that is comfortable to read.
 const MAX_COLUMNS: usize = 160;
+/// `1 > `: the digit that opens a row, and the cursor.
+const MARGIN: usize = 4;
+/// Between two columns.
+const GAP: usize = 2;
 
 /// How many rows of the list fit.
 pub(super) fn list_height((_, rows): (u16, u16)) -> usize {
@@ -25,111 +30,191 @@ pub(super) fn lines(list: &List, theme: &Theme, size: (u16, u16)) -> (Vec<Line<'
     let columns = usize::from(size.0).saturating_sub(1).min(MAX_COLUMNS);
     let room = usize::from(size.1).saturating_sub(1);
     let mut lines = vec![title(list, theme, columns)];
-    let rows = list.rows.iter().enumerate();
-    lines.extend(rows.map(|(i, question)| row(question, i == list.row, theme, columns)));
+    if list.mode == Mode::Help {
+        lines.extend(help(theme, columns).into_iter().take(room.saturating_sub(2)));
+        lines.push(Line::styled("  any key closes", theme.style(Role::Muted)));
+        return (lines, None);
+    }
     if list.total == 0 {
         let nothing = match (list.filter.is_empty(), list.which) {
             (false, _) => "Nothing contains that.",
-            (true, Which::Waiting) => "Nothing waits. New questions appear here by themselves.",
+            (true, Which::Waiting) => "Nothing is waiting. New questions appear here by themselves.",
             (true, Which::History) => "Nothing has been answered yet.",
         };
-        lines.push(Line::styled(
-            format!("  {}", truncate(nothing, columns.saturating_sub(2), theme)),
-            theme.style(Role::Muted),
-        ));
+        let rows = wrapped(nothing, columns.saturating_sub(2));
+        lines.extend(rows.map(|row| Line::styled(format!("  {row}"), theme.style(Role::Secondary))));
+    } else {
+        lines.extend(table(list, theme, columns));
     }
     let preview_room = room.saturating_sub(lines.len() + 1);
-    if let Some(question) = list.current() {
-        lines.extend(preview(question, &list.unsent, theme, columns, preview_room));
+    if let Some(row) = list.current() {
+        lines.extend(preview(row, theme, columns, preview_room));
     }
     let (footer, caret) = footer(list, theme, columns);
+    if lines.len() + 1 < room {
+        lines.push(Line::default());
+    }
     lines.push(footer);
     let row = lines.len() as u16 - 1;
     (lines, caret.map(|column| Position::new(column, row)))
 }
 
-/// `Inbox · 3 wait` and where one is in it.
+/// `╭─ Inbox ─╮  3 waiting`, and where one is in it.
 fn title(list: &List, theme: &Theme, columns: usize) -> Line<'static> {
-    let what = match list.which {
-        Which::Waiting => format!("{} waiting", list.total),
-        Which::History => format!("history, {} ended", list.total),
+    let (name, what) = match (list.mode, list.which) {
+        (Mode::Help, _) => ("Keys", String::new()),
+        (_, Which::Waiting) => ("Inbox", format!("{} waiting", list.total)),
+        (_, Which::History) => ("History", format!("{} ended", list.total)),
     };
-    let at = if list.total > list.rows.len() as u64 { format!(", at {}", list.before + 1) } else { String::new() };
-    let filter =
-        if list.filter.is_empty() { String::new() } else { format!(" · containing {}", sanitize::line(&list.filter)) };
-    let words = truncate(&format!(" · {what}{at}{filter}"), columns.saturating_sub(5), theme);
-    let name = Span::styled("Inbox", theme.style(Role::Primary).add_modifier(Modifier::BOLD));
-    Line::from(vec![name, Span::styled(words, theme.style(Role::Text))])
-}
-
-fn row(question: &StoredQuestion, is_selected: bool, theme: &Theme, columns: usize) -> Line<'static> {
-    let cursor = if is_selected { theme.signs.cursor } else { " " };
-    let age = match &question.ending {
-        None => words::duration(question.age()),
-        Some(ending) => ending.at_ms().map(words::time).unwrap_or_default(),
+    let at = match list.total > list.rows.len() as u64 && list.mode != Mode::Help {
+        true => format!("{} of ", list.before + 1),
+        false => String::new(),
     };
-    let header = question.request.set().questions()[0].header();
-    let (who, folder) = (words::who(question), words::folder(question));
-    let narrow = columns < 70;
-    let place = if narrow || folder.is_empty() { String::new() } else { format!("{}  ", pad(&last(&folder, 24), 14)) };
-    let summary = match &question.ending {
-        None => format!("{header}: {}", words::asked(question)),
-        // The decision comes first: the line may be cut off.
-        Some(ending) => {
-            let words = words::answer_words(question.request.set(), ending);
-            format!("{} ← {}", words.unwrap_or_else(|| ending.state().name().into()), words::asked(question))
-        }
+    let filter = match list.filter.is_empty() || list.mode != Mode::Browsing {
+        true => String::new(),
+        false => format!(" {} filter: {}", theme.signs.dot, sanitize::line(list.filter.as_str())),
     };
-    // In one word; the preview says since when.
-    let gone = match (question.asker, &question.ending) {
-        (AskerPresence::Left(_), None) if !narrow => " (left)",
-        (AskerPresence::Died(_), None) if !narrow => " (gone)",
-        _ => "",
-    };
-    let who = pad(&truncate(&who, if narrow { 12 } else { 24 }, theme), if narrow { 0 } else { 12 });
-    let text = format!("{}  {who}  {place}{summary}", pad(&age, if narrow { 6 } else { 9 }));
-    let room = columns.saturating_sub(2 + width(gone));
-    let text = truncate(&text, room, theme);
-    let style =
-        if is_selected { theme.style(Role::Text).add_modifier(Modifier::BOLD) } else { theme.style(Role::Secondary) };
+    let edge = theme.style(Role::Primary).add_modifier(Modifier::BOLD);
+    let chip = format!(" {name} ");
+    let rest = columns.saturating_sub(width(theme.signs.chip_left) + width(&chip) + width(theme.signs.chip_right));
+    let words = truncate(&format!("  {at}{what}{filter}"), rest, theme);
     Line::from(vec![
-        Span::styled(format!("{cursor} "), theme.style(Role::Primary)),
-        Span::styled(text, style),
-        Span::styled(gone, theme.style(Role::Warning)),
+        Span::styled(theme.signs.chip_left, edge),
+        Span::styled(chip, theme.style(Role::Chip)),
+        Span::styled(theme.signs.chip_right, edge),
+        Span::styled(words, theme.style(Role::Secondary)),
     ])
 }
 
-/// What one decides by: the questions, their options, and what they are about.
-fn preview(
-    question: &StoredQuestion,
-    unsent: &[String],
-    theme: &Theme,
-    columns: usize,
-    room: usize,
-) -> Vec<Line<'static>> {
-    let mut lines = vec![Line::styled("─".repeat(columns), theme.style(Role::Muted))];
-    // The bar is ours: no text of theirs can begin at the edge, and pass for a row of the list.
-    let put = |lines: &mut Vec<Line<'static>>, text: &str, indent: &str, role: Role| {
-        let rest = columns.saturating_sub(width(indent)).max(1);
-        for line in text.split('\n') {
-            for range in wrap(line, rest, rest) {
-                lines.push(Line::styled(format!("{indent}{}", line[range].trim_end()), theme.style(role)));
-            }
+/// The columns of the list, in their order.
+const AGENT: usize = 0;
+const PROJECT: usize = 1;
+const QUESTION: usize = 2;
+const AGE: usize = 3;
+const STATE: usize = 4;
+/// Which column goes first where the question would have less than is legible.
+const GIVE_WAY: [usize; 4] = [PROJECT, AGE, STATE, AGENT];
+const LEGIBLE: usize = 20;
+
+fn table(list: &List, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
+    let heads = match list.which {
+        Which::Waiting => ["AGENT", "PROJECT", "QUESTION", "AGE", "STATE"],
+        Which::History => ["AGENT", "PROJECT", "DECISION", "ENDED", "STATE"],
+    };
+    let cells: Vec<[String; 5]> = list.rows.iter().map(cells).collect();
+    let mut widths = [0; 5];
+    // Names are others' words: they may not crowd out the question.
+    let longest_name = (columns / 6).clamp(11, 24);
+    for i in GIVE_WAY {
+        let widest = cells.iter().map(|cells| width(&cells[i])).max().unwrap_or(0);
+        let cap = if [AGENT, PROJECT].contains(&i) { longest_name } else { usize::MAX };
+        // A column with nothing in it is none.
+        widths[i] = if widest > 0 { widest.max(width(heads[i])).min(cap) + GAP } else { 0 };
+    }
+    let left = |widths: &[usize; 5]| columns.saturating_sub(MARGIN + widths.iter().sum::<usize>());
+    for gives_way in GIVE_WAY {
+        if left(&widths) < LEGIBLE {
+            widths[gives_way] = 0;
+        }
+    }
+    // No wider than what stands in it, so that age and state are near.
+    let longest = cells.iter().map(|cells| width(&cells[QUESTION])).max().unwrap_or(0).max(LEGIBLE);
+    widths[QUESTION] = left(&widths).min(longest + GAP);
+    let fit = |cells: &[String; 5], i: usize| {
+        let text = truncate(&cells[i], widths[i].saturating_sub(if i == STATE { 0 } else { GAP }), theme);
+        format!("{text}{}", " ".repeat(widths[i].saturating_sub(width(&text))))
+    };
+    let shown = || (0..5).filter(|column| widths[*column] > 0);
+    let head: String = shown().map(|column| fit(&heads.map(str::to_owned), column)).collect();
+    let mut lines = vec![Line::styled(format!("{:MARGIN$}{}", "", head.trim_end()), theme.style(Role::Muted))];
+    for (i, (row, cells)) in list.rows.iter().zip(&cells).enumerate() {
+        let is_selected = i == list.row;
+        let digit = if i < 9 && row.question.ending.is_none() { (i + 1).to_string() } else { " ".into() };
+        let cursor = if is_selected { theme.signs.cursor } else { " " };
+        let mut spans = vec![
+            Span::styled(format!("{digit} "), theme.style(Role::Muted)),
+            Span::styled(format!("{cursor} "), theme.style(Role::Primary).add_modifier(Modifier::BOLD)),
+        ];
+        for column in shown() {
+            let style = match (column, is_selected) {
+                (STATE, _) => theme.style(state_role(row)),
+                (_, true) => theme.style(Role::Text).add_modifier(Modifier::BOLD),
+                (PROJECT | AGE, false) => theme.style(Role::Muted),
+                (_, false) => theme.style(Role::Secondary),
+            };
+            spans.push(Span::styled(fit(cells, column), style));
+        }
+        lines.push(Line::from(spans));
+    }
+    lines
+}
+
+fn cells(row: &Row) -> [String; 5] {
+    let question = &row.question;
+    let header = question.request.set().questions()[0].header();
+    let (summary, age) = match &question.ending {
+        None => (format!("{header}: {}", words::asked(question)), words::duration(question.age())),
+        // The decision comes first: the line may be cut off.
+        Some(ending) => {
+            let decided = words::answer_words(question.request.set(), ending);
+            let asked = words::asked(question);
+            let summary = decided.map_or_else(|| asked.clone(), |decided| format!("{decided} ← {asked}"));
+            (summary, ending.at_ms().map(words::time).unwrap_or_default())
         }
     };
+    [words::who(question), words::project(question), summary, age, state(row)]
+}
+
+/// In a word or two; the preview says since when.
+fn state(row: &Row) -> String {
+    if let Some(ending) = &row.question.ending {
+        return ending.state().name().replace('_', " ");
+    }
+    match (row.unsent.is_empty(), is_gone(&row.question)) {
+        (false, _) => "draft",
+        (true, true) => "agent gone",
+        (true, false) => "waiting",
+    }
+    .into()
+}
+
+fn is_gone(question: &StoredQuestion) -> bool {
+    question.ending.is_none() && question.asker != AskerPresence::Waits
+}
+
+fn state_role(row: &Row) -> Role {
+    match row.question.state() {
+        State::Pending if !row.unsent.is_empty() => Role::Primary,
+        State::Pending if is_gone(&row.question) => Role::Warning,
+        State::Answered => Role::Success,
+        _ => Role::Muted,
+    }
+}
+
+/// What one decides by: the questions, their options, and what they are about.
+fn preview(Row { question, unsent }: &Row, theme: &Theme, columns: usize, room: usize) -> Vec<Line<'static>> {
+    let mut lines = vec![Line::styled(theme.signs.horizontal.repeat(columns), theme.style(Role::Muted))];
+    // No text of theirs can begin at the edge, and pass for a row of the list; the bar stands before the questions alone.
+    let bar = format!("{} ", theme.signs.bar);
+    let put = |lines: &mut Vec<Line<'static>>, text: &str, indent: &str, role: Role| {
+        for line in text.split('\n') {
+            let rows = wrapped(line, columns.saturating_sub(width(indent)));
+            lines.extend(rows.map(|row| Line::styled(format!("{indent}{row}"), theme.style(role))));
+        }
+    };
+    let dot = format!(" {} ", theme.signs.dot);
+    let folder = Some(words::folder(question)).filter(|folder| !folder.is_empty());
+    let asked = format!("asked {}", words::time(question.asked_ms));
     let gone = words::presence(question).filter(|_| question.ending.is_none());
-    let by = [Some(question.id.to_string()), Some(words::who(question)), Some(words::folder(question)), gone];
-    put(
-        &mut lines,
-        &by.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · "),
-        "",
-        Role::Muted,
-    );
+    let by = [Some(format!("From {}", words::who(question))), folder, Some(asked), gone];
+    put(&mut lines, &by.into_iter().flatten().collect::<Vec<_>>().join(&dot), "  ", Role::Muted);
     if let Some(ending) = &question.ending {
-        put(&mut lines, &format!("It {}", words::ended(question.request.set(), ending)), "", Role::Success);
+        let ended = words::ended(question.request.set(), ending);
+        put(&mut lines, &format!("{} {ended}", words::name(question)), "  ", Role::Success);
     }
     for unsent in unsent {
-        put(&mut lines, &format!("You have typed, and not sent: {unsent}"), "", Role::Warning);
+        let what = if question.ending.is_none() { "Your draft" } else { "You had not sent" };
+        put(&mut lines, &format!("{what}: {unsent}"), "  ", Role::Primary);
     }
     if let Some(context) = question.request.context() {
         let about = match context {
@@ -138,67 +223,108 @@ fn preview(
             Context::ToolInput(_) => "would get:",
             _ => "about:",
         };
-        put(&mut lines, about, "", Role::Muted);
+        put(&mut lines, about, "  ", Role::Muted);
         lines.extend(context_lines(context, theme, columns as u16));
     }
     for question in question.request.set().questions() {
-        put(&mut lines, &sanitize::block(question.text()), "┃ ", Role::Text);
+        put(&mut lines, &sanitize::block(question.text()), &bar, Role::Text);
         for choice in question.options() {
             let description = sanitize::line(choice.description());
             let text = match description.is_empty() {
                 true => sanitize::line(choice.name()).into_owned(),
                 false => format!("{}: {description}", sanitize::line(choice.name())),
             };
-            put(&mut lines, &text, "┃   ", Role::Secondary);
+            put(&mut lines, &text, &format!("{bar}  "), Role::Secondary);
         }
     }
     if lines.len() > room {
         let hidden = lines.len() - room.saturating_sub(1);
         lines.truncate(room.saturating_sub(1));
-        lines.push(Line::styled(
-            truncate(&format!("{hidden} more lines, Enter shows all"), columns, theme),
-            theme.style(Role::Muted),
-        ));
+        let all = if question.ending.is_none() { ", enter shows all" } else { "" };
+        let more = format!("{} {hidden} more lines{all}", theme.signs.ellipsis);
+        lines.push(Line::styled(truncate(&more, columns, theme), theme.style(Role::Muted)));
+    }
+    lines
+}
+
+/// The rows that a line takes.
+fn wrapped(line: &str, columns: usize) -> impl Iterator<Item = &str> {
+    let columns = columns.max(1);
+    wrap(line, columns, columns).into_iter().map(|range| line[range].trim_end())
+}
+
+/// Every key, and what it does.
+fn help(theme: &Theme, columns: usize) -> Vec<Line<'static>> {
+    const KEYS: [(&str, &str); 8] = [
+        ("enter", "answer the question under the cursor; esc there saves a draft"),
+        ("1-9", "answer the question in that row"),
+        ("up down  j k", "move; PgUp and PgDn by a page, g and G to the first and last"),
+        ("/", "filter by agent, project and question; enter keeps it, esc clears it"),
+        ("w", "withdraw the question: it cannot be answered then"),
+        ("h  tab", "switch between what is waiting and what has ended"),
+        ("?", "show these keys"),
+        ("esc  q", "go back; at the list, leave. The questions stay"),
+    ];
+    let column = KEYS.iter().map(|(key, _)| width(key)).max().unwrap_or(0) + GAP;
+    let mut lines = Vec::new();
+    for (key, does) in KEYS {
+        let mut key = key;
+        for row in wrapped(does, columns.saturating_sub(2 + column)) {
+            let key = std::mem::take(&mut key);
+            let pad = " ".repeat(column - width(key));
+            let key = Span::styled(format!("  {key}{pad}"), theme.style(Role::Primary));
+            lines.push(Line::from(vec![key, Span::styled(row.to_owned(), theme.style(Role::Secondary))]));
+        }
     }
     lines
 }
 
 fn footer(list: &List, theme: &Theme, columns: usize) -> (Line<'static>, Option<u16>) {
-    if let Some(notice) = &list.notice {
-        let notice = truncate(&sanitize::line(notice), columns, theme);
-        return (Line::styled(notice, theme.style(Role::Warning)), None);
+    if let Some(Notice { role, text }) = &list.notice {
+        return (Line::styled(truncate(&sanitize::line(text), columns, theme), theme.style(*role)), None);
     }
-    if list.is_filtering {
-        let typed = sanitize::line(&list.filter).into_owned();
-        // The end of a long text is what is being typed.
-        let shown = last(&typed, columns.saturating_sub(3));
-        let caret = (1 + width(&shown)) as u16;
-        let line = vec![Span::styled("/", theme.style(Role::Primary)), Span::styled(shown, theme.style(Role::Text))];
-        return (Line::from(line), Some(caret));
+    if list.mode == Mode::Filtering {
+        let typed = list.filter.as_str();
+        // What is before the caret is what is being typed.
+        let before = last(&typed[..list.filter.caret()], columns.saturating_sub(2));
+        let caret = (1 + width(before)) as u16;
+        let after = truncate(&typed[list.filter.caret()..], columns.saturating_sub(usize::from(caret)), theme);
+        let text = Span::styled(format!("{before}{after}"), theme.style(Role::Text));
+        return (Line::from(vec![Span::styled("/", theme.style(Role::Primary)), text]), Some(caret));
     }
-    let keys: &[(&str, &str)] = match list.which {
-        Which::Waiting => {
-            &[("Enter", "answer"), ("q", "leave"), ("↑↓", "move"), ("/", "filter"), ("w", "withdraw"), ("h", "history")]
-        }
-        Which::History => &[("h", "back"), ("q", "leave"), ("↑↓", "move"), ("/", "filter")],
+    // In the order of the screen; where room is short those that matter least go first.
+    let (answer, back, other) = match list.which {
+        Which::Waiting if list.total == 0 => (None, "leave", "history"),
+        Which::Waiting => (Some("answer"), "leave", "history"),
+        Which::History => (None, "back", "waiting"),
     };
-    let mut words = String::new();
-    for (key, does) in keys {
-        let hint = format!("{}{key} {does}", if words.is_empty() { "" } else { " • " });
-        if width(&words) + width(&hint) > columns {
-            break;
-        }
-        words.push_str(&hint);
+    let back = if list.filter.is_empty() { back } else { "clear filter" };
+    let mut hints = vec![("/", "filter", 3), ("h", other, 2), ("?", "keys", 5), ("esc", back, 4)];
+    if let Some(answer) = answer {
+        hints.splice(0..0, [("enter", answer, 6), ("1-9", "open", 1)]);
+        hints.insert(4, ("w", "withdraw", 0));
     }
-    (Line::styled(words, theme.style(Role::Muted)), None)
+    let between = format!("  {}  ", theme.signs.bullet);
+    let taken = |hints: &[(&str, &str, u8)]| {
+        let words = hints.iter().map(|(key, does, _)| width(key) + 1 + width(does)).sum::<usize>();
+        2 + words + width(&between) * hints.len().saturating_sub(1)
+    };
+    while taken(&hints) > columns && hints.len() > 1 {
+        let least = (0..hints.len()).min_by_key(|i| hints[*i].2).unwrap_or(0);
+        hints.remove(least);
+    }
+    let mut spans = vec![Span::raw("  ")];
+    for (i, (key, does, _)) in hints.into_iter().enumerate() {
+        let before = if i == 0 { String::new() } else { between.clone() };
+        spans.push(Span::styled(before, theme.style(Role::Muted)));
+        spans.push(Span::styled(key, theme.style(Role::Secondary)));
+        spans.push(Span::styled(format!(" {does}"), theme.style(Role::Muted)));
+    }
+    (Line::from(spans), None)
 }
 
 /// The end of a text, as much as fits.
-fn last(text: &str, columns: usize) -> String {
+fn last(text: &str, columns: usize) -> &str {
     let start = text.char_indices().map(|(at, _)| at).find(|at| width(&text[*at..]) <= columns);
-    text[start.unwrap_or(text.len())..].to_owned()
-}
-
-fn pad(text: &str, columns: usize) -> String {
-    format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
+    &text[start.unwrap_or(text.len())..]
 }

@@ -1,0 +1,250 @@
+//! The list line by line, for screen readers and terminals that cannot be drawn on: it is printed, and a line says what to do.
+
+use super::live::{List, Row, WakeConsole, Which, announced, broken, console, look, withdraw};
+use super::open;
+use crate::config::Settings;
+use crate::failure::{Failure, exit};
+use crate::store::{done, failed, words};
+use crate::surfaces::terminal_options;
+use askuser::store::{Handle, StoredQuestion, Watch, Watched};
+use askuser::{Key, KeyCode, sanitize};
+use askuser_terminal::text::Line;
+use askuser_terminal::{Console, ConsoleEvent, Options, TerminalInput, wrap};
+use std::sync::Arc;
+use std::task::{Context, Waker};
+
+/// How many questions are printed at a time.
+const PAGE: usize = 20;
+
+/// What a line asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Asked<'a> {
+    List,
+    More,
+    Open(usize),
+    Withdraw(usize),
+    Filter(&'a str),
+    Other,
+    Leave,
+    Unknown,
+}
+
+impl Asked<'_> {
+    fn by(line: &str) -> Asked<'_> {
+        let number = |text: &str| text.trim().parse::<usize>().ok();
+        match line.trim() {
+            "" => Asked::List,
+            "m" => Asked::More,
+            "h" => Asked::Other,
+            "q" => Asked::Leave,
+            line if line.starts_with('/') => Asked::Filter(line[1..].trim()),
+            line => match line.strip_prefix('w') {
+                Some(withdrawn) => number(withdrawn).map_or(Asked::Unknown, Asked::Withdraw),
+                None => number(line).map_or(Asked::Unknown, Asked::Open),
+            },
+        }
+    }
+}
+
+pub(super) fn run(store: &Handle, settings: &Settings) -> Result<u8, Failure> {
+    let options = terminal_options(settings);
+    let mut page = Page { list: List::new(), first: 1 };
+    page.list.height = PAGE;
+    let mut terminal = Lines::open(&options, store)?;
+    page.show(Which::Waiting, store)?;
+    terminal.print(&page.text());
+    while let Some(line) = terminal.read("Number to answer (? for help): ", store, settings)? {
+        let which = page.list.which;
+        let asked = Asked::by(&line);
+        match asked {
+            Asked::Leave => break,
+            Asked::List => page.show(which, store)?,
+            Asked::Other => page.show(which.other(), store)?,
+            Asked::Filter(text) => {
+                let _ = page.list.filter.set(text);
+                page.show(which, store)?;
+            }
+            Asked::More if page.more(store)? => {}
+            Asked::Open(number) | Asked::Withdraw(number) if page.at(number).is_some() => {
+                let Some(question) = page.at(number).cloned() else { continue };
+                let notice = if asked == Asked::Open(number) {
+                    // The terminal is the prompt's until it is answered or put aside.
+                    terminal.console.close().map_err(broken)?;
+                    let notice = open(&question, store, settings);
+                    terminal = Lines::open(&options, store)?;
+                    notice
+                } else {
+                    terminal.print(&["Withdraw it? It cannot be answered then. Type yes to withdraw it.".to_owned()]);
+                    let reply = terminal.read("Withdraw: ", store, settings)?;
+                    reply.filter(|reply| reply.trim() == "yes").map(|_| withdraw(&question, store))
+                };
+                terminal.print(&notice.map(|notice| notice.text).into_iter().collect::<Vec<_>>());
+                page.show(which, store)?;
+            }
+            Asked::More | Asked::Open(_) | Asked::Withdraw(_) | Asked::Unknown => {
+                terminal.print(&[page.help()]);
+                continue;
+            }
+        }
+        terminal.print(&page.text());
+    }
+    Ok(exit::ANSWERED)
+}
+
+/// What was printed last, and the number of its first question.
+struct Page {
+    list: List,
+    first: usize,
+}
+
+impl Page {
+    /// From the first one on.
+    fn show(&mut self, which: Which, store: &Handle) -> Result<(), Failure> {
+        self.list.show(which);
+        self.first = 1;
+        self.list.load(store).map_err(failed)
+    }
+
+    /// Goes on to the next page, if there is one.
+    fn more(&mut self, store: &Handle) -> Result<bool, Failure> {
+        let printed = self.list.rows.len();
+        let more = self.list.next_page(store).map_err(failed)?;
+        if more {
+            self.first += printed;
+        }
+        Ok(more)
+    }
+
+    /// The question of this number, if it still waits.
+    fn at(&self, number: usize) -> Option<&StoredQuestion> {
+        let row = self.list.rows.get(number.checked_sub(self.first)?)?;
+        Some(&row.question).filter(|question| question.ending.is_none())
+    }
+
+    fn help(&self) -> String {
+        let of_number = match self.list.which {
+            Which::Waiting => "a number: answer that question; w and a number: withdraw it; h: what has ended",
+            Which::History => "h: what is waiting",
+        };
+        format!("{of_number}; m: more; / and a text: filter; Enter: list again; q: leave")
+    }
+
+    /// A line each.
+    fn text(&self) -> Vec<String> {
+        let what = match self.list.which {
+            Which::Waiting => format!("Inbox: {} waiting", self.list.total),
+            Which::History => format!("History: {} ended", self.list.total),
+        };
+        let filter = match self.list.filter.is_empty() {
+            true => String::new(),
+            false => format!(", filter: {}", self.list.filter.as_str()),
+        };
+        let rows = self.list.rows.iter().enumerate();
+        let rows = rows.map(|(i, row)| format!("{}. {}", self.first + i, sentence(row)));
+        let left = self.list.total.saturating_sub((self.first - 1 + self.list.rows.len()) as u64);
+        let more = (left > 0).then(|| format!("{left} more: m"));
+        [String::new(), format!("{what}{filter}")].into_iter().chain(rows).chain(more).collect()
+    }
+}
+
+/// `claude-code in ~/shop, 2 min: Database: Which database? [draft] [agent gone since 12:04]`
+fn sentence(Row { question, unsent }: &Row) -> String {
+    let folder = Some(words::folder(question)).filter(|folder| !folder.is_empty());
+    let folder = folder.map(|folder| format!(" in {folder}")).unwrap_or_default();
+    let (who, asked, name) = (words::who(question), words::asked(question), words::name(question));
+    match &question.ending {
+        Some(ending) => format!("{who}{folder}: {asked} {name} {}", words::ended(question.request.set(), ending)),
+        None => {
+            let draft = if unsent.is_empty() { "" } else { " [draft]" };
+            let gone = words::presence(question).map(|gone| format!(" [{gone}]")).unwrap_or_default();
+            format!("{who}{folder}, {}: {name}: {asked}{draft}{gone}", words::duration(question.age()))
+        }
+    }
+}
+
+/// The terminal, written to and read by the line.
+struct Lines {
+    console: Console,
+    waker: Waker,
+    /// Nothing that comes while a list is printed is missed.
+    watch: Watch,
+}
+
+impl Lines {
+    fn open(options: &Options, store: &Handle) -> Result<Lines, Failure> {
+        let console = console(options)?;
+        let waker = Arc::new(WakeConsole(console.waker())).into();
+        Ok(Lines { console, waker, watch: done(store.watch(&Watched::All))? })
+    }
+
+    /// Prints lines, wrapped. What follows the first row of one is indented: a text of theirs cannot pass for a row of ours.
+    fn print(&mut self, lines: &[String]) {
+        let columns = usize::from(self.console.size().0).saturating_sub(1).max(8);
+        for line in lines {
+            let line = sanitize::line(line);
+            for range in wrap(&line, columns, columns - 3) {
+                let indent = if range.start == 0 { "" } else { "   " };
+                self.console.print(&[Line::raw(format!("{indent}{}", line[range].trim_end()))]);
+            }
+        }
+    }
+
+    /// Reads a line, and says meanwhile what is new. Nothing if the person leaves.
+    fn read(&mut self, prompt: &str, store: &Handle, settings: &Settings) -> Result<Option<String>, Failure> {
+        self.console.print_prompt(prompt);
+        let (mut inputs, mut line) = (Vec::new(), String::new());
+        loop {
+            let (_, new) = look(&mut self.watch, &mut Context::from_waker(&self.waker))?;
+            let new = new.and_then(|id| pollster::block_on(store.get(&id)).ok());
+            if let Some(new) = new.filter(|new| new.ending.is_none()) {
+                self.print(&[String::new(), announced(&new).text]);
+                self.console.print_prompt(prompt);
+                if settings.notify {
+                    self.console.bell();
+                }
+            }
+            match self.console.wait(None, &mut inputs).map_err(broken)? {
+                ConsoleEvent::Signal(_) | ConsoleEvent::Closed | ConsoleEvent::EndOfInput => {
+                    self.print(&[String::new()]);
+                    return Ok(None);
+                }
+                _ => {}
+            }
+            for input in inputs.drain(..) {
+                match input {
+                    TerminalInput::Key(key) if key == Key::ctrl('j') || key == Key::plain(KeyCode::Enter) => {
+                        return Ok(Some(line));
+                    }
+                    TerminalInput::Key(Key { code: KeyCode::Char(c), mods }) if !mods.ctrl => line.push(c),
+                    TerminalInput::Paste(text) => line.push_str(&text),
+                    TerminalInput::Key(_) | TerminalInput::Focus(_) => {}
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_a_number_a_letter_or_a_text_to_filter_by() {
+        let asked = [" 12 ", "w 3", "w3", "/ two words", "/", "", "h", "q", "m", "answer", "-1", "w"].map(Asked::by);
+        let expected = [
+            Asked::Open(12),
+            Asked::Withdraw(3),
+            Asked::Withdraw(3),
+            Asked::Filter("two words"),
+            Asked::Filter(""),
+            Asked::List,
+            Asked::Other,
+            Asked::Leave,
+            Asked::More,
+            Asked::Unknown,
+            Asked::Unknown,
+            Asked::Unknown,
+        ];
+        assert_eq!(asked, expected);
+    }
+}
