@@ -2,6 +2,7 @@
 
 use crate::client::CallTimeout;
 use crate::dialog::Dialog;
+use crate::exchange::Exchange;
 use crate::form::{Choices, is_short};
 use crate::results;
 use crate::rounds::Next;
@@ -178,6 +179,7 @@ impl Server {
         let token = context.meta.get_progress_token();
         let started = Instant::now();
         let mut asking = self.inbox.wait(put, &request, beside);
+        let exchange = Exchange::of(context);
         let mut told = 0_u32;
         loop {
             let has_dialog = dialog.is_some_and(Dialog::is_open);
@@ -186,7 +188,13 @@ impl Server {
             tokio::select! {
                 answered = &mut asking => {
                     let (request, seconds) = (&context.id, started.elapsed().as_secs());
+                    let is_read = exchange.is_read().await;
                     return match answered {
+                        Ok(delivery) if !is_read => {
+                            // It stays for the next call.
+                            drop(delivery);
+                            gone(context)
+                        }
                         Ok(delivery) => {
                             // The log holds no answers.
                             let resolution = delivery.resolution();
@@ -208,10 +216,8 @@ impl Server {
                     tracing::info!(request = %context.id, "the client has stopped waiting");
                     return Waited::Left;
                 }
-                () = self.closed.cancelled() => {
-                    tracing::info!(request = %context.id, "the client is gone");
-                    return Waited::Left;
-                }
+                () = self.closed.cancelled() => return gone(context),
+                () = exchange.gone() => return gone(context),
                 () = sleep_until(limit) => {
                     // A dialog may have opened since.
                     if Instant::now() >= started + timeout.limit(token.is_some(), dialog.is_some_and(Dialog::is_open)) {
@@ -246,7 +252,7 @@ impl Server {
             Waited::Resolved(delivery) => {
                 let age = question.ending.as_ref().and_then(|ending| self.age_before_conversation(question, ending));
                 let result = results::resolved(question.request.set(), delivery.resolution(), age);
-                self.deliveries.leaving(&context.id, delivery);
+                Exchange::of(context).leaving(delivery);
                 result
             }
             Waited::NotYet(id) => results::not_yet(&id),
@@ -274,6 +280,11 @@ impl Server {
         let age = Duration::from_millis(question.read_ms.checked_sub(ending.at_ms()?)?);
         (age > self.conversation.began.elapsed()).then_some(age)
     }
+}
+
+fn gone(context: &RequestContext<RoleServer>) -> Waited {
+    tracing::info!(request = %context.id, "the client is gone");
+    Waited::Left
 }
 
 pub(crate) fn now_ms() -> u64 {

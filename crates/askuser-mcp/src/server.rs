@@ -1,6 +1,5 @@
 //! The server: which tools there are, and who answers a call.
 
-use crate::deliveries::Deliveries;
 use crate::tools;
 use askuser::store::{Attachment, QuestionId};
 use askuser::{Inbox, Origin, Rules};
@@ -57,7 +56,6 @@ pub struct Server {
     pub(crate) inbox: Arc<dyn Inbox>,
     pub(crate) options: Arc<Options>,
     pub(crate) codec: Option<Arc<RequestStateCodec>>,
-    pub(crate) deliveries: Deliveries,
     /// Questions whose dialogs a client of protocol 2026-07-28 shows between two calls: it waits for them.
     pub(crate) shown: Arc<Mutex<HashMap<QuestionId, Attachment>>>,
     pub(crate) conversation: Arc<Conversation>,
@@ -80,10 +78,9 @@ impl Conversation {
 impl Server {
     /// Asks through this inbox.
     pub fn new(inbox: Arc<dyn Inbox>, options: Options) -> Server {
-        let (deliveries, closed) = (Deliveries::default(), CancellationToken::new());
         let codec = options.state_key.clone().and_then(|key| RequestStateCodec::try_new(key).ok()).map(Arc::new);
-        let (shown, conversation) = (Arc::default(), Conversation::new());
-        Server { inbox, options: Arc::new(options), codec, deliveries, shown, conversation, closed }
+        let (shown, conversation, closed) = (Arc::default(), Conversation::new(), CancellationToken::new());
+        Server { inbox, options: Arc::new(options), codec, shown, conversation, closed }
     }
 
     /// The same server for another client.
@@ -91,8 +88,8 @@ impl Server {
         Server { conversation: Conversation::new(), ..self }
     }
 
-    pub(crate) fn of_connection(self, deliveries: Deliveries, closed: CancellationToken) -> Server {
-        Server { deliveries, closed, ..self.in_new_conversation() }
+    pub(crate) fn of_connection(self, closed: CancellationToken) -> Server {
+        Server { closed, ..self.in_new_conversation() }
     }
 }
 
@@ -142,16 +139,14 @@ pub(crate) fn random_id() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use askuser::{Delivery, Outcome, Via};
     use askuser_inbox::{InboxAsker, Location};
-    use rmcp::model::RequestId;
 
     #[test]
     fn every_client_of_one_server_has_a_conversation_of_its_own() {
         let folder = tempfile::tempdir().unwrap();
         let store = Location::File(folder.path().join("inbox.sqlite")).open().unwrap();
         let server = Server::new(Arc::new(InboxAsker::new(store, "ada")), Options::default());
-        let of_connection = |server: Server| server.of_connection(Deliveries::default(), CancellationToken::new());
+        let of_connection = |server: Server| server.of_connection(CancellationToken::new());
         let servers = [
             server.clone(),
             server.clone().in_new_conversation(),
@@ -161,23 +156,5 @@ mod tests {
         let conversations: std::collections::HashSet<&str> =
             servers.iter().map(|server| server.conversation.id.as_str()).collect();
         assert_eq!(conversations.len(), servers.len());
-    }
-
-    #[test]
-    fn a_connection_says_what_it_has_written_and_that_it_is_gone() {
-        let folder = tempfile::tempdir().unwrap();
-        let store = Location::File(folder.path().join("inbox.sqlite")).open().unwrap();
-        let (deliveries, closed) = (Deliveries::acknowledged(), CancellationToken::new());
-        let server = Server::new(Arc::new(InboxAsker::new(store, "ada")), Options::default())
-            .of_connection(deliveries.clone(), closed.clone());
-        let (tell, told) = std::sync::mpsc::channel();
-        let delivery =
-            Delivery::new(Outcome::cancelled().through(Via::Inbox), move |stored| tell.send(stored).unwrap());
-        server.deliveries.leaving(&RequestId::Number(1), delivery);
-        assert!(told.try_recv().is_err(), "it is on its way");
-        deliveries.left(&RequestId::Number(1), true);
-        assert_eq!(told.try_recv(), Ok(Ok(())));
-        closed.cancel();
-        assert!(server.closed.is_cancelled());
     }
 }

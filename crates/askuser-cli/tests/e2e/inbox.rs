@@ -34,30 +34,30 @@ fn lines(stage: &Stage, args: &[&str]) -> Vec<Value> {
     ended.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Waits until so many questions are pending, and says which.
-pub(crate) fn pending(stage: &Stage, count: usize) -> Vec<Value> {
+/// Waits until there is what is looked for.
+pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + PATIENCE;
     loop {
-        let found = lines(stage, &["inbox", "--json"]);
-        if found.len() == count {
+        if let Some(found) = look() {
             return found;
         }
-        assert!(Instant::now() < deadline, "{} instead of {count} pending", found.len());
+        assert!(Instant::now() < deadline, "no {what}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
 
+/// Waits until so many questions are pending, and says which.
+pub(crate) fn pending(stage: &Stage, count: usize) -> Vec<Value> {
+    until(&format!("{count} pending questions"), || {
+        Some(lines(stage, &["inbox", "--json"])).filter(|found| found.len() == count)
+    })
+}
+
 /// Waits until a process waits for the only question that is pending. One that was left is pending as well.
 pub(crate) fn attended(stage: &Stage) -> Value {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        let question = pending(stage, 1).remove(0);
-        if question["asker"]["waits"] == true {
-            return question;
-        }
-        assert!(Instant::now() < deadline, "no process waits: {question}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    until("question that a process waits for", || {
+        Some(pending(stage, 1).remove(0)).filter(|question| question["asker"]["waits"] == true)
+    })
 }
 
 pub(crate) fn id(question: &Value) -> &str {
