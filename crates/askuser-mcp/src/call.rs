@@ -10,8 +10,7 @@ use crate::series::{series, session};
 use crate::server::{Server, random_id};
 use askuser::store::{Ending, Handle, Principal, Put, QuestionId, StoreError, StoredQuestion};
 use askuser::{
-    AskError, Asker, Context, Decision, Delivery, Origin, Purpose, QuestionSet, Request, RequestKey, Via, report,
-    sanitize,
+    AskError, Asker, Context, Decision, Delivery, Purpose, QuestionSet, Request, RequestKey, Via, report, sanitize,
 };
 use rmcp::RoleServer;
 use rmcp::model::{CallToolResponse, ErrorData, InputResponses, ProgressNotificationParam, ProtocolVersion};
@@ -263,11 +262,6 @@ impl Server {
         Ok(result.into())
     }
 
-    /// Who asks, and where.
-    pub(crate) fn origin(&self, context: &RequestContext<RoleServer>) -> Origin {
-        self.options.origin.clone().with_agent(client_name(context))
-    }
-
     /// How a client can show a question by itself, if it can.
     fn choices(&self, request: &Request, context: &RequestContext<RoleServer>) -> Option<Choices> {
         let (capabilities, version) = (context.client_capabilities(), context.protocol_version());
@@ -296,11 +290,11 @@ fn could_not_ask(why: &str) -> rmcp::model::CallToolResult {
 }
 
 /// Whether the client is asked by results rather than by requests of ours.
-fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
+pub(crate) fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
 }
 
-fn client_name(context: &RequestContext<RoleServer>) -> String {
+pub(crate) fn client_name(context: &RequestContext<RoleServer>) -> String {
     let name = context.client_info().map(|client| sanitize::line(&client.name).trim().to_owned());
     name.filter(|name| !name.is_empty()).unwrap_or_else(|| NAMELESS.into())
 }

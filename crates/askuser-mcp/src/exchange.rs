@@ -66,9 +66,13 @@ impl Exchange {
 
     /// The reply is written, or is not going to be.
     pub(crate) fn left(&self, was_written: bool) {
-        let delivery = self.delivery().take();
-        if let (Some(delivery), true) = (delivery, was_written) {
-            drop(delivery.stored());
+        match self.delivery().take() {
+            Some(delivery) if was_written => drop(delivery.stored()),
+            Some(delivery) => {
+                drop(delivery);
+                tracing::info!("the client is gone or waits no longer: the answer stays for its next call");
+            }
+            None => {}
         }
     }
 

@@ -49,7 +49,7 @@ pub async fn serve_http(
     config.cancellation_token = end.clone();
     // Nothing comes before the reply to `initialize`: which protocol is spoken is not known there.
     config.sse_retry = None;
-    let server = server.of_connection(end.child_token());
+    let server = server.over_http(end.child_token());
     let sessions = Arc::new(Sessions::new());
     let service = StreamableHttpService::new(move || Ok(server.clone().in_new_conversation()), sessions, config);
     loop {

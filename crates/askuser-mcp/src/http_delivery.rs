@@ -3,6 +3,8 @@
 use crate::exchange::Exchange;
 use http_body_util::combinators::BoxBody;
 use hyper::body::{Body, Bytes, Frame, SizeHint};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use socket2::SockRef;
 use std::cell::RefCell;
 use std::convert::Infallible;
@@ -30,45 +32,53 @@ pub(crate) fn handed_over(exchange: Exchange) {
 }
 
 /// A connection that says what it has written.
-pub(crate) struct Acknowledging(TcpStream);
+pub(crate) struct Acknowledging {
+    stream: TcpStream,
+    /// Whether the client was there when the last bytes of a reply were written. Afterwards it may leave: it has them.
+    was_held: bool,
+}
 
 impl Acknowledging {
     pub(crate) fn new(stream: TcpStream) -> Acknowledging {
-        Acknowledging(stream)
+        Acknowledging { stream, was_held: true }
     }
 
-    /// Whether the client still holds its end. The socket is asked: that it closed may not have been noticed yet.
-    fn is_held(&self) -> bool {
-        match SockRef::from(&self.0).peek(&mut [MaybeUninit::uninit()]) {
-            Ok(read) => read > 0,
-            Err(error) => error.kind() == io::ErrorKind::WouldBlock,
+    /// Looks before a reply is written whether the client still holds its end. The socket is asked: that it closed may not have been
+    /// noticed yet.
+    fn look(&mut self) {
+        if HANDED_OVER.try_with(|replies| !replies.borrow().is_empty()).unwrap_or(false) {
+            self.was_held = match SockRef::from(&self.stream).peek(&mut [MaybeUninit::uninit()]) {
+                Ok(read) => read > 0,
+                Err(error) => error.kind() == io::ErrorKind::WouldBlock,
+            };
         }
     }
 }
 
 impl AsyncRead for Acknowledging {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_read(cx, bytes)
+        Pin::new(&mut self.stream).poll_read(cx, bytes)
     }
 }
 
 impl AsyncWrite for Acknowledging {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.0).poll_write(cx, bytes)
+        self.look();
+        Pin::new(&mut self.stream).poll_write(cx, bytes)
     }
 
     /// Called when everything is written that the connection had.
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        ready!(Pin::new(&mut self.0).poll_flush(cx))?;
+        ready!(Pin::new(&mut self.stream).poll_flush(cx))?;
         let written = HANDED_OVER.try_with(RefCell::take).unwrap_or_default();
         for exchange in written {
-            exchange.left(self.is_held());
+            exchange.left(self.was_held);
         }
         Poll::Ready(Ok(()))
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_shutdown(cx)
+        Pin::new(&mut self.stream).poll_shutdown(cx)
     }
 
     fn poll_write_vectored(
@@ -76,15 +86,16 @@ impl AsyncWrite for Acknowledging {
         cx: &mut Context<'_>,
         bytes: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.0).poll_write_vectored(cx, bytes)
+        self.look();
+        Pin::new(&mut self.stream).poll_write_vectored(cx, bytes)
     }
 
     fn is_write_vectored(&self) -> bool {
-        self.0.is_write_vectored()
+        self.stream.is_write_vectored()
     }
 }
 
-/// The reply to a request outside of any session: it goes out with the end of its body.
+/// What a request outside of any session is answered with.
 pub(crate) struct Watched {
     body: BoxBody<Bytes, Infallible>,
     exchange: Option<Exchange>,
@@ -102,7 +113,8 @@ impl Body for Watched {
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
-        if frame.is_none()
+        let event = frame.as_ref().and_then(|frame| frame.as_ref().ok()?.data_ref());
+        if event.is_some_and(|event| is_reply(event))
             && let Some(exchange) = self.exchange.take()
         {
             handed_over(exchange);
@@ -117,6 +129,16 @@ impl Body for Watched {
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
     }
+}
+
+/// Whether an event is the reply to a request, and no message on the way to it.
+fn is_reply(event: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    struct Reply {
+        #[serde(rename = "result")]
+        _result: IgnoredAny,
+    }
+    event.strip_prefix(b"data:").is_some_and(|message| serde_json::from_slice::<Reply>(message).is_ok())
 }
 
 impl Drop for Watched {
@@ -138,7 +160,7 @@ mod tests {
     async fn counts(is_held: bool) -> bool {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
-        let mut connection = Acknowledging(listener.accept().await.unwrap().0);
+        let mut connection = Acknowledging::new(listener.accept().await.unwrap().0);
         let (tell, told) = std::sync::mpsc::channel();
         let answer = Delivery::new(Outcome::cancelled().through(Via::Inbox), move |stored| tell.send(stored).unwrap());
         let exchange = Exchange::new();
@@ -152,6 +174,19 @@ mod tests {
         })
         .await;
         told.recv().unwrap().is_ok()
+    }
+
+    #[test]
+    fn only_a_reply_is_one() {
+        let events = [
+            ("data: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\n", true),
+            ("data: {\"jsonrpc\":\"2.0\",\"method\":\"p\",\"params\":{\"result\":1}}\n\n", false),
+            ("data: {\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{}}\n\n", false),
+            (":\n\n", false),
+        ];
+        for (event, expected) in events {
+            assert_eq!(is_reply(event.as_bytes()), expected, "{event}");
+        }
     }
 
     #[tokio::test]

@@ -1,19 +1,26 @@
 //! The server: which tools there are, and who answers a call.
 
+use crate::call::{client_name, is_stateless};
 use crate::tools;
 use askuser::store::{Attachment, QuestionId};
-use askuser::{Inbox, Origin, Rules};
+use askuser::{Inbox, Origin, Rules, sanitize};
+use percent_encoding::percent_decode_str;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ErrorData, Implementation, ListToolsResult, PaginatedRequestParams,
     RequestStateCodec, ServerCapabilities, ServerConfig,
 };
 use rmcp::service::RequestContext;
-use rmcp::{RoleServer, ServerHandler};
+use rmcp::{Peer, RoleServer, ServerHandler};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use tokio::sync::OnceCell;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+
+/// How long a client may take to say where it works.
+const ROOTS: Duration = Duration::from_secs(2);
+const MOST_FOLDER_CHARS: usize = 1_000;
 
 /// How a server asks.
 #[derive(Clone, Debug)]
@@ -59,6 +66,8 @@ pub struct Server {
     /// Questions whose dialogs a client of protocol 2026-07-28 shows between two calls: it waits for them.
     pub(crate) shown: Arc<Mutex<HashMap<QuestionId, Attachment>>>,
     pub(crate) conversation: Arc<Conversation>,
+    /// Whether the client works in the folder of this process, as one that has started it does.
+    shares_folder: bool,
     /// The connection is gone: calls that wait for a person stop.
     pub(crate) closed: CancellationToken,
 }
@@ -67,11 +76,13 @@ pub struct Server {
 pub(crate) struct Conversation {
     pub(crate) id: String,
     pub(crate) began: Instant,
+    /// Where a client works that has not started this process, once it has said so.
+    folder: OnceCell<Option<String>>,
 }
 
 impl Conversation {
     fn new() -> Arc<Conversation> {
-        Arc::new(Conversation { id: random_id(), began: Instant::now() })
+        Arc::new(Conversation { id: random_id(), began: Instant::now(), folder: OnceCell::new() })
     }
 }
 
@@ -80,7 +91,7 @@ impl Server {
     pub fn new(inbox: Arc<dyn Inbox>, options: Options) -> Server {
         let codec = options.state_key.clone().and_then(|key| RequestStateCodec::try_new(key).ok()).map(Arc::new);
         let (shown, conversation, closed) = (Arc::default(), Conversation::new(), CancellationToken::new());
-        Server { inbox, options: Arc::new(options), codec, shown, conversation, closed }
+        Server { inbox, options: Arc::new(options), codec, shown, conversation, shares_folder: true, closed }
     }
 
     /// The same server for another client.
@@ -88,9 +99,42 @@ impl Server {
         Server { conversation: Conversation::new(), ..self }
     }
 
+    /// The same server for clients that others have started, who knows where.
+    pub(crate) fn over_http(self, closed: CancellationToken) -> Server {
+        Server { shares_folder: false, ..self.of_connection(closed) }
+    }
+
     pub(crate) fn of_connection(self, closed: CancellationToken) -> Server {
         Server { closed, ..self.in_new_conversation() }
     }
+
+    /// Who asks, and where.
+    pub(crate) fn origin(&self, context: &RequestContext<RoleServer>) -> Origin {
+        let mut origin = self.options.origin.clone().with_agent(client_name(context));
+        if !self.shares_folder {
+            origin.folder = self.conversation.folder.get().cloned().flatten();
+        }
+        origin
+    }
+
+    /// Asks a client once where it works, if that is not known and it can tell.
+    async fn learn_folder(&self, context: &RequestContext<RoleServer>) {
+        let has_roots = context.client_capabilities().is_some_and(|client| client.roots.is_some());
+        if !self.shares_folder && has_roots && !is_stateless(context) {
+            self.conversation.folder.get_or_init(|| roots(&context.peer)).await;
+        }
+    }
+}
+
+/// The folders that a client names, on one line.
+#[expect(deprecated, reason = "nothing else says in which project a client works")]
+async fn roots(client: &Peer<RoleServer>) -> Option<String> {
+    let listed = tokio::time::timeout(ROOTS, client.list_roots()).await.ok()?.ok()?;
+    let paths = listed.roots.iter().map(|root| root.uri.strip_prefix("file://").unwrap_or(&root.uri));
+    let mut folders: Vec<_> = paths.map(|path| percent_decode_str(path).decode_utf8_lossy()).collect();
+    folders.sort();
+    let folders: String = sanitize::line(&folders.join(", ")).chars().take(MOST_FOLDER_CHARS).collect();
+    (!sanitize::is_blank(&folders)).then_some(folders)
 }
 
 impl ServerHandler for Server {
@@ -113,6 +157,7 @@ impl ServerHandler for Server {
         call: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        self.learn_folder(&context).await;
         let arguments = call.arguments.map(Into::into).unwrap_or_default();
         let client = context.client_info();
         tracing::info!(

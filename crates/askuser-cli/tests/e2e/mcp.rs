@@ -335,6 +335,21 @@ fn a_client_over_http_shows_the_token_and_asks() {
 }
 
 #[test]
+fn agents_of_different_projects_over_http_do_not_share_an_answer() {
+    let stage = Stage::new();
+    let http = Http::start(&stage, &[]);
+    let shop = http.ask(&http.session("2025-06-18", &json!({})));
+    let in_shop = attended(&stage);
+    let bank = http.ask(&http.session("2025-06-18", &json!({})));
+    let in_bank = pending(&stage, 2).into_iter().find(|question| question["id"] != in_shop["id"]).unwrap();
+    run(&stage, &["answer", id(&in_shop), "--select", "Database=SQLite"]);
+    assert!(line_with(shop, "\"id\":1").contains("Selected: SQLite"));
+    assert_eq!(pending(&stage, 1)[0]["id"], in_bank["id"], "one yes is for one of them");
+    run(&stage, &["answer", id(&in_bank), "--select", "Database=MongoDB"]);
+    assert!(line_with(bank, "\"id\":1").contains("Selected: MongoDB"));
+}
+
+#[test]
 fn a_wrong_token_a_foreign_host_and_a_foreign_page_are_refused() {
     let stage = Stage::new();
     let http = Http::start(&stage, &[]);

@@ -66,6 +66,17 @@ impl Site {
     }
 }
 
+/// A client that says in which project it works.
+async fn asks_in(site: &Site, folder: &str) -> Reply {
+    let session = site.session("2025-11-25", json!({"roots": {}})).await;
+    let mut call = site.ask(&session).await;
+    let request = call.message().await;
+    assert_eq!(request["method"], "roots/list", "{request}");
+    let roots = json!({"roots": [{"uri": format!("file://{folder}")}]});
+    site.post(&session, &json!({"jsonrpc": "2.0", "id": request["id"], "result": roots})).await;
+    call
+}
+
 impl Reply {
     /// The next event: its fields.
     async fn event(&mut self) -> Vec<String> {
@@ -152,4 +163,29 @@ async fn a_stream_begins_with_an_empty_event_only_where_the_protocol_has_such() 
         let is_empty = first.iter().any(|field| field.trim() == "data:");
         assert_eq!(is_empty, has_such, "{version}: {first:?}");
     }
+}
+
+#[tokio::test]
+async fn agents_of_different_projects_do_not_share_an_answer_that_one_of_them_did_not_stay_for() {
+    let desk = Desk::new();
+    let site = Site::new(&desk).await;
+    let shop = asks_in(&site, "/home/ada/the%20shop").await;
+    let in_shop = desk.pending(1).await.remove(0);
+    assert_eq!(in_shop.request.origin().folder.as_deref(), Some("/home/ada/the shop"), "not the server's");
+    drop(shop);
+    desk.unattended(&in_shop.id).await;
+    desk.choose(&in_shop, "SQLite").await;
+    let bank = asks_in(&site, "/home/ada/bank").await;
+    let in_bank = desk.pending(1).await.remove(0);
+    desk.choose(&in_bank, "PostgreSQL (Recommended)").await;
+    assert!(bank.answer().await.contains("PostgreSQL"));
+    assert!(asks_in(&site, "/home/ada/the%20shop").await.answer().await.contains("SQLite"));
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_say_where_it_works_is_not_taken_to_work_where_the_server_does() {
+    let desk = Desk::new();
+    let site = Site::new(&desk).await;
+    let _call = site.ask(&site.session("2025-06-18", json!({})).await).await;
+    assert_eq!(desk.pending(1).await[0].request.origin().folder, None);
 }
