@@ -8,7 +8,7 @@ use crate::results;
 use crate::rounds::Next;
 use crate::series::{series, session};
 use crate::server::{Server, random_id};
-use askuser::store::{Ending, Handle, Principal, Put, QuestionId, StoreError, StoredQuestion};
+use askuser::store::{Ending, Handle, Principal, Put, QuestionId, Series, StoreError, StoredQuestion};
 use askuser::{
     AskError, Asker, Context, Decision, Delivery, Purpose, QuestionSet, Request, RequestKey, Via, report, sanitize,
 };
@@ -52,6 +52,7 @@ impl Server {
             Ok(set) => set,
             Err(violations) => return Ok(results::refused(report::rejection(&violations)).into()),
         };
+        let called = Instant::now();
         let (put, round) = match self.resumed(&set, responses, state.as_deref(), context).await {
             Some((put, round)) => (put, Some(round)),
             None => {
@@ -77,6 +78,10 @@ impl Server {
             },
             _ => self.wait_beside_dialog(put, context).await,
         };
+        if let Waited::Resolved(_) = waited {
+            let series = self.series(&question.request, context).name;
+            self.conversation.answered(series, &question.id, called.elapsed());
+        }
         self.reply(&question, waited, context)
     }
 
@@ -125,11 +130,19 @@ impl Server {
         Request::new(key, set).with_origin(origin).with_context(about).with_deadline(self.options.deadline)
     }
 
-    /// Keeps a question: a new one, or the open one of its series.
+    /// Keeps a question: a new one, or the open one of its series. A client that asks the same again after it may have given up has not got
+    /// the answer that came in between.
     pub(crate) async fn keep(&self, request: Request, context: &RequestContext<RoleServer>) -> Result<Put, StoreError> {
+        let series = self.series(&request, context);
+        match self.conversation.missed(&series.name) {
+            Some(id) => self.attached(self.store(context).get(&id).await?, context).await,
+            None => self.inbox.keep(&request, Some(&series)).await,
+        }
+    }
+
+    fn series(&self, request: &Request, context: &RequestContext<RoleServer>) -> Series {
         let (session, purpose) = (session(&self.origin(context)), request.key().purpose());
-        let series = series(&session, &self.conversation.id, request.set(), request.context(), purpose);
-        self.inbox.keep(&request, Some(&series)).await
+        series(&session, &self.conversation.id, request.set(), request.context(), purpose)
     }
 
     /// A question that is stored, and waited for again.
@@ -228,8 +241,9 @@ impl Server {
                     if let Some(token) = token.clone() {
                         let words = format!("Waiting for the user: `{}`", results::how_to_answer(&id));
                         let progress = ProgressNotificationParam::new(token, f64::from(told)).with_message(words);
-                        // A client that does not listen learns it from the result.
-                        let _ = context.peer.notify_progress(progress).await;
+                        if context.peer.notify_progress(progress).await.is_err() {
+                            return gone(context);
+                        }
                     }
                 }
             }
@@ -249,8 +263,7 @@ impl Server {
     ) -> Result<CallToolResponse, ErrorData> {
         let result = match waited {
             Waited::Resolved(delivery) => {
-                let age = question.ending.as_ref().and_then(|ending| self.age_before_conversation(question, ending));
-                let result = results::resolved(question.request.set(), delivery.resolution(), age);
+                let result = results::resolved(question.request.set(), delivery.resolution(), self.age(question));
                 Exchange::of(context).leaving(delivery);
                 result
             }
@@ -269,10 +282,14 @@ impl Server {
         choices.filter(|_| self.options.dialogs && is_short(request))
     }
 
-    /// How old an answer is that was given before this conversation began.
-    fn age_before_conversation(&self, question: &StoredQuestion, ending: &Ending) -> Option<Duration> {
-        let age = Duration::from_millis(question.read_ms.checked_sub(ending.at_ms()?)?);
-        (age > self.conversation.began.elapsed()).then_some(age)
+    /// How old an answer is that is no answer to this very call, and what it is.
+    fn age(&self, question: &StoredQuestion) -> Option<(Duration, &'static str)> {
+        let ended = question.ending.as_ref().and_then(Ending::at_ms)?;
+        let age = Duration::from_millis(question.read_ms.checked_sub(ended)?);
+        if age > self.conversation.began.elapsed() {
+            return Some((age, "before this conversation began"));
+        }
+        question.delivered_ms.map(|_| (age, "to an earlier call"))
     }
 }
 

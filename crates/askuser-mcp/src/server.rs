@@ -12,7 +12,7 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{Peer, RoleServer, ServerHandler};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::OnceCell;
 use tokio::time::Instant;
@@ -21,6 +21,11 @@ use tokio_util::sync::CancellationToken;
 /// How long a client may take to say where it works.
 const ROOTS: Duration = Duration::from_secs(2);
 const MOST_FOLDER_CHARS: usize = 1_000;
+
+/// No client was seen to give up on a call sooner.
+const LEAST_PATIENCE: Duration = Duration::from_secs(5);
+/// How long the model of a client that has given up takes to ask the same again.
+const ASKS_AGAIN: Duration = Duration::from_secs(60);
 
 /// How a server asks.
 #[derive(Clone, Debug)]
@@ -78,11 +83,29 @@ pub(crate) struct Conversation {
     pub(crate) began: Instant,
     /// Where a client works that has not started this process, once it has said so.
     folder: OnceCell<Option<String>>,
+    /// Answers whose calls the client may have given up before, without a word: the question by its series, and when.
+    perhaps_missed: Mutex<HashMap<String, (QuestionId, Instant)>>,
 }
 
 impl Conversation {
     fn new() -> Arc<Conversation> {
-        Arc::new(Conversation { id: random_id(), began: Instant::now(), folder: OnceCell::new() })
+        let (id, began) = (random_id(), Instant::now());
+        Arc::new(Conversation { id, began, folder: OnceCell::new(), perhaps_missed: Mutex::default() })
+    }
+
+    /// An answer leaves after its call has waited for so long.
+    pub(crate) fn answered(&self, series: String, id: &QuestionId, waited: Duration) {
+        let mut answers = self.perhaps_missed.lock().unwrap_or_else(PoisonError::into_inner);
+        answers.retain(|_, (_, left)| left.elapsed() <= ASKS_AGAIN);
+        if waited >= LEAST_PATIENCE {
+            answers.insert(series, (id.clone(), Instant::now()));
+        }
+    }
+
+    /// The question whose answer a client has missed that asks the same again so soon.
+    pub(crate) fn missed(&self, series: &str) -> Option<QuestionId> {
+        let missed = self.perhaps_missed.lock().unwrap_or_else(PoisonError::into_inner).remove(series)?;
+        (missed.1.elapsed() <= ASKS_AGAIN).then_some(missed.0)
     }
 }
 
