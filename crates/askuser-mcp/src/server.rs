@@ -1,12 +1,13 @@
 //! The server: which tools there are, and who answers a call.
 
 use crate::call::{client_name, is_stateless};
+use crate::form::has_forms;
 use crate::tools;
 use askuser::store::{Attachment, QuestionId};
 use askuser::{Inbox, Origin, Rules, sanitize};
 use percent_encoding::percent_decode_str;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ErrorData, Implementation, ListToolsResult, PaginatedRequestParams,
+    CallToolRequestParams, CallToolResponse, DiscoverRequestMethod, DiscoverResult, ErrorData, Implementation, ListToolsResult, PaginatedRequestParams,
     RequestStateCodec, ServerCapabilities, ServerConfig,
 };
 use rmcp::service::RequestContext;
@@ -71,8 +72,8 @@ pub struct Server {
     /// Questions whose dialogs a client of protocol 2026-07-28 shows between two calls: it waits for them.
     pub(crate) shown: Arc<Mutex<HashMap<QuestionId, Attachment>>>,
     pub(crate) conversation: Arc<Conversation>,
-    /// Whether the client works in the folder of this process, as one that has started it does.
-    shares_folder: bool,
+    /// Whether the client has started this process, and works in its folder.
+    is_started_by_client: bool,
     /// The connection is gone: calls that wait for a person stop.
     pub(crate) closed: CancellationToken,
 }
@@ -114,7 +115,7 @@ impl Server {
     pub fn new(inbox: Arc<dyn Inbox>, options: Options) -> Server {
         let codec = options.state_key.clone().and_then(|key| RequestStateCodec::try_new(key).ok()).map(Arc::new);
         let (shown, conversation, closed) = (Arc::default(), Conversation::new(), CancellationToken::new());
-        Server { inbox, options: Arc::new(options), codec, shown, conversation, shares_folder: true, closed }
+        Server { inbox, options: Arc::new(options), codec, shown, conversation, is_started_by_client: true, closed }
     }
 
     /// The same server for another client.
@@ -124,7 +125,7 @@ impl Server {
 
     /// The same server for clients that others have started, who knows where.
     pub(crate) fn over_http(self, closed: CancellationToken) -> Server {
-        Server { shares_folder: false, ..self.of_connection(closed) }
+        Server { is_started_by_client: false, ..self.of_connection(closed) }
     }
 
     pub(crate) fn of_connection(self, closed: CancellationToken) -> Server {
@@ -134,7 +135,7 @@ impl Server {
     /// Who asks, and where.
     pub(crate) fn origin(&self, context: &RequestContext<RoleServer>) -> Origin {
         let mut origin = self.options.origin.clone().with_agent(client_name(context));
-        if !self.shares_folder {
+        if !self.is_started_by_client {
             origin.folder = self.conversation.folder.get().cloned().flatten();
         }
         origin
@@ -143,7 +144,7 @@ impl Server {
     /// Asks a client once where it works, if that is not known and it can tell.
     async fn learn_folder(&self, context: &RequestContext<RoleServer>) {
         let has_roots = context.client_capabilities().is_some_and(|client| client.roots.is_some());
-        if !self.shares_folder && has_roots && !is_stateless(context) {
+        if !self.is_started_by_client && has_roots && !is_stateless(context) {
             self.conversation.folder.get_or_init(|| roots(&context.peer)).await;
         }
     }
@@ -165,6 +166,16 @@ impl ServerHandler for Server {
         let capabilities = ServerCapabilities::builder().enable_tools().build();
         ServerConfig::new(capabilities)
             .with_server_info(Implementation::new("askuser", env!("CARGO_PKG_VERSION")).with_title("askuser"))
+    }
+
+    /// Protocol 2026-07-28 cannot take a form back when the person has answered elsewhere. A client that would show one is told that there is
+    /// no such protocol, and falls back to one that can.
+    async fn discover(&self, context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+        if self.is_started_by_client && context.client_capabilities().is_some_and(|client| has_forms(&client)) {
+            return Err(ErrorData::method_not_found::<DiscoverRequestMethod>());
+        }
+        let versions = self.supported_protocol_versions().into_owned();
+        Ok(DiscoverResult::from_server_info(versions, self.get_info()))
     }
 
     async fn list_tools(
