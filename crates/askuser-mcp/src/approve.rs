@@ -4,6 +4,7 @@
 //! Only a person who chose to allow just that allows: everything else, silence included, denies with the reason.
 
 use crate::call::Waited;
+use crate::exchange::Exchange;
 use crate::server::Server;
 use crate::tools;
 use askuser::permission::{MayPermit, Permission, verdict, what_would_run};
@@ -40,7 +41,7 @@ impl Server {
             Waited::Resolved(delivery) => {
                 if is_question {
                     let decided = answered(request.set(), delivery.resolution(), input);
-                    self.deliveries.leaving(&context.id, delivery);
+                    Exchange::of(context).leaving(delivery);
                     decided
                 } else {
                     permitted(request.set(), &delivery.stored(), input)

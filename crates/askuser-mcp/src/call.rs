@@ -2,15 +2,15 @@
 
 use crate::client::CallTimeout;
 use crate::dialog::Dialog;
+use crate::exchange::Exchange;
 use crate::form::{Choices, is_short};
 use crate::results;
 use crate::rounds::Next;
 use crate::series::{series, session};
 use crate::server::{Server, random_id};
-use askuser::store::{Ending, Handle, Principal, Put, QuestionId, StoreError, StoredQuestion};
+use askuser::store::{Ending, Handle, Principal, Put, QuestionId, Series, StoreError, StoredQuestion};
 use askuser::{
-    AskError, Asker, Context, Decision, Delivery, Origin, Purpose, QuestionSet, Request, RequestKey, Via, report,
-    sanitize,
+    AskError, Asker, Context, Decision, Delivery, Purpose, QuestionSet, Request, RequestKey, Via, report, sanitize,
 };
 use rmcp::RoleServer;
 use rmcp::model::{CallToolResponse, ErrorData, InputResponses, ProgressNotificationParam, ProtocolVersion};
@@ -52,6 +52,7 @@ impl Server {
             Ok(set) => set,
             Err(violations) => return Ok(results::refused(report::rejection(&violations)).into()),
         };
+        let called = Instant::now();
         let (put, round) = match self.resumed(&set, responses, state.as_deref(), context).await {
             Some((put, round)) => (put, Some(round)),
             None => {
@@ -77,6 +78,10 @@ impl Server {
             },
             _ => self.wait_beside_dialog(put, context).await,
         };
+        if let Waited::Resolved(_) = waited {
+            let series = self.series(&question.request, context).name;
+            self.conversation.answered(series, &question.id, called.elapsed());
+        }
         self.reply(&question, waited, context)
     }
 
@@ -125,11 +130,19 @@ impl Server {
         Request::new(key, set).with_origin(origin).with_context(about).with_deadline(self.options.deadline)
     }
 
-    /// Keeps a question: a new one, or the open one of its series.
+    /// Keeps a question: a new one, or the open one of its series. A client that asks the same again after it may have given up has not got
+    /// the answer that came in between.
     pub(crate) async fn keep(&self, request: Request, context: &RequestContext<RoleServer>) -> Result<Put, StoreError> {
+        let series = self.series(&request, context);
+        match self.conversation.missed(&series.name) {
+            Some(id) => self.attached(self.store(context).get(&id).await?, context).await,
+            None => self.inbox.keep(&request, Some(&series)).await,
+        }
+    }
+
+    fn series(&self, request: &Request, context: &RequestContext<RoleServer>) -> Series {
         let (session, purpose) = (session(&self.origin(context)), request.key().purpose());
-        let series = series(&session, &self.conversation.id, request.set(), request.context(), purpose);
-        self.inbox.keep(&request, Some(&series)).await
+        series(&session, &self.conversation.id, request.set(), request.context(), purpose)
     }
 
     /// A question that is stored, and waited for again.
@@ -178,6 +191,7 @@ impl Server {
         let token = context.meta.get_progress_token();
         let started = Instant::now();
         let mut asking = self.inbox.wait(put, &request, beside);
+        let exchange = Exchange::of(context);
         let mut told = 0_u32;
         loop {
             let has_dialog = dialog.is_some_and(Dialog::is_open);
@@ -186,7 +200,13 @@ impl Server {
             tokio::select! {
                 answered = &mut asking => {
                     let (request, seconds) = (&context.id, started.elapsed().as_secs());
+                    let is_read = exchange.is_read().await;
                     return match answered {
+                        Ok(delivery) if !is_read => {
+                            // It stays for the next call.
+                            drop(delivery);
+                            gone(context)
+                        }
                         Ok(delivery) => {
                             // The log holds no answers.
                             let resolution = delivery.resolution();
@@ -208,10 +228,8 @@ impl Server {
                     tracing::info!(request = %context.id, "the client has stopped waiting");
                     return Waited::Left;
                 }
-                () = self.closed.cancelled() => {
-                    tracing::info!(request = %context.id, "the client is gone");
-                    return Waited::Left;
-                }
+                () = self.closed.cancelled() => return gone(context),
+                () = exchange.gone() => return gone(context),
                 () = sleep_until(limit) => {
                     // A dialog may have opened since.
                     if Instant::now() >= started + timeout.limit(token.is_some(), dialog.is_some_and(Dialog::is_open)) {
@@ -223,8 +241,9 @@ impl Server {
                     if let Some(token) = token.clone() {
                         let words = format!("Waiting for the user: `{}`", results::how_to_answer(&id));
                         let progress = ProgressNotificationParam::new(token, f64::from(told)).with_message(words);
-                        // A client that does not listen learns it from the result.
-                        let _ = context.peer.notify_progress(progress).await;
+                        if context.peer.notify_progress(progress).await.is_err() {
+                            return gone(context);
+                        }
                     }
                 }
             }
@@ -244,9 +263,8 @@ impl Server {
     ) -> Result<CallToolResponse, ErrorData> {
         let result = match waited {
             Waited::Resolved(delivery) => {
-                let age = question.ending.as_ref().and_then(|ending| self.age_before_conversation(question, ending));
-                let result = results::resolved(question.request.set(), delivery.resolution(), age);
-                self.deliveries.leaving(&context.id, delivery);
+                let result = results::resolved(question.request.set(), delivery.resolution(), self.age(question));
+                Exchange::of(context).leaving(delivery);
                 result
             }
             Waited::NotYet(id) => results::not_yet(&id),
@@ -257,11 +275,6 @@ impl Server {
         Ok(result.into())
     }
 
-    /// Who asks, and where.
-    pub(crate) fn origin(&self, context: &RequestContext<RoleServer>) -> Origin {
-        self.options.origin.clone().with_agent(client_name(context))
-    }
-
     /// How a client can show a question by itself, if it can.
     fn choices(&self, request: &Request, context: &RequestContext<RoleServer>) -> Option<Choices> {
         let (capabilities, version) = (context.client_capabilities(), context.protocol_version());
@@ -269,11 +282,20 @@ impl Server {
         choices.filter(|_| self.options.dialogs && is_short(request))
     }
 
-    /// How old an answer is that was given before this conversation began.
-    fn age_before_conversation(&self, question: &StoredQuestion, ending: &Ending) -> Option<Duration> {
-        let age = Duration::from_millis(question.read_ms.checked_sub(ending.at_ms()?)?);
-        (age > self.conversation.began.elapsed()).then_some(age)
+    /// How old an answer is that is no answer to this very call, and what it is.
+    fn age(&self, question: &StoredQuestion) -> Option<(Duration, &'static str)> {
+        let ended = question.ending.as_ref().and_then(Ending::at_ms)?;
+        let age = Duration::from_millis(question.read_ms.checked_sub(ended)?);
+        if age > self.conversation.began.elapsed() {
+            return Some((age, "before this conversation began"));
+        }
+        question.delivered_ms.map(|_| (age, "to an earlier call"))
     }
+}
+
+fn gone(context: &RequestContext<RoleServer>) -> Waited {
+    tracing::info!(request = %context.id, "the client is gone");
+    Waited::Left
 }
 
 pub(crate) fn now_ms() -> u64 {
@@ -285,11 +307,11 @@ fn could_not_ask(why: &str) -> rmcp::model::CallToolResult {
 }
 
 /// Whether the client is asked by results rather than by requests of ours.
-fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
+pub(crate) fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
 }
 
-fn client_name(context: &RequestContext<RoleServer>) -> String {
+pub(crate) fn client_name(context: &RequestContext<RoleServer>) -> String {
     let name = context.client_info().map(|client| sanitize::line(&client.name).trim().to_owned());
     name.filter(|name| !name.is_empty()).unwrap_or_else(|| NAMELESS.into())
 }

@@ -19,6 +19,11 @@ pub(crate) fn is_short(request: &Request) -> bool {
     request.context().is_none_or(|context| exact::rows(&context.shown(Charset::Utf8), COLUMNS) <= MOST_ROWS)
 }
 
+/// Whether a client can show forms. Those that say neither mean forms: there was nothing else once.
+pub(crate) fn has_forms(capabilities: &ClientCapabilities) -> bool {
+    capabilities.elicitation.as_ref().is_some_and(|dialogs| dialogs.form.is_some() || dialogs.url.is_none())
+}
+
 /// How the choices are put into a form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choices {
@@ -38,9 +43,7 @@ impl Choices {
         version: Option<&ProtocolVersion>,
         set: &QuestionSet,
     ) -> Option<Choices> {
-        let elicitation = capabilities?.elicitation.as_ref()?;
-        // Those who say neither mean forms: there was nothing else once.
-        if elicitation.form.is_none() && elicitation.url.is_some() {
+        if !has_forms(capabilities?) {
             return None;
         }
         if client.to_lowercase().starts_with("codex") {

@@ -1,7 +1,10 @@
 //! Clients on this machine, over streamable HTTP. The port is open to everybody on it, web pages in a browser included:
 //! the caller shows the token, and names this very server.
 
+use crate::exchange::Exchange;
+use crate::http_delivery::{Acknowledging, Watched, acknowledged};
 use crate::server::Server;
+use crate::sessions::Sessions;
 use crate::stdio::ServeError;
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full};
@@ -11,7 +14,6 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{HeaderMap, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use sha2::{Digest, Sha256};
 use std::convert::Infallible;
@@ -23,9 +25,6 @@ use tokio_util::sync::CancellationToken;
 
 /// Where the protocol is spoken.
 pub const HTTP_PATH: &str = "/mcp";
-
-/// How long a client may be silent: people take their time.
-const SILENCE: Duration = Duration::from_secs(24 * 60 * 60);
 
 type Reply = Response<BoxBody<Bytes, Infallible>>;
 
@@ -48,11 +47,11 @@ pub async fn serve_http(
     config.allowed_hosts = gate.hosts.to_vec();
     config.allowed_origins = gate.origins.to_vec();
     config.cancellation_token = end.clone();
-    let mut sessions = LocalSessionManager::default();
-    sessions.session_config.keep_alive = Some(SILENCE);
-    let server = server.of_connection(Default::default(), end.child_token());
-    let service =
-        StreamableHttpService::new(move || Ok(server.clone().in_new_conversation()), Arc::new(sessions), config);
+    // Nothing comes before the reply to `initialize`: which protocol is spoken is not known there.
+    config.sse_retry = None;
+    let server = server.over_http(end.child_token());
+    let sessions = Arc::new(Sessions::new());
+    let service = StreamableHttpService::new(move || Ok(server.clone().in_new_conversation()), sessions, config);
     loop {
         let stream = tokio::select! {
             () = end.cancelled() => return Ok(()),
@@ -74,7 +73,10 @@ pub async fn serve_http(
                     None => {
                         // Nothing behind the gate needs it, not even a log.
                         request.headers_mut().remove(AUTHORIZATION);
-                        service.handle(request).await
+                        let exchange = Exchange::new();
+                        request.extensions_mut().insert(exchange.clone());
+                        let reply = service.handle(request).await;
+                        reply.map(|body| Watched::new(body, exchange).boxed())
                     }
                 })
             }
@@ -83,7 +85,8 @@ pub async fn serve_http(
             let mut http = http1::Builder::new();
             http.timer(TokioTimer::new());
             // A connection that breaks is the client's affair.
-            let _ = http.serve_connection(TokioIo::new(stream), service_fn(answer)).await;
+            let serving = http.serve_connection(TokioIo::new(Acknowledging::new(stream)), service_fn(answer));
+            let _ = acknowledged(serving).await;
         });
     }
 }

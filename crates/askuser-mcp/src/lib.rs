@@ -12,16 +12,18 @@
 mod approve;
 mod call;
 mod client;
-mod deliveries;
 mod dialog;
+mod exchange;
 mod form;
 mod http;
+mod http_delivery;
 mod long_line;
 mod null_id;
 mod results;
 mod rounds;
 mod series;
 mod server;
+mod sessions;
 mod stdio;
 mod tools;
 

@@ -7,17 +7,21 @@ use serde_json::{Value, json};
 use std::fmt::Write;
 use std::time::Duration;
 
-/// What came of asking; `age` where it was answered before this conversation began.
-pub(crate) fn resolved(set: &QuestionSet, resolution: &Resolution, age: Option<Duration>) -> CallToolResult {
+/// What came of asking; `age` where that is no answer to this very call, and what it is.
+pub(crate) fn resolved(
+    set: &QuestionSet,
+    resolution: &Resolution,
+    age: Option<(Duration, &'static str)>,
+) -> CallToolResult {
     let (mut words, mut structured) = (report::prose(set, resolution), report::json(set, resolution));
-    if let Some(age) = age {
+    if let Some((age, what)) = age {
         let minutes = age.as_secs() / 60;
         let ago = match minutes {
             0 => "less than a minute".to_owned(),
             1..120 => format!("{minutes} min"),
             _ => format!("{} h", minutes / 60),
         };
-        let _ = write!(words, "\n\nThis was answered {ago} ago, before this conversation began.");
+        let _ = write!(words, "\n\nThis was answered {ago} ago, {what}.");
         structured["answered_seconds_ago"] = age.as_secs().into();
     }
     both(words, structured)

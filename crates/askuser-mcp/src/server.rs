@@ -1,20 +1,32 @@
 //! The server: which tools there are, and who answers a call.
 
-use crate::deliveries::Deliveries;
+use crate::call::{client_name, is_stateless};
+use crate::form::has_forms;
 use crate::tools;
 use askuser::store::{Attachment, QuestionId};
-use askuser::{Inbox, Origin, Rules};
+use askuser::{Inbox, Origin, Rules, sanitize};
+use percent_encoding::percent_decode_str;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ErrorData, Implementation, ListToolsResult, PaginatedRequestParams,
+    CallToolRequestParams, CallToolResponse, DiscoverRequestMethod, DiscoverResult, ErrorData, Implementation, ListToolsResult, PaginatedRequestParams,
     RequestStateCodec, ServerCapabilities, ServerConfig,
 };
 use rmcp::service::RequestContext;
-use rmcp::{RoleServer, ServerHandler};
+use rmcp::{Peer, RoleServer, ServerHandler};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use tokio::sync::OnceCell;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+
+/// How long a client may take to say where it works.
+const ROOTS: Duration = Duration::from_secs(2);
+const MOST_FOLDER_CHARS: usize = 1_000;
+
+/// No client was seen to give up on a call sooner.
+const LEAST_PATIENCE: Duration = Duration::from_secs(5);
+/// How long the model of a client that has given up takes to ask the same again.
+const ASKS_AGAIN: Duration = Duration::from_secs(60);
 
 /// How a server asks.
 #[derive(Clone, Debug)]
@@ -57,10 +69,11 @@ pub struct Server {
     pub(crate) inbox: Arc<dyn Inbox>,
     pub(crate) options: Arc<Options>,
     pub(crate) codec: Option<Arc<RequestStateCodec>>,
-    pub(crate) deliveries: Deliveries,
     /// Questions whose dialogs a client of protocol 2026-07-28 shows between two calls: it waits for them.
     pub(crate) shown: Arc<Mutex<HashMap<QuestionId, Attachment>>>,
     pub(crate) conversation: Arc<Conversation>,
+    /// Whether the client has started this process, and works in its folder.
+    is_started_by_client: bool,
     /// The connection is gone: calls that wait for a person stop.
     pub(crate) closed: CancellationToken,
 }
@@ -69,21 +82,40 @@ pub struct Server {
 pub(crate) struct Conversation {
     pub(crate) id: String,
     pub(crate) began: Instant,
+    /// Where a client works that has not started this process, once it has said so.
+    folder: OnceCell<Option<String>>,
+    /// Answers whose calls the client may have given up before, without a word: the question by its series, and when.
+    perhaps_missed: Mutex<HashMap<String, (QuestionId, Instant)>>,
 }
 
 impl Conversation {
     fn new() -> Arc<Conversation> {
-        Arc::new(Conversation { id: random_id(), began: Instant::now() })
+        let (id, began) = (random_id(), Instant::now());
+        Arc::new(Conversation { id, began, folder: OnceCell::new(), perhaps_missed: Mutex::default() })
+    }
+
+    /// An answer leaves after its call has waited for so long.
+    pub(crate) fn answered(&self, series: String, id: &QuestionId, waited: Duration) {
+        let mut answers = self.perhaps_missed.lock().unwrap_or_else(PoisonError::into_inner);
+        answers.retain(|_, (_, left)| left.elapsed() <= ASKS_AGAIN);
+        if waited >= LEAST_PATIENCE {
+            answers.insert(series, (id.clone(), Instant::now()));
+        }
+    }
+
+    /// The question whose answer a client has missed that asks the same again so soon.
+    pub(crate) fn missed(&self, series: &str) -> Option<QuestionId> {
+        let missed = self.perhaps_missed.lock().unwrap_or_else(PoisonError::into_inner).remove(series)?;
+        (missed.1.elapsed() <= ASKS_AGAIN).then_some(missed.0)
     }
 }
 
 impl Server {
     /// Asks through this inbox.
     pub fn new(inbox: Arc<dyn Inbox>, options: Options) -> Server {
-        let (deliveries, closed) = (Deliveries::default(), CancellationToken::new());
         let codec = options.state_key.clone().and_then(|key| RequestStateCodec::try_new(key).ok()).map(Arc::new);
-        let (shown, conversation) = (Arc::default(), Conversation::new());
-        Server { inbox, options: Arc::new(options), codec, deliveries, shown, conversation, closed }
+        let (shown, conversation, closed) = (Arc::default(), Conversation::new(), CancellationToken::new());
+        Server { inbox, options: Arc::new(options), codec, shown, conversation, is_started_by_client: true, closed }
     }
 
     /// The same server for another client.
@@ -91,9 +123,42 @@ impl Server {
         Server { conversation: Conversation::new(), ..self }
     }
 
-    pub(crate) fn of_connection(self, deliveries: Deliveries, closed: CancellationToken) -> Server {
-        Server { deliveries, closed, ..self.in_new_conversation() }
+    /// The same server for clients that others have started, who knows where.
+    pub(crate) fn over_http(self, closed: CancellationToken) -> Server {
+        Server { is_started_by_client: false, ..self.of_connection(closed) }
     }
+
+    pub(crate) fn of_connection(self, closed: CancellationToken) -> Server {
+        Server { closed, ..self.in_new_conversation() }
+    }
+
+    /// Who asks, and where.
+    pub(crate) fn origin(&self, context: &RequestContext<RoleServer>) -> Origin {
+        let mut origin = self.options.origin.clone().with_agent(client_name(context));
+        if !self.is_started_by_client {
+            origin.folder = self.conversation.folder.get().cloned().flatten();
+        }
+        origin
+    }
+
+    /// Asks a client once where it works, if that is not known and it can tell.
+    async fn learn_folder(&self, context: &RequestContext<RoleServer>) {
+        let has_roots = context.client_capabilities().is_some_and(|client| client.roots.is_some());
+        if !self.is_started_by_client && has_roots && !is_stateless(context) {
+            self.conversation.folder.get_or_init(|| roots(&context.peer)).await;
+        }
+    }
+}
+
+/// The folders that a client names, on one line.
+#[expect(deprecated, reason = "nothing else says in which project a client works")]
+async fn roots(client: &Peer<RoleServer>) -> Option<String> {
+    let listed = tokio::time::timeout(ROOTS, client.list_roots()).await.ok()?.ok()?;
+    let paths = listed.roots.iter().map(|root| root.uri.strip_prefix("file://").unwrap_or(&root.uri));
+    let mut folders: Vec<_> = paths.map(|path| percent_decode_str(path).decode_utf8_lossy()).collect();
+    folders.sort();
+    let folders: String = sanitize::line(&folders.join(", ")).chars().take(MOST_FOLDER_CHARS).collect();
+    (!sanitize::is_blank(&folders)).then_some(folders)
 }
 
 impl ServerHandler for Server {
@@ -101,6 +166,16 @@ impl ServerHandler for Server {
         let capabilities = ServerCapabilities::builder().enable_tools().build();
         ServerConfig::new(capabilities)
             .with_server_info(Implementation::new("askuser", env!("CARGO_PKG_VERSION")).with_title("askuser"))
+    }
+
+    /// Protocol 2026-07-28 cannot take a form back when the person has answered elsewhere. A client that would show one is told that there is
+    /// no such protocol, and falls back to one that can.
+    async fn discover(&self, context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+        if self.is_started_by_client && context.client_capabilities().is_some_and(|client| has_forms(&client)) {
+            return Err(ErrorData::method_not_found::<DiscoverRequestMethod>());
+        }
+        let versions = self.supported_protocol_versions().into_owned();
+        Ok(DiscoverResult::from_server_info(versions, self.get_info()))
     }
 
     async fn list_tools(
@@ -116,6 +191,7 @@ impl ServerHandler for Server {
         call: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        self.learn_folder(&context).await;
         let arguments = call.arguments.map(Into::into).unwrap_or_default();
         let client = context.client_info();
         tracing::info!(
@@ -142,16 +218,14 @@ pub(crate) fn random_id() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use askuser::{Delivery, Outcome, Via};
     use askuser_inbox::{InboxAsker, Location};
-    use rmcp::model::RequestId;
 
     #[test]
     fn every_client_of_one_server_has_a_conversation_of_its_own() {
         let folder = tempfile::tempdir().unwrap();
         let store = Location::File(folder.path().join("inbox.sqlite")).open().unwrap();
         let server = Server::new(Arc::new(InboxAsker::new(store, "ada")), Options::default());
-        let of_connection = |server: Server| server.of_connection(Deliveries::default(), CancellationToken::new());
+        let of_connection = |server: Server| server.of_connection(CancellationToken::new());
         let servers = [
             server.clone(),
             server.clone().in_new_conversation(),
@@ -161,23 +235,5 @@ mod tests {
         let conversations: std::collections::HashSet<&str> =
             servers.iter().map(|server| server.conversation.id.as_str()).collect();
         assert_eq!(conversations.len(), servers.len());
-    }
-
-    #[test]
-    fn a_connection_says_what_it_has_written_and_that_it_is_gone() {
-        let folder = tempfile::tempdir().unwrap();
-        let store = Location::File(folder.path().join("inbox.sqlite")).open().unwrap();
-        let (deliveries, closed) = (Deliveries::acknowledged(), CancellationToken::new());
-        let server = Server::new(Arc::new(InboxAsker::new(store, "ada")), Options::default())
-            .of_connection(deliveries.clone(), closed.clone());
-        let (tell, told) = std::sync::mpsc::channel();
-        let delivery =
-            Delivery::new(Outcome::cancelled().through(Via::Inbox), move |stored| tell.send(stored).unwrap());
-        server.deliveries.leaving(&RequestId::Number(1), delivery);
-        assert!(told.try_recv().is_err(), "it is on its way");
-        deliveries.left(&RequestId::Number(1), true);
-        assert_eq!(told.try_recv(), Ok(Ok(())));
-        closed.cancel();
-        assert!(server.closed.is_cancelled());
     }
 }

@@ -1,14 +1,16 @@
 //! One client at the other end of two streams.
 
-use crate::deliveries::Deliveries;
+use crate::exchange::Exchange;
 use crate::long_line::{MAX_LINE, Unread, Watched};
 use crate::null_id::NullIds;
 use crate::server::Server;
 use rmcp::RoleServer;
-use rmcp::model::{ClientNotification, ErrorData, JsonRpcMessage};
+use rmcp::model::{ClientNotification, ErrorData, GetExtensions, JsonRpcMessage, RequestId};
 use rmcp::service::{RxJsonRpcMessage, ServerInitializeError, TxJsonRpcMessage, serve_server_with_ct};
 use rmcp::transport::Transport;
 use rmcp::transport::async_rw::AsyncRwTransport;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 use tokio::task::JoinSet;
@@ -49,12 +51,13 @@ pub async fn serve(
     write: impl AsyncWrite + Send + Unpin + 'static,
     end: CancellationToken,
 ) -> Result<(), ServeError> {
-    let (deliveries, closed) = (Deliveries::acknowledged(), end.child_token());
-    let server = server.of_connection(deliveries.clone(), closed.clone());
+    let closed = end.child_token();
+    let server = server.of_connection(closed.clone());
     let (telling, unread) = mpsc::unbounded_channel();
     let streams = AsyncRwTransport::new_server(Watched::new(read, telling), NullIds::new(write));
     let streams = streams.with_max_line_length(MAX_LINE);
-    let connection = Connection { streams, unread, refusals: JoinSet::new(), deliveries, closed, is_open: false };
+    let (refusals, exchanges) = (JoinSet::new(), Exchanges::default());
+    let connection = Connection { streams, unread, refusals, exchanges, closed, is_open: false };
     match serve_server_with_ct(server, connection, end).await {
         Ok(running) => {
             // It ends as the client wants it to; what a panicking call has left undone is in the inbox.
@@ -66,13 +69,32 @@ pub async fn serve(
     }
 }
 
+/// Requests that have no reply yet.
+#[derive(Clone, Default)]
+struct Exchanges(Arc<Mutex<HashMap<RequestId, Exchange>>>);
+
+impl Exchanges {
+    fn begin(&self, request: &RequestId) -> Exchange {
+        let exchange = Exchange::new();
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(request.clone(), exchange.clone());
+        exchange
+    }
+
+    /// The reply is written, or is not going to be.
+    fn end(&self, request: &RequestId, was_written: bool) {
+        if let Some(exchange) = self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(request) {
+            exchange.left(was_written);
+        }
+    }
+}
+
 /// The two streams, and what is known of replies on their way.
 struct Connection<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> {
     streams: AsyncRwTransport<RoleServer, Watched<R>, NullIds<W>>,
     unread: UnboundedReceiver<Unread>,
     /// Replies to those, on their way.
     refusals: JoinSet<()>,
-    deliveries: Deliveries,
+    exchanges: Exchanges,
     closed: CancellationToken,
     is_open: bool,
 }
@@ -105,13 +127,14 @@ where
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
         let request = match &message {
             JsonRpcMessage::Response(response) => Some(response.id.clone()),
+            JsonRpcMessage::Error(error) => error.id.clone(),
             _ => None,
         };
-        let (deliveries, sending) = (self.deliveries.clone(), self.streams.send(message));
+        let (exchanges, sending) = (self.exchanges.clone(), self.streams.send(message));
         async move {
             let sent = sending.await;
             if let Some(request) = request {
-                deliveries.left(&request, sent.is_ok());
+                exchanges.end(&request, sent.is_ok());
             }
             sent
         }
@@ -119,7 +142,7 @@ where
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
-            let message = tokio::select! {
+            let mut message = tokio::select! {
                 biased;
                 Some(unread) = self.unread.recv() => {
                     self.refuse(unread);
@@ -127,7 +150,7 @@ where
                 }
                 message = self.streams.receive() => message,
             };
-            match &message {
+            match &mut message {
                 // Those who wait for a person need not wait for the client any more.
                 None => {
                     self.closed.cancel();
@@ -142,8 +165,12 @@ where
                     if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
                         && let Some(request) = &cancelled.params.request_id
                     {
-                        self.deliveries.left(request, false);
+                        self.exchanges.end(request, false);
                     }
+                }
+                Some(JsonRpcMessage::Request(request)) => {
+                    self.is_open = true;
+                    request.request.extensions_mut().insert(self.exchanges.begin(&request.id));
                 }
                 Some(_) => self.is_open = true,
             }

@@ -35,24 +35,28 @@ fn lines(stage: &Stage, args: &[&str]) -> Vec<Value> {
     ended.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
+/// Waits until there is what is looked for.
+pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let mut found = None;
+    wait_until(what, || {
+        found = look();
+        found.is_some()
+    });
+    found.unwrap()
+}
+
 /// Waits until so many questions are pending, and says which.
 pub(crate) fn pending(stage: &Stage, count: usize) -> Vec<Value> {
-    let mut found = Vec::new();
-    wait_until(&format!("{count} pending"), || {
-        found = lines(stage, &["inbox", "--json"]);
-        found.len() == count
-    });
-    found
+    until(&format!("{count} pending questions"), || {
+        Some(lines(stage, &["inbox", "--json"])).filter(|found| found.len() == count)
+    })
 }
 
 /// Waits until a process waits for the only question that is pending. One that was left is pending as well.
 pub(crate) fn attended(stage: &Stage) -> Value {
-    let mut question = Value::Null;
-    wait_until("a process that waits", || {
-        question = pending(stage, 1).remove(0);
-        question["asker"]["waits"] == true
-    });
-    question
+    until("question that a process waits for", || {
+        Some(pending(stage, 1).remove(0)).filter(|question| question["asker"]["waits"] == true)
+    })
 }
 
 pub(crate) fn id(question: &Value) -> &str {

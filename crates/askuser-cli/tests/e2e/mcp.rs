@@ -201,14 +201,14 @@ fn a_log_that_cannot_be_written_is_said_at_once() {
 }
 
 /// A server over HTTP, and where it is.
-struct Http {
+pub(crate) struct Http {
     server: Child,
     address: String,
     token: String,
 }
 
 impl Http {
-    fn start(stage: &Stage, args: &[&str]) -> Http {
+    pub(crate) fn start(stage: &Stage, args: &[&str]) -> Http {
         let mut server = stage.spawn(&[&["mcp", "--popup", "none", "--http", "127.0.0.1:0"], args].concat());
         let mut lines = BufReader::new(server.stderr.take().unwrap()).lines().map(Result::unwrap);
         let line = lines.next().unwrap();
@@ -220,7 +220,7 @@ impl Http {
     }
 
     /// Posts a message; the status line and everything after it.
-    fn post(&self, headers: &str, body: &Value) -> TcpStream {
+    pub(crate) fn post(&self, headers: &str, body: &Value) -> TcpStream {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         let body = body.to_string();
@@ -232,12 +232,33 @@ impl Http {
 
     fn status(&self, headers: &str) -> String {
         let mut line = String::new();
-        BufReader::new(self.post(headers, &initialize())).read_line(&mut line).unwrap();
+        BufReader::new(self.post(headers, &initialize("2025-11-25", &json!({})))).read_line(&mut line).unwrap();
         line.split(' ').nth(1).unwrap_or_default().to_owned()
     }
 
     fn headers(&self) -> String {
         format!("Host: {}\r\nAuthorization: Bearer {}\r\n", self.address, self.token)
+    }
+
+    /// The headers of a session of its own.
+    pub(crate) fn session(&self, version: &str, capabilities: &Value) -> String {
+        let opened = self.post(&self.headers(), &initialize(version, capabilities));
+        let session = line_with(opened, "mcp-session-id").split_off("mcp-session-id: ".len());
+        let headers = format!("{}Mcp-Session-Id: {}\r\n", self.headers(), session.trim());
+        drop(self.post(&headers, &json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).read(&mut [0; 64]));
+        headers
+    }
+
+    /// Asks which database, in a session.
+    pub(crate) fn ask(&self, headers: &str) -> TcpStream {
+        let input: Value =
+            serde_json::from_str(&std::fs::read_to_string(crate::terminal::example("database")).unwrap()).unwrap();
+        let params = json!({"name": "AskUserQuestion", "arguments": input});
+        self.post(headers, &json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}))
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.server), signal).unwrap();
     }
 }
 
@@ -248,14 +269,14 @@ impl Drop for Http {
     }
 }
 
-fn initialize() -> Value {
+fn initialize(version: &str, capabilities: &Value) -> Value {
     let info = json!({"name": "over-http", "version": "1"});
-    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info});
+    let params = json!({"protocolVersion": version, "capabilities": capabilities, "clientInfo": info});
     json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})
 }
 
 /// Reads until a line with this in it, and returns that.
-fn line_with(stream: TcpStream, what: &str) -> String {
+pub(crate) fn line_with(stream: impl Read, what: &str) -> String {
     let lines = BufReader::new(stream).lines().map(Result::unwrap);
     lines.into_iter().find(|line| line.contains(what)).unwrap_or_else(|| panic!("no {what}"))
 }
@@ -302,18 +323,26 @@ fn a_token_that_others_can_read_or_that_is_behind_a_link_is_not_used() {
 fn a_client_over_http_shows_the_token_and_asks() {
     let stage = Stage::new();
     let http = Http::start(&stage, &[]);
-    let session =
-        line_with(http.post(&http.headers(), &initialize()), "mcp-session-id").split_off("mcp-session-id: ".len());
-    let headers = format!("{}Mcp-Session-Id: {}\r\n", http.headers(), session.trim());
-    drop(http.post(&headers, &json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).read(&mut [0; 64]));
-    let file = crate::terminal::example("database");
-    let input: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
-    let params = json!({"name": "AskUserQuestion", "arguments": input});
-    let call = http.post(&headers, &json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}));
+    let call = http.ask(&http.session("2025-11-25", &json!({})));
     let question = pending(&stage, 1).remove(0);
     assert_eq!(question["origin"]["agent"], "over-http");
     run(&stage, &["answer", id(&question), "--select", "Database=SQLite"]);
     assert!(line_with(call, "\"id\":1").contains("Selected: SQLite"));
+}
+
+#[test]
+fn agents_of_different_projects_over_http_do_not_share_an_answer() {
+    let stage = Stage::new();
+    let http = Http::start(&stage, &[]);
+    let shop = http.ask(&http.session("2025-06-18", &json!({})));
+    let in_shop = attended(&stage);
+    let bank = http.ask(&http.session("2025-06-18", &json!({})));
+    let in_bank = pending(&stage, 2).into_iter().find(|question| question["id"] != in_shop["id"]).unwrap();
+    run(&stage, &["answer", id(&in_shop), "--select", "Database=SQLite"]);
+    assert!(line_with(shop, "\"id\":1").contains("Selected: SQLite"));
+    assert_eq!(pending(&stage, 1)[0]["id"], in_bank["id"], "one yes is for one of them");
+    run(&stage, &["answer", id(&in_bank), "--select", "Database=MongoDB"]);
+    assert!(line_with(bank, "\"id\":1").contains("Selected: MongoDB"));
 }
 
 #[test]

@@ -1,12 +1,13 @@
 //! kill -9 of server, client and answerer, between asking, answering and delivering: nothing is lost, nothing is asked twice,
 //! nothing is acted on twice.
 
-use crate::inbox::{id, pending, run};
-use crate::mcp::{Client, words};
+use crate::inbox::{attended, id, pending, run, until};
+use crate::mcp::{Client, Http, line_with, words};
 use crate::terminal::{Stage, example};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
+use std::os::fd::OwnedFd;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -109,6 +110,66 @@ fn a_killed_client_leaves_its_question_and_the_next_one_gets_the_answer() {
     client.ask(1);
     assert!(words(&client.next()).contains("SQLite"));
     assert_eq!(asked(&stage).len(), 1);
+}
+
+/// A process that holds the other end of a call over HTTP.
+fn caller(http: &Http, session: &str) -> Child {
+    let connection: OwnedFd = http.ask(session).into();
+    Command::new("cat").stdin(connection).stdout(Stdio::piped()).spawn().unwrap()
+}
+
+fn kill(mut process: Child) {
+    process.kill().unwrap();
+    process.wait().unwrap();
+}
+
+/// A server over HTTP, and a wait until it has noticed that a client is gone.
+fn observed(stage: &Stage) -> (Http, impl Fn()) {
+    let file = stage.path("mcp.log");
+    let http = Http::start(stage, &["--log", "info", "--log-file", file.to_str().unwrap()]);
+    let has_noticed = move || std::fs::read_to_string(&file).unwrap().contains("the client is gone");
+    (http, move || until("word that the client is gone", || has_noticed().then_some(())))
+}
+
+/// Protocols whose streams cannot and can be taken up again.
+const VERSIONS: [&str; 2] = ["2025-06-18", "2025-11-25"];
+
+#[test]
+fn a_client_that_is_killed_over_http_waits_no_longer_and_the_next_one_gets_the_answer() {
+    for version in VERSIONS {
+        let stage = Stage::new();
+        let (http, client_is_gone) = observed(&stage);
+        let client = caller(&http, &http.session(version, &json!({})));
+        let question = attended(&stage);
+        kill(client);
+        client_is_gone();
+        assert_eq!(pending(&stage, 1)[0]["asker"]["waits"], false, "{version}");
+        assert_eq!(run(&stage, &["answer", id(&question), "--select", "Database=SQLite"]).code, Some(0));
+        let reply = line_with(http.ask(&http.session(version, &json!({}))), "\"id\":1");
+        assert!(reply.contains("Selected: SQLite"), "{version}: {reply}");
+        assert_eq!(asked(&stage).len(), 1, "{version}: nothing was asked twice");
+    }
+}
+
+#[test]
+fn an_answer_that_a_killed_client_over_http_did_not_read_does_not_count_as_delivered() {
+    for version in VERSIONS {
+        let stage = Stage::new();
+        let (http, client_is_gone) = observed(&stage);
+        let client = caller(&http, &http.session(version, &json!({})));
+        let question = attended(&stage);
+        // The server hears of both at once.
+        http.signal(Signal::STOP);
+        kill(client);
+        assert_eq!(run(&stage, &["answer", id(&question), "--select", "Database=SQLite"]).code, Some(0));
+        http.signal(Signal::CONT);
+        client_is_gone();
+        assert!(asked(&stage)[0]["delivered_ms"].is_null(), "{version}");
+        let reply = line_with(http.ask(&http.session(version, &json!({}))), "\"id\":1");
+        assert!(reply.contains("Selected: SQLite"), "{version}: {reply}");
+        assert_eq!(asked(&stage).len(), 1, "{version}: nothing was asked twice");
+        until("delivery", || asked(&stage)[0]["delivered_ms"].as_u64());
+    }
 }
 
 #[test]

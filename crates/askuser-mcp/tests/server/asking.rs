@@ -1,10 +1,12 @@
 //! Asking through the inbox, waiting, tickets, and ends of every kind.
 
-use crate::support::{Client, Desk, database, features, options, text};
+use crate::support::{Client, Desk, database, features, options, server, text};
 use askuser::store::AskerPresence;
-use askuser_mcp::Options;
+use askuser_mcp::{Options, serve};
 use serde_json::{Value, json};
 use std::time::Duration;
+use tokio::io::AsyncWriteExt;
+use tokio_util::sync::CancellationToken;
 
 const ASK: &str = "AskUserQuestion";
 const RESULT: &str = "AskUserQuestionResult";
@@ -192,6 +194,72 @@ async fn a_client_that_gave_a_token_hears_every_15_seconds_how_the_user_answers(
         assert!(params["message"].as_str().unwrap().contains("askuser inbox"), "{params}");
         assert_eq!(started.elapsed().as_secs_f64().round() as u64, 15 * told as u64);
     }
+}
+
+/// Asks, and is answered after the client has waited for so long.
+async fn answered_after(client: &mut Client, desk: &Desk, id: u64, waited: Duration) {
+    client.call(id, ASK, database()).await;
+    let question = desk.pending(1).await.remove(0);
+    tokio::time::pause();
+    tokio::time::advance(waited).await;
+    tokio::time::resume();
+    desk.choose(&question, "SQLite").await;
+    assert!(text(&client.result(id).await).contains("SQLite"));
+    desk.delivered(&question.id).await;
+}
+
+#[tokio::test]
+async fn an_answer_that_came_after_a_client_gave_up_without_a_word_is_there_when_it_asks_the_same_again() {
+    let desk = Desk::new();
+    // It waits for 10 s instead of 60, does not say that it stops, and takes no notice of the reply.
+    let mut cline = Client::with(&desk, "Cline", "2024-11-05", json!({}), options()).await;
+    answered_after(&mut cline, &desk, 1, Duration::from_secs(11)).await;
+    cline.call(2, ASK, database()).await;
+    let again = cline.result(2).await;
+    assert!(text(&again).contains("SQLite") && text(&again).contains("ago, to an earlier call"), "{again}");
+    assert!(again["structuredContent"]["answered_seconds_ago"].is_number(), "{again}");
+    cline.call(3, ASK, database()).await;
+    desk.pending(1).await;
+}
+
+#[tokio::test]
+async fn an_answer_that_no_client_can_have_missed_is_not_given_again() {
+    let desk = Desk::new();
+    let mut client = Client::named(&desk, "Cline", options()).await;
+    answered_after(&mut client, &desk, 1, Duration::from_secs(4)).await;
+    client.call(2, ASK, database()).await;
+    desk.choose(&desk.pending(1).await[0], "SQLite").await;
+    client.result(2).await;
+    answered_after(&mut client, &desk, 3, Duration::from_secs(11)).await;
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(61)).await;
+    tokio::time::resume();
+    client.call(4, ASK, database()).await;
+    desk.pending(1).await;
+}
+
+#[tokio::test]
+async fn a_client_that_can_be_told_no_progress_is_gone() {
+    let desk = Desk::new();
+    let (mut said, read) = tokio::io::duplex(1 << 20);
+    let (write, heard) = tokio::io::duplex(1 << 20);
+    tokio::spawn(serve(server(&desk, options()), read, write, CancellationToken::new()));
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "opencode", "version": "99.0"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "progressToken": "p",
+    });
+    let params = json!({"name": ASK, "arguments": database(), "_meta": meta});
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+    said.write_all(format!("{call}\n").as_bytes()).await.unwrap();
+    let question = desk.pending(1).await.remove(0);
+    // It still holds its mouth to us, and no ear.
+    drop(heard);
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(16)).await;
+    tokio::time::resume();
+    desk.unattended(&question.id).await;
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 mod approving;
 mod asking;
 mod dialogs;
+mod http;
 mod rounds;
 mod sdk;
 mod support;

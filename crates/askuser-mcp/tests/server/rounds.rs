@@ -52,6 +52,24 @@ async fn discover_without_what_the_protocol_wants_is_refused_and_the_handshake_s
 }
 
 #[tokio::test]
+async fn a_client_with_forms_is_not_offered_a_protocol_that_cannot_take_them_back() {
+    let desk = Desk::new();
+    for elicitation in [json!({}), json!({"form": {}}), json!({"form": {}, "url": {}})] {
+        let capabilities = json!({"elicitation": elicitation});
+        let mut client = Client::stateless(&desk, "claude-code", capabilities.clone(), options());
+        client.request(1, "server/discover", json!({})).await;
+        assert_eq!(client.next().await["error"]["code"], -32601, "{capabilities}");
+        let info = json!({"name": "claude-code", "version": "2.1.325"});
+        let params = json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": info});
+        client.request(2, "initialize", params).await;
+        assert_eq!(client.result(2).await["protocolVersion"], "2025-11-25");
+    }
+    let mut client = Client::stateless(&desk, "claude-code", json!({"elicitation": {"url": {}}}), options());
+    client.request(1, "server/discover", json!({})).await;
+    assert!(client.result(1).await["supportedVersions"].is_array());
+}
+
+#[tokio::test]
 async fn a_call_returns_with_a_form_and_comes_back_with_the_answer() {
     let desk = Desk::new();
     let mut client = Client::stateless(&desk, "claude-code", dialogs(), options());

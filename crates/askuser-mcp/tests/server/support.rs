@@ -1,6 +1,6 @@
 //! A client that speaks the protocol by hand, so that tests see what goes over the wire.
 
-use askuser::store::{Draft, Ending, Filter, Handle, Principal, QuestionId, StoreError, StoredQuestion};
+use askuser::store::{AskerPresence, Draft, Ending, Filter, Handle, Principal, QuestionId, StoreError, StoredQuestion};
 use askuser::{Inbox, Origin, Via, reply};
 use askuser_inbox::{InboxAsker, SqliteStore, new_attempt};
 use askuser_mcp::{Options, Server, serve};
@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 /// How long anything may take that is not waited for on purpose.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Not before what was measured of any client.
 const VERSION: &str = "99.0";
@@ -99,12 +99,21 @@ impl Desk {
 
     /// Waits until the answer has reached the asker.
     pub(crate) async fn delivered(&self, id: &QuestionId) {
+        self.question_that(id, |question| question.delivered_ms.is_some()).await;
+    }
+
+    /// Waits until nothing waits for a question any more.
+    pub(crate) async fn unattended(&self, id: &QuestionId) {
+        self.question_that(id, |question| question.asker != AskerPresence::Waits).await;
+    }
+
+    async fn question_that(&self, id: &QuestionId, is_it: impl Fn(&StoredQuestion) -> bool) {
         let looking = async {
-            while self.person().get(id).await.unwrap().delivered_ms.is_none() {
+            while !is_it(&self.person().get(id).await.unwrap()) {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
-        tokio::time::timeout(PATIENCE, looking).await.expect("a delivery");
+        tokio::time::timeout(PATIENCE, looking).await.expect("such a question");
     }
 }
 

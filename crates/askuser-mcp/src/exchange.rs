@@ -1,0 +1,187 @@
+//! One request and the way back to its client: whether somebody still reads there, and whether an answer has arrived.
+//!
+//! An answer counts as delivered once it is written to a connection that the client still holds. Until then it is kept, and is there
+//! when the same thing is asked again.
+
+use askuser::Delivery;
+use hyper::http::request::Parts;
+use rmcp::RoleServer;
+use rmcp::service::RequestContext;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::sync::watch;
+
+/// How long a client may take to come back to a stream that broke. It is told to try after a second.
+const GRACE: Duration = Duration::from_secs(3);
+
+/// Shared by the connection, which says what becomes of the reply, and the call, which makes it.
+#[derive(Clone)]
+pub(crate) struct Exchange(Arc<Inner>);
+
+struct Inner {
+    /// Whether the connection says what it has written.
+    is_acknowledged: bool,
+    delivery: Mutex<Option<Delivery>>,
+    readers: watch::Sender<Readers>,
+}
+
+/// Who reads what the reply goes to.
+#[derive(Clone, Copy, Debug)]
+struct Readers {
+    streams: usize,
+    /// The last stream broke, and the client knows how to take it up again.
+    may_return: bool,
+}
+
+impl Exchange {
+    /// For a connection that says what becomes of replies.
+    pub(crate) fn new() -> Exchange {
+        Exchange::with(true)
+    }
+
+    fn with(is_acknowledged: bool) -> Exchange {
+        let readers = watch::Sender::new(Readers { streams: 1, may_return: false });
+        Exchange(Arc::new(Inner { is_acknowledged, delivery: Mutex::default(), readers }))
+    }
+
+    /// The one that a request came with.
+    pub(crate) fn of(context: &RequestContext<RoleServer>) -> Exchange {
+        let in_http = || context.extensions.get::<Parts>()?.extensions.get();
+        context.extensions.get().or_else(in_http).cloned().unwrap_or_else(|| Exchange::with(false))
+    }
+
+    /// This answer goes out with the reply. One that is not read any more takes none with it.
+    pub(crate) fn leaving(&self, delivery: Delivery) {
+        if !self.0.is_acknowledged {
+            // Handing it over is all there is.
+            drop(delivery.stored());
+            return;
+        }
+        // Held while the readers are counted, so that the last, who goes now, finds it.
+        let mut leaving = self.delivery();
+        if self.0.readers.borrow().streams > 0 {
+            *leaving = Some(delivery);
+        }
+    }
+
+    /// The reply is written, or is not going to be.
+    pub(crate) fn left(&self, was_written: bool) {
+        match self.delivery().take() {
+            Some(delivery) if was_written => drop(delivery.stored()),
+            Some(delivery) => {
+                drop(delivery);
+                tracing::info!("the client is gone or waits no longer: the answer stays for its next call");
+            }
+            None => {}
+        }
+    }
+
+    /// The client has taken up a stream that broke.
+    pub(crate) fn stream_opened(&self) {
+        self.0.readers.send_modify(|readers| readers.streams += 1);
+    }
+
+    /// A stream broke before the reply was on it.
+    pub(crate) fn stream_closed(&self, may_return: bool) {
+        self.0.readers.send_modify(|readers| *readers = Readers { streams: readers.streams - 1, may_return });
+        if self.0.readers.borrow().streams == 0 {
+            self.left(false);
+        }
+    }
+
+    /// Whether the client reads, or comes back in time.
+    pub(crate) async fn is_read(&self) -> bool {
+        let mut readers = self.0.readers.subscribe();
+        let back = readers.wait_for(|readers| readers.streams > 0 || !readers.may_return);
+        tokio::time::timeout(GRACE, back).await.is_ok_and(|back| back.is_ok_and(|readers| readers.streams > 0))
+    }
+
+    /// Waits until the client has gone for good.
+    pub(crate) async fn gone(&self) {
+        let mut readers = self.0.readers.subscribe();
+        while readers.wait_for(|readers| readers.streams == 0).await.is_ok() && self.is_read().await {}
+    }
+
+    fn delivery(&self) -> std::sync::MutexGuard<'_, Option<Delivery>> {
+        self.0.delivery.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use askuser::{Outcome, Via};
+    use std::sync::mpsc::{Receiver, channel};
+
+    fn delivery() -> (Delivery, Receiver<bool>) {
+        let (tell, told) = channel();
+        let outcome = Outcome::cancelled().through(Via::Inbox);
+        (Delivery::new(outcome, move |stored| tell.send(stored.is_ok()).unwrap()), told)
+    }
+
+    #[test]
+    fn an_answer_counts_once_its_reply_is_written_and_not_before() {
+        for was_written in [true, false] {
+            let (exchange, (delivery, told)) = (Exchange::new(), delivery());
+            exchange.leaving(delivery);
+            assert!(told.try_recv().is_err(), "it is on its way");
+            exchange.left(was_written);
+            assert_eq!(told.try_recv(), Ok(was_written));
+        }
+    }
+
+    #[test]
+    fn where_nothing_is_acknowledged_handing_an_answer_over_counts() {
+        let (delivery, told) = delivery();
+        Exchange::with(false).leaving(delivery);
+        assert_eq!(told.try_recv(), Ok(true));
+    }
+
+    #[test]
+    fn an_answer_on_a_stream_that_is_not_read_any_more_does_not_count() {
+        for may_return in [true, false] {
+            let (exchange, (before, told_before), (after, told_after)) = (Exchange::new(), delivery(), delivery());
+            exchange.leaving(before);
+            exchange.stream_closed(may_return);
+            exchange.leaving(after);
+            exchange.left(true);
+            assert_eq!((told_before.try_recv(), told_after.try_recv()), (Ok(false), Ok(false)), "{may_return}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_comes_back_in_time_was_not_gone() {
+        let exchange = Exchange::new();
+        assert!(exchange.is_read().await);
+        exchange.stream_closed(true);
+        let returning = async {
+            tokio::time::sleep(GRACE / 2).await;
+            exchange.stream_opened();
+        };
+        assert!(tokio::join!(exchange.is_read(), returning).0);
+        assert!(tokio::time::timeout(10 * GRACE, exchange.gone()).await.is_err());
+        exchange.stream_closed(true);
+        exchange.gone().await;
+        assert!(!exchange.is_read().await);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stream_that_is_found_broken_after_the_client_has_come_back_breaks_nothing() {
+        let (exchange, (delivery, told)) = (Exchange::new(), delivery());
+        exchange.stream_opened();
+        exchange.leaving(delivery);
+        exchange.stream_closed(true);
+        assert!(exchange.is_read().await);
+        exchange.left(true);
+        assert_eq!(told.try_recv(), Ok(true));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_cannot_come_back_is_gone_at_once() {
+        let exchange = Exchange::new();
+        exchange.stream_closed(false);
+        let now = tokio::time::Instant::now();
+        exchange.gone().await;
+        assert_eq!(now.elapsed(), Duration::ZERO);
+    }
+}

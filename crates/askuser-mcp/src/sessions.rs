@@ -1,0 +1,213 @@
+//! Sessions of clients over HTTP, which the SDK keeps: what becomes of each stream, and which sessions are let go.
+
+use crate::exchange::Exchange;
+use crate::http_delivery::handed_over;
+use futures_util::Stream;
+use rmcp::model::{
+    ClientJsonRpcMessage, GetExtensions, JsonRpcMessage, ProtocolVersion, ServerJsonRpcMessage, ServerResult,
+};
+use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, LocalSessionManagerError};
+use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionId, SessionManager};
+use std::collections::HashMap;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use tokio::sync::watch;
+
+/// How long a session stays that has no stream and that its client has not ended.
+const UNUSED: Duration = Duration::from_secs(60 * 60);
+/// When a client whose stream broke is to come back.
+const RETRY: Duration = Duration::from_secs(1);
+
+pub(crate) struct Sessions {
+    local: Arc<LocalSessionManager>,
+    known: Mutex<HashMap<SessionId, Arc<Session>>>,
+}
+
+#[derive(Default)]
+struct Session {
+    /// Whether streams begin with an empty event, so that the client can come back to them. Those of protocols before 2025-11-25 take
+    /// it for a broken message.
+    is_primed: AtomicBool,
+    streams: watch::Sender<usize>,
+    /// Requests whose streams can be taken up again, by what the SDK calls them.
+    exchanges: Mutex<HashMap<String, Exchange>>,
+}
+
+impl Sessions {
+    pub(crate) fn new() -> Sessions {
+        let mut local = LocalSessionManager::default();
+        local.session_config.keep_alive = None;
+        local.session_config.sse_retry = Some(RETRY);
+        Sessions { local: Arc::new(local), known: Mutex::default() }
+    }
+
+    fn session(&self, id: &SessionId) -> Result<Arc<Session>, LocalSessionManagerError> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(id).cloned().ok_or_else(|| LocalSessionManagerError::SessionNotFound(id.clone()))
+    }
+
+    /// Ends a session that has had no stream for too long.
+    async fn let_go(local: Arc<LocalSessionManager>, id: SessionId, mut streams: watch::Receiver<usize>) {
+        while streams.wait_for(|open| *open == 0).await.is_ok() {
+            let used = tokio::time::timeout(UNUSED, streams.wait_for(|open| *open > 0)).await;
+            match used.map(|used| used.is_ok()) {
+                Ok(true) => {}
+                // It has ended.
+                Ok(false) => return,
+                Err(_) => {
+                    // One that has ended meanwhile is not there.
+                    let _ = local.close_session(&id).await;
+                    return;
+                }
+            }
+        }
+    }
+}
+
+impl SessionManager for Sessions {
+    type Error = LocalSessionManagerError;
+    type Transport = <LocalSessionManager as SessionManager>::Transport;
+
+    async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
+        let (id, transport) = self.local.create_session().await?;
+        let session = Arc::new(Session::default());
+        tokio::spawn(Sessions::let_go(self.local.clone(), id.clone(), session.streams.subscribe()));
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone(), session);
+        Ok((id, transport))
+    }
+
+    async fn initialize_session(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> Result<ServerJsonRpcMessage, Self::Error> {
+        let reply = self.local.initialize_session(id, message).await?;
+        if let JsonRpcMessage::Response(response) = &reply
+            && let ServerResult::InitializeResult(result) = &response.result
+        {
+            let is_primed = result.protocol_version.as_str() >= ProtocolVersion::V_2025_11_25.as_str();
+            self.session(id)?.is_primed.store(is_primed, Ordering::Relaxed);
+        }
+        Ok(reply)
+    }
+
+    async fn has_session(&self, id: &SessionId) -> Result<bool, Self::Error> {
+        self.local.has_session(id).await
+    }
+
+    async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
+        self.local.close_session(id).await
+    }
+
+    async fn create_stream(
+        &self,
+        id: &SessionId,
+        mut message: ClientJsonRpcMessage,
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
+        let (session, exchange) = (self.session(id)?, Exchange::new());
+        if let JsonRpcMessage::Request(request) = &mut message {
+            request.request.extensions_mut().insert(exchange.clone());
+        }
+        Ok(Watched::new(self.local.create_stream(id, message).await?, session, Some(exchange)))
+    }
+
+    async fn accept_message(&self, id: &SessionId, message: ClientJsonRpcMessage) -> Result<(), Self::Error> {
+        self.local.accept_message(id, message).await
+    }
+
+    async fn create_standalone_stream(
+        &self,
+        id: &SessionId,
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
+        Ok(Watched::new(self.local.create_standalone_stream(id).await?, self.session(id)?, None))
+    }
+
+    async fn resume(
+        &self,
+        id: &SessionId,
+        last_event_id: String,
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
+        let session = self.session(id)?;
+        let exchange = request_of(&last_event_id).and_then(|request| session.exchanges().get(request).cloned());
+        let stream = self.local.resume(id, last_event_id).await?;
+        if let Some(exchange) = &exchange {
+            exchange.stream_opened();
+        }
+        Ok(Watched::new(stream, session, exchange))
+    }
+}
+
+impl Session {
+    fn exchanges(&self) -> std::sync::MutexGuard<'_, HashMap<String, Exchange>> {
+        self.exchanges.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Which request's stream an event belongs to: `index/request`.
+fn request_of(event: &str) -> Option<&str> {
+    event.split_once('/').map(|(_, request)| request)
+}
+
+/// A stream to a client, and what becomes of it.
+struct Watched<S> {
+    stream: Pin<Box<S>>,
+    session: Arc<Session>,
+    exchange: Option<Exchange>,
+    /// What the SDK calls the request, once the client has heard it and can come back.
+    name: Option<String>,
+}
+
+impl<S: Stream<Item = ServerSseMessage>> Watched<S> {
+    fn new(stream: S, session: Arc<Session>, exchange: Option<Exchange>) -> Watched<S> {
+        session.streams.send_modify(|open| *open += 1);
+        Watched { stream: Box::pin(stream), session, exchange, name: None }
+    }
+}
+
+impl<S: Stream<Item = ServerSseMessage>> Stream for Watched<S> {
+    type Item = ServerSseMessage;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<ServerSseMessage>> {
+        loop {
+            let Some(event) = ready!(self.stream.as_mut().poll_next(cx)) else { return Poll::Ready(None) };
+            if event.message.is_none() && !self.session.is_primed.load(Ordering::Relaxed) {
+                continue;
+            }
+            if let Some(exchange) = self.exchange.clone() {
+                if let (None, Some(name)) = (&self.name, event.event_id.as_deref().and_then(request_of)) {
+                    self.name = Some(name.to_owned());
+                    self.session.exchanges().insert(name.to_owned(), exchange.clone());
+                }
+                if let Some(JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_)) = event.message.as_deref() {
+                    // The reply is the last that goes over it.
+                    self.end();
+                    handed_over(exchange);
+                }
+            }
+            return Poll::Ready(Some(event));
+        }
+    }
+}
+
+impl<S> Watched<S> {
+    /// There is nothing to come back to.
+    fn end(&mut self) {
+        self.exchange = None;
+        if let Some(name) = self.name.take() {
+            self.session.exchanges().remove(&name);
+        }
+    }
+}
+
+impl<S> Drop for Watched<S> {
+    fn drop(&mut self) {
+        if let Some(exchange) = &self.exchange {
+            exchange.stream_closed(self.name.is_some());
+        }
+        self.session.streams.send_modify(|open| *open -= 1);
+    }
+}

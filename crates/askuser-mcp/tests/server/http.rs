@@ -1,0 +1,191 @@
+//! Clients over HTTP: what goes over the wire, and what becomes of it when they leave.
+
+use crate::support::{Desk, PATIENCE, database, options, server};
+use askuser_mcp::{HTTP_PATH, serve_http};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+/// A server, and where it is.
+struct Site {
+    address: String,
+    _end: DropGuard,
+}
+
+/// A reply as it comes in.
+struct Reply {
+    stream: BufReader<TcpStream>,
+    head: String,
+}
+
+impl Site {
+    async fn new(desk: &Arc<Desk>) -> Site {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let end = CancellationToken::new();
+        tokio::spawn(serve_http(server(desk, options()), listener, "secret", end.clone()));
+        Site { address, _end: end.drop_guard() }
+    }
+
+    async fn send(&self, method: &str, headers: &str, body: &str) -> Reply {
+        let mut stream = TcpStream::connect(&self.address).await.unwrap();
+        let (address, length) = (&self.address, body.len());
+        let head = format!(
+            "{method} {HTTP_PATH} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer secret\r\n\
+             Accept: application/json, text/event-stream\r\nContent-Type: application/json\r\n\
+             Content-Length: {length}\r\n{headers}\r\n{body}"
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let mut reply = Reply { stream: BufReader::new(stream), head: String::new() };
+        while !reply.head.ends_with("\r\n\r\n") {
+            assert_ne!(reply.stream.read_line(&mut reply.head).await.unwrap(), 0, "{}", reply.head);
+        }
+        reply
+    }
+
+    async fn post(&self, headers: &str, body: &Value) -> Reply {
+        self.send("POST", headers, &body.to_string()).await
+    }
+
+    /// The header of a new session.
+    async fn session(&self, version: &str, capabilities: Value) -> String {
+        let info = json!({"name": "codex-mcp-client", "version": "99.0"});
+        let params = json!({"protocolVersion": version, "capabilities": capabilities, "clientInfo": info});
+        let reply = self.post("", &json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})).await;
+        let id = reply.head.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap();
+        let session = format!("Mcp-Session-Id: {id}\r\nMcp-Protocol-Version: {version}\r\n");
+        self.post(&session, &json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
+        session
+    }
+
+    async fn ask(&self, session: &str) -> Reply {
+        let params = json!({"name": "AskUserQuestion", "arguments": database()});
+        self.post(session, &json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})).await
+    }
+}
+
+/// A client that says in which project it works.
+async fn asks_in(site: &Site, folder: &str) -> Reply {
+    let session = site.session("2025-11-25", json!({"roots": {}})).await;
+    let mut call = site.ask(&session).await;
+    let request = call.message().await;
+    assert_eq!(request["method"], "roots/list", "{request}");
+    let roots = json!({"roots": [{"uri": format!("file://{folder}")}]});
+    site.post(&session, &json!({"jsonrpc": "2.0", "id": request["id"], "result": roots})).await;
+    call
+}
+
+impl Reply {
+    /// The next event: its fields.
+    async fn event(&mut self) -> Vec<String> {
+        let mut fields = Vec::new();
+        loop {
+            let mut line = String::new();
+            let reading = tokio::time::timeout(PATIENCE, self.stream.read_line(&mut line));
+            assert_ne!(reading.await.expect("an event in time").unwrap(), 0, "{fields:?}");
+            match line.trim() {
+                // What is not of the form `name: value` is about how long the pieces are.
+                "" if !fields.is_empty() => return fields,
+                field if field.contains(':') => fields.push(field.to_owned()),
+                _ => {}
+            }
+        }
+    }
+
+    /// The next message.
+    async fn message(&mut self) -> Value {
+        loop {
+            let event = self.event().await;
+            let data = event.iter().find_map(|field| field.strip_prefix("data:")).unwrap().trim();
+            if !data.is_empty() {
+                return serde_json::from_str(data).unwrap();
+            }
+        }
+    }
+
+    async fn answer(mut self) -> String {
+        let message = self.message().await;
+        assert_eq!(message["id"], 1, "{message}");
+        message["result"]["content"][0]["text"].as_str().unwrap().to_owned()
+    }
+}
+
+#[tokio::test]
+async fn a_stream_that_broke_is_taken_up_again_and_brings_the_answer() {
+    let desk = Desk::new();
+    let site = Site::new(&desk).await;
+    let session = site.session("2025-11-25", json!({})).await;
+    let mut call = site.ask(&session).await;
+    let event = call.event().await;
+    let id = event.iter().find_map(|field| field.strip_prefix("id:")).unwrap().trim().to_owned();
+    let question = desk.pending(1).await.remove(0);
+    drop(call);
+    let call = site.send("GET", &format!("{session}Last-Event-ID: {id}\r\n"), "").await;
+    desk.choose(&question, "SQLite").await;
+    assert!(call.answer().await.contains("SQLite"));
+    desk.delivered(&question.id).await;
+}
+
+#[tokio::test]
+async fn an_answer_for_a_client_without_a_session_that_left_goes_to_its_next_call() {
+    let desk = Desk::new();
+    let site = Site::new(&desk).await;
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "mcp", "version": "2"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let params = json!({"name": "AskUserQuestion", "arguments": database(), "_meta": meta});
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+    let headers = "Mcp-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: AskUserQuestion\r\n";
+    // The reply begins with the answer: until then the request is all there is.
+    let calling = site.post(headers, &call);
+    let question = tokio::select! {
+        reply = calling => panic!("{}", reply.head),
+        questions = desk.pending(1) => questions[0].clone(),
+    };
+    desk.unattended(&question.id).await;
+    desk.choose(&question, "SQLite").await;
+    assert!(site.post(headers, &call).await.answer().await.contains("SQLite"));
+    desk.delivered(&question.id).await;
+}
+
+#[tokio::test]
+async fn a_stream_begins_with_an_empty_event_only_where_the_protocol_has_such() {
+    let desk = Desk::new();
+    let site = Site::new(&desk).await;
+    for (version, has_such) in [("2025-03-26", false), ("2025-06-18", false), ("2025-11-25", true)] {
+        let session = site.session(version, json!({})).await;
+        let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
+        let first = site.post(&session, &list).await.event().await;
+        let is_empty = first.iter().any(|field| field.trim() == "data:");
+        assert_eq!(is_empty, has_such, "{version}: {first:?}");
+    }
+}
+
+#[tokio::test]
+async fn agents_of_different_projects_do_not_share_an_answer_that_one_of_them_did_not_stay_for() {
+    let desk = Desk::new();
+    let site = Site::new(&desk).await;
+    let shop = asks_in(&site, "/home/ada/the%20shop").await;
+    let in_shop = desk.pending(1).await.remove(0);
+    assert_eq!(in_shop.request.origin().folder.as_deref(), Some("/home/ada/the shop"), "not the server's");
+    drop(shop);
+    desk.unattended(&in_shop.id).await;
+    desk.choose(&in_shop, "SQLite").await;
+    let bank = asks_in(&site, "/home/ada/bank").await;
+    let in_bank = desk.pending(1).await.remove(0);
+    desk.choose(&in_bank, "PostgreSQL (Recommended)").await;
+    assert!(bank.answer().await.contains("PostgreSQL"));
+    assert!(asks_in(&site, "/home/ada/the%20shop").await.answer().await.contains("SQLite"));
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_say_where_it_works_is_not_taken_to_work_where_the_server_does() {
+    let desk = Desk::new();
+    let site = Site::new(&desk).await;
+    let _call = site.ask(&site.session("2025-06-18", json!({})).await).await;
+    assert_eq!(desk.pending(1).await[0].request.origin().folder, None);
+}
