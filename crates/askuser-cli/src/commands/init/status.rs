@@ -30,7 +30,10 @@ fn state(home: &Home<'_>, programs: &Programs, client: &Client) -> Option<String
     match found {
         Err(why) => Some(format!("unknown: {why}")),
         Ok(Some(server)) => Some(match command(&server).map(|command| starts(&command)) {
-            Some(Ok(())) => format!("set up, the server starts and offers {TOOL} ({})", path.display()),
+            Some(Ok(())) => {
+                let file = path.display().to_string();
+                format!("set up, the server starts and offers {TOOL} ({file}){}", client.by_hand(&file))
+            }
             Some(Err(why)) => format!("set up, but {why} ({})", path.display()),
             None => format!("set up, but {} names no command", path.display()),
         }),
