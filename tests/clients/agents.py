@@ -1,8 +1,10 @@
 """The agents: where each comes from, and how it is pointed at a scripted model and told to say one thing.
 
-Only what concerns the model and the agent's own first steps is written by hand; askuser is added by `askuser init`.
+Only what concerns the model and the agent's own first steps is written by hand; askuser is added by `askuser init`, or over
+HTTP by what docs/clients.md says.
 """
 
+import json
 from dataclasses import dataclass
 from typing import Callable
 
@@ -18,12 +20,39 @@ class Agent:
     package: str
     version: str
     stage: Callable  # what it reads, and the variables it wants
+    remote: Callable  # what it reads of a server that has an address
     headless: list
+    # Where a project has a file: what its user agrees to before the agent reads that.
+    project: Callable = None
     # Where it has dialogs: how it is started in a terminal, what it shows when it can be told something, and what is
     # pressed in its dialog to choose the second option.
     terminal: list = None
     ready: Callable = None
     choose_second: list = None
+
+
+def bearer(token):
+    return {"Authorization": f"Bearer {token}"}
+
+
+def in_json(path, table, **entry):
+    """A server in a file of JSON; what is said by words is `url` or `httpUrl`, the rest stands there as it is."""
+    def write(stage, url, token):
+        file = stage.home / path
+        settings = json.loads(file.read_text()) if file.exists() else {}
+        address = {name: url if value is URL else value for name, value in entry.items()}
+        settings.setdefault(table, {})["askuser"] = {**address, "headers": bearer(token)}
+        stage.file(path, settings)
+
+    return write
+
+
+# Stands for the address.
+URL = object()
+
+
+def nothing(stage):
+    pass
 
 
 def claude(model):
@@ -63,11 +92,25 @@ trust_level = "trusted"
     return stage
 
 
+def codex_remote(stage, url, token):
+    stage.env["ASKUSER_TOKEN"] = token
+    stage.add(".codex/config.toml", f"""
+[mcp_servers.askuser]
+url = "{url}"
+bearer_token_env_var = "ASKUSER_TOKEN"
+required = true
+""")
+
+
 def copilot(model):
     return Stage(
         "copilot", COPILOT_OFFLINE="true", COPILOT_AUTO_UPDATE="false", COPILOT_MODEL="scripted",
         COPILOT_PROVIDER_BASE_URL=f"{model.url}/v1", COPILOT_PROVIDER_API_KEY=KEY,
     )
+
+
+def copilot_project(stage):
+    stage.file(".copilot/settings.json", {"trustedFolders": [str(stage.project)]})
 
 
 def copilot_ready(stage):
@@ -89,6 +132,10 @@ def qwen(model):
     return stage
 
 
+def qwen_project(stage):
+    stage.ended(stage.start("qwen", "mcp", "approve", "askuser"))
+
+
 def opencode(model):
     stage = Stage("opencode")
     options = {"baseURL": f"{model.url}/v1", "apiKey": KEY}
@@ -106,7 +153,6 @@ def cline(model):
 
 def continue_(model):
     stage = Stage("continue", CONTINUE_TELEMETRY_ENABLED="0")
-    # `cn` does not read the folder that the editors' extension does, and that `askuser init` writes to.
     stage.file(".continue/config.yaml", f"""\
 name: scripted
 version: 1.0.0
@@ -119,48 +165,90 @@ models:
     apiKey: {KEY}
     roles: [chat]
     capabilities: [tool_use]
-mcpServers:
-  - name: askuser
-    command: askuser
-    args: ["mcp"]
 """)
     return stage
+
+
+def continue_remote(stage, url, token):
+    stage.add(CONTINUE_SERVER, f"""\
+name: askuser
+version: 1.0.0
+schema: v1
+mcpServers:
+  - name: askuser
+    type: streamable-http
+    url: {url}
+    requestOptions:
+      headers:
+        Authorization: Bearer {token}
+""")
+
+
+CONTINUE_SERVER = ".continue/mcpServers/askuser.yaml"
 
 
 AGENTS = {
     "claude": Agent(
         "@anthropic-ai/claude-code", "2.1.325", claude,
+        remote=in_json(".claude.json", "mcpServers", type="http", url=URL),
         headless=["claude", "-p", PROMPT, "--allowedTools", "mcp__askuser__*"],
         terminal=["claude", "--allowedTools", "mcp__askuser__*"],
+        project=nothing,
         ready=claude_ready,
         choose_second=["Right", "Down", "Enter", "Down", "Down", "Enter"],
     ),
     "codex": Agent(
         "@openai/codex", "0.166.0", codex,
+        remote=codex_remote,
         headless=["codex", "exec", "--skip-git-repo-check", PROMPT],
         terminal=["codex", PROMPT],
-        ready=lambda stage: None,
+        project=nothing,
+        ready=nothing,
         choose_second=["Down", "Enter"],
     ),
     "copilot": Agent(
         "@github/copilot", "1.0.102", copilot,
+        remote=in_json(".copilot/mcp-config.json", "mcpServers", type="http", url=URL, tools=["*"]),
         headless=["copilot", "-p", PROMPT],
         terminal=["copilot", "-i", PROMPT, "--allow-tool", "askuser"],
+        project=copilot_project,
         ready=copilot_ready,
         # One Enter for each field: the option, and the two that stay empty.
         choose_second=["Down", "Enter", "Enter", "Enter"],
     ),
     "gemini": Agent(
         "@google/gemini-cli", "0.61.0", gemini,
+        remote=in_json(".gemini/settings.json", "mcpServers", httpUrl=URL, trust=True),
         # A model that is named needs no other to choose it.
         headless=["gemini", "-m", "gemini-2.5-flash", "-p", PROMPT],
+        project=nothing,
     ),
-    "qwen": Agent("@qwen-code/qwen-code", "0.24.4", qwen, headless=["qwen", "-p", PROMPT]),
-    "opencode": Agent("opencode-ai", "1.18.33", opencode, headless=["opencode", "run", PROMPT]),
-    # A single word would be a command.
-    "cline": Agent("cline", "3.0.65", cline, headless=["cline", f"{PROMPT} on"]),
+    "qwen": Agent(
+        "@qwen-code/qwen-code", "0.24.4", qwen,
+        remote=in_json(".qwen/settings.json", "mcpServers", httpUrl=URL, trust=True, alwaysLoadTools=True),
+        headless=["qwen", "-p", PROMPT],
+        project=qwen_project,
+    ),
+    "opencode": Agent(
+        "opencode-ai", "1.18.33", opencode,
+        remote=in_json(".config/opencode/opencode.json", "mcp", type="remote", url=URL),
+        headless=["opencode", "run", PROMPT],
+        project=nothing,
+    ),
+    "cline": Agent(
+        "cline", "3.0.65", cline,
+        remote=in_json(".cline/data/settings/cline_mcp_settings.json", "mcpServers", type="streamableHttp", url=URL),
+        # A single word would be a command.
+        headless=["cline", f"{PROMPT} on"],
+    ),
     "continue": Agent(
         "@continuedev/cli", "1.5.47", continue_,
-        headless=["sh", "-c", f'cn -p {PROMPT} --auto --config "$HOME/.continue/config.yaml"'],
+        remote=continue_remote,
+        # The project's file, or the user's: `cn` looks for neither.
+        headless=["sh", "-c", f"""
+            test -e {CONTINUE_SERVER} && file={CONTINUE_SERVER} || file="$HOME/{CONTINUE_SERVER}"
+            exec cn -p {PROMPT} --auto --mcp "$file"
+        """],
+        project=nothing,
     ),
 }

@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 from agents import AGENTS, PROMPT
-from scripted_model import Call, ScriptedModel
-from stage import Failed, until
+from scripted_model import Call
+from stage import ASKUSER, Failed, until
 
 QUESTION = {
     "questions": [
@@ -22,79 +22,106 @@ QUESTION = {
     ]
 }
 SECOND = ("--select", "Database=SQLite")
+ASK = Call("AskUserQuestion", QUESTION)
 # Where the agent has a tool of the same name.
-OURS = "askuser_+AskUserQuestion"
+ASK_OURS = Call("askuser_+AskUserQuestion", QUESTION)
 HERE = Path(__file__).resolve().parent
 
 
-class Run:
-    """One agent with one model, in a home of its own."""
-
-    def __init__(self, agent, call):
-        self.agent = AGENTS[agent]
-        self.model = ScriptedModel(call)
-        self.stage = self.agent.stage(self.model)
-
-    def close(self, keep):
-        self.stage.close(keep)
-        self.model.close()
-
-    def hears(self, words):
-        """Waits until the model has been told this."""
-        until(f"{words!r} at the model", lambda: any(words in result for result in self.model.results))
-
-    def answered_once(self, via):
-        """Nothing was asked twice, and the answer that the model has is the one that is kept."""
-        self.hears("SQLite")
-        delivered = lambda: [asked for asked in self.stage.asked() if asked.get("delivered_ms")]
-        asked = until("delivery", delivered)
-        kept = [(one["resolution"]["via"], one["resolution"]["answers"][0]["selectedOptions"]) for one in asked]
-        if kept != [(via, ["SQLite"])] or len(self.stage.asked()) != 1:
-            raise Failed(f"kept {kept} of {len(self.stage.asked())} questions")
+def inbox(scene):
+    """Asks without a terminal, and is answered by `askuser answer`."""
+    run = scene.run(ASK)
+    run.set_up()
+    answered_in_the_inbox(run)
 
 
-def inbox(agent):
-    """Set up by `askuser init`, asks without a terminal, and is answered by `askuser answer`."""
-    run = Run(agent, Call("AskUserQuestion", QUESTION))
-    yield run
-    run.stage.set_up(agent)
-    process = run.stage.start(*run.agent.headless)
-    run.stage.answer(run.stage.pending(), *SECOND)
+def answered_in_the_inbox(run):
+    process = run.start()
+    run.inbox.answer(run.inbox.pending(), *SECOND)
     run.stage.ended(process)
     run.answered_once("inbox")
 
 
-def ticket(agent):
+def project_file(scene):
+    """Set up for the project alone."""
+    run = scene.run(ASK)
+    run.stage.set_up(scene.name, "--project")
+    run.agent.project(run.stage)
+    answered_in_the_inbox(run)
+
+
+def ticket(scene):
     """No person answers in time: the model gets a ticket, redeems it, and has the answer in the end."""
-    run = Run(agent, Call("AskUserQuestion", QUESTION))
-    yield run
-    run.stage.set_up(agent)
+    run = scene.run(ASK)
     # In a file: some agents hand no variable on to their servers.
-    run.stage.file(".config/askuser/askuser.toml", 'mcp_limit = "2s"\n')
-    process = run.stage.start(*run.agent.headless)
+    run.inbox.file(".config/askuser/askuser.toml", 'mcp_limit = "2s"\n')
+    run.set_up()
+    process = run.start()
     run.hears("not answered yet")
-    run.stage.answer(run.stage.pending(), *SECOND)
+    run.inbox.answer(run.inbox.pending(), *SECOND)
     run.stage.ended(process)
     run.answered_once("inbox")
 
 
-def dialog(agent):
+def killed(scene):
+    """Killed while it waits, it has the answer that was given meanwhile when it asks the same again."""
+    run = scene.run(ASK)
+    run.set_up()
+    run.start()
+    question = run.inbox.pending()
+    if not question["asker"]["waits"]:
+        raise Failed("the inbox does not say that it waits")
+    run.stage.kill(spare=[ASKUSER])
+    until("word in the inbox that it is gone", lambda: not run.inbox.pending()["asker"]["waits"])
+    run.inbox.answer(question, *SECOND)
+    run.stage.ended(run.start())
+    run.answered_once("inbox")
+
+
+def two_projects(scene):
+    """Two that ask the same at once are asked for, and answered, each for itself."""
+    runs = []
+    for label in ["PostgreSQL (Recommended)", "SQLite"]:
+        known = {question["id"] for _, question, *_ in runs}
+        run = scene.run(ASK)
+        run.set_up()
+        process = run.start()
+        new = lambda: [one for one in run.inbox.questions("inbox", "--json") if one["id"] not in known]
+        runs.append((run, until("question of its own", new)[0], process, label))
+    # The later first: what comes to the wrong one would come before the right one does.
+    for run, question, process, label in reversed(runs):
+        run.inbox.answer(question, "--select", f"Database={label}")
+        run.stage.ended(process)
+        run.hears(label.split()[0])
+    if any("PostgreSQL" in result for result in runs[1][0].model.results):
+        raise Failed("the second has heard the answer of the first too")
+
+
+def dialog(scene):
     """Asks in the agent's own dialog, in a terminal."""
-    run = Run(agent, Call(OURS if agent == "claude" else "AskUserQuestion", QUESTION))
-    yield run
-    run.stage.set_up(agent)
-    run.stage.show(*run.agent.terminal)
-    run.agent.ready(run.stage)
-    run.stage.sees("Which database?")
-    run.stage.pending()
+    run = scene.run(ASK_OURS if scene.name == "claude" else ASK)
+    run.set_up()
+    run.show()
     run.stage.keys(*run.agent.choose_second)
     run.answered_once("elicitation")
+
+
+def inbox_first(scene):
+    """Answered in the inbox while its dialog is open, it closes that and goes on."""
+    run = scene.run(ASK_OURS if scene.name == "claude" else ASK)
+    run.set_up()
+    run.inbox.answer(run.show(), *SECOND)
+    run.answered_once("inbox")
+    run.stage.sees("The tool returned")
 
 
 # Claude Code's own tools
 
 APPROVING = json.dumps({"mcpServers": {"askuser": {"command": "askuser", "args": ["mcp", "--approve"]}}})
 WITH_APPROVE = ["--mcp-config", APPROVING, "--permission-prompt-tool", "mcp__askuser__approve"]
+SHOP = json.dumps({
+    "mcpServers": {"shop": {"command": sys.executable, "args": [str(HERE / "server_with_form.py")]}}
+})
 # So that there is one tool of that name.
 NOT_OURS = ["--disallowedTools", "mcp__askuser__AskUserQuestion"]
 BASH = Call("Bash", {"command": "touch made", "description": "Make a file"})
@@ -115,10 +142,9 @@ def own_question(run, *words):
         raise Failed("asked twice")
 
 
-def approve_question(agent):
+def approve_question(scene):
     """`--permission-prompt-tool` answers its own question tool."""
-    run = Run(agent, Call("AskUserQuestion", QUESTION))
-    yield run
+    run = scene.run(ASK)
     own_question(run, *WITH_APPROVE, *NOT_OURS)
 
 
@@ -135,36 +161,31 @@ def permission(run, label, *words):
         raise Failed(f"{label}, and the command did the opposite")
 
 
-def approve_allow(agent):
+def approve_allow(scene):
     """`--permission-prompt-tool` lets a command run that a person allows."""
-    run = Run(agent, BASH)
-    yield run
+    run = scene.run(BASH)
     permission(run, "Allow once")
 
 
-def approve_deny(agent):
+def approve_deny(scene):
     """`--permission-prompt-tool` stops one that they deny."""
-    run = Run(agent, BASH)
-    yield run
+    run = scene.run(BASH)
     permission(run, "Don't run it")
 
 
-def hook_before_tool(agent):
+def hook_before_tool(scene):
     """`PreToolUse`: its own question tool is answered from the inbox, without a terminal."""
-    run = Run(agent, Call("AskUserQuestion", QUESTION))
-    yield run
+    run = scene.run(ASK)
     with_hooks(run, "PreToolUse")
-    own_question(run, *WITH_APPROVE, *NOT_OURS)
+    # Its question tool is there only with such a tool. This one answers nothing.
+    own_question(run, "--mcp-config", SHOP, "--permission-prompt-tool", "mcp__shop__refuse")
 
 
-def hook_elicitation(agent):
+def hook_elicitation(scene):
     """`Elicitation`: a form of another server is answered from the inbox, without a terminal."""
-    run = Run(agent, Call("order", {}))
-    yield run
+    run = scene.run(Call("order", {}))
     with_hooks(run, "Elicitation")
-    server = {"command": sys.executable, "args": [str(HERE / "server_with_form.py")]}
-    config = json.dumps({"mcpServers": {"shop": server}})
-    process = run.stage.start("claude", "-p", PROMPT, "--mcp-config", config, "--allowedTools", "mcp__shop__order")
+    process = run.stage.start("claude", "-p", PROMPT, "--mcp-config", SHOP, "--allowedTools", "mcp__shop__order")
     run.stage.answer(run.stage.pending(), "--select", "Size=Large")
     run.stage.ended(process)
     run.hears("ordered: l")
@@ -180,10 +201,9 @@ def in_terminal(run, shows):
     return run.stage.pending()
 
 
-def hook_permission(agent):
+def hook_permission(scene):
     """`PermissionRequest`: the inbox answers what Claude Code shows in its dialog."""
-    run = Run(agent, BASH)
-    yield run
+    run = scene.run(BASH)
     question = in_terminal(run, "Do you want to proceed?")
     run.stage.answer(question, "--select", "Bash=Allow once")
     until("result", lambda: run.model.results)
@@ -191,10 +211,9 @@ def hook_permission(agent):
         raise Failed("it was allowed and did not run")
 
 
-def hook_picker(agent):
+def hook_picker(scene):
     """`PermissionRequest`: the inbox answers what Claude Code shows in its picker."""
-    run = Run(agent, Call("AskUserQuestion", QUESTION))
-    yield run
+    run = scene.run(ASK)
     run.stage.answer(in_terminal(run, "Which database?"), *SECOND)
     run.hears('"Which database?"="SQLite"')
 
@@ -207,20 +226,18 @@ def withdrawn(run):
         raise Failed(f"the question ended as {ends}")
 
 
-def dialog_first(agent):
+def dialog_first(scene):
     """Decided in Claude Code's dialog: the question leaves the inbox."""
-    run = Run(agent, BASH)
-    yield run
+    run = scene.run(BASH)
     in_terminal(run, "Do you want to proceed?")
     run.stage.keys("Enter")
     until("result", lambda: run.model.results)
     withdrawn(run)
 
 
-def dialog_refused(agent):
+def dialog_refused(scene):
     """Refused in Claude Code's dialog: the question leaves the inbox."""
-    run = Run(agent, BASH)
-    yield run
+    run = scene.run(BASH)
     in_terminal(run, "Do you want to proceed?")
     run.stage.keys("Escape")
     withdrawn(run)
@@ -228,10 +245,9 @@ def dialog_refused(agent):
         raise Failed("it was refused and ran")
 
 
-def picker_first(agent):
+def picker_first(scene):
     """Answered in Claude Code's picker: the question leaves the inbox."""
-    run = Run(agent, Call("AskUserQuestion", QUESTION))
-    yield run
+    run = scene.run(ASK)
     in_terminal(run, "Which database?")
     run.stage.keys("Down", "Enter")
     run.hears('"Which database?"="SQLite"')
@@ -244,7 +260,14 @@ CLAUDE = [
 ]
 
 
+# Those that have an address as well as a command are tried over both.
+TRANSPORTS = ["stdio", "http"]
+
+
 def of(agent):
-    """What is tried with an agent."""
-    dialogs = [dialog] if AGENTS[agent].terminal else []
-    return [inbox, ticket, *dialogs, *(CLAUDE if agent == "claude" else [])]
+    """What is tried with an agent, and over what."""
+    dialogs = [dialog, inbox_first] if AGENTS[agent].terminal else []
+    both = [(case, over) for over in TRANSPORTS for case in [inbox, ticket, killed, *dialogs]]
+    projects = [(project_file, "stdio")] if AGENTS[agent].project else []
+    own = [(case, "stdio") for case in CLAUDE if agent == "claude"]
+    return [*both, (two_projects, "http"), *projects, *own]

@@ -1,5 +1,6 @@
 """Packages from npm, in target/clients."""
 
+import json
 import subprocess
 
 from stage import PLACE
@@ -10,5 +11,12 @@ NODE = "node@22.23.3"
 
 def install(*packages):
     PLACE.mkdir(parents=True, exist_ok=True)
+    if all(is_there(*package.rsplit("@", 1)) for package in [NODE, *packages]):
+        return
     quiet = ["--no-audit", "--no-fund", "--no-package-lock", "--loglevel", "error"]
     subprocess.run(["npm", "install", "--prefix", PLACE, *quiet, NODE, *packages], check=True, stdout=subprocess.DEVNULL)
+
+
+def is_there(name, version):
+    found = PLACE / "node_modules" / name / "package.json"
+    return found.exists() and json.loads(found.read_text())["version"] == version

@@ -6,44 +6,50 @@ import time
 import cases
 from agents import AGENTS
 from npm import install
+from scene import Scene
 from stage import ASKUSER, Failed
+
 
 def main():
     words = sys.argv[1:]
     keep = "--keep" in words
     wanted = [word for word in words if not word.startswith("-")]
     chosen = [
-        (agent, case)
+        (agent, case, transport)
         for agent in AGENTS
-        for case in cases.of(agent)
-        if not wanted or agent in wanted or f"{agent}/{case.__name__}" in wanted
+        for case, transport in cases.of(agent)
+        if not wanted or any(is_named(word, agent, case.__name__, transport) for word in wanted)
     ]
     if not chosen or not ASKUSER.exists():
-        sys.exit(f"agents: {' '.join(AGENTS)}; a case is AGENT/CASE; {ASKUSER} has to be built")
-    agents = [AGENTS[agent] for agent in dict.fromkeys(agent for agent, _ in chosen)]
+        sys.exit(f"agents: {' '.join(AGENTS)}; one case: codex/killed/http; {ASKUSER} has to be built")
+    agents = [AGENTS[agent] for agent in dict.fromkeys(agent for agent, *_ in chosen)]
     install(*(f"{agent.package}@{agent.version}" for agent in agents))
-    failures = [attempt(agent, case, keep) for agent, case in chosen]
+    failures = [attempt(*one, keep) for one in chosen]
     failed = sum(failures)
     print(f"\n{len(failures) - failed} of {len(failures)} passed")
     sys.exit(1 if failed else 0)
 
 
-def attempt(agent, case, keep):
+def is_named(word, *names):
+    """Whether the parts of a word are among the names of a case: its agent, what is tried, the transport."""
+    return set(word.split("/")) <= set(names)
+
+
+def attempt(agent, case, transport, keep):
     """Tries one case; whether it failed."""
     started = time.monotonic()
-    steps = case(agent)
-    run = next(steps)
+    scene = Scene(agent, transport)
     try:
-        for _ in steps:
-            pass
+        case(scene)
         failure = None
     except Failed as failed:
         failure = str(failed)
     finally:
-        run.close(keep)
+        scene.close(keep)
     version = AGENTS[agent].version
     state = "FAILED" if failure else "passed"
-    print(f"{state}  {agent:8} {version:8} {case.__name__:16} {time.monotonic() - started:4.0f} s", flush=True)
+    seconds = time.monotonic() - started
+    print(f"{state}  {agent:8} {version:8} {transport:5} {case.__name__:16} {seconds:4.0f} s", flush=True)
     if failure:
         print("        " + failure.replace("\n", "\n        "), flush=True)
     return failure is not None

@@ -1,4 +1,4 @@
-"""Another MCP server, with one tool that asks by a form. Protocol 2025-06-18, on standard input and output."""
+"""Another MCP server, with a tool that asks by a form, and one that permits nothing. Protocol 2025-06-18, on standard input and output."""
 
 import json
 import sys
@@ -18,8 +18,11 @@ def main():
             send({"id": id, "result": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": info}})
         elif method == "tools/list":
             meta = {"anthropic/alwaysLoad": True}
-            tool = {"name": "order", "description": "Order", "inputSchema": {"type": "object"}, "_meta": meta}
-            send({"id": id, "result": {"tools": [tool]}})
+            tool = {"description": "A tool", "inputSchema": {"type": "object"}, "_meta": meta}
+            send({"id": id, "result": {"tools": [{"name": name, **tool} for name in ["order", "refuse"]]}})
+        elif method == "tools/call" and message["params"]["name"] == "refuse":
+            words = json.dumps({"behavior": "deny", "message": "refused by another server"})
+            send({"id": id, "result": {"content": [{"type": "text", "text": words}]}})
         elif method == "tools/call":
             call = id
             size = {"type": "string", "title": "Size", "enum": ["s", "l"], "enumNames": ["Small", "Large"]}

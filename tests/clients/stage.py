@@ -15,7 +15,7 @@ PROGRAMS = PLACE / "node_modules" / ".bin"
 ASKUSER = Path(os.environ.get("ASKUSER", PLACE.parent / "debug" / "askuser")).resolve()
 
 # Agents start slowly on a busy machine, and nothing here is about speed.
-PATIENCE = 120
+PATIENCE = 60
 
 
 class Failed(Exception):
@@ -38,7 +38,8 @@ class Stage:
         PLACE.mkdir(parents=True, exist_ok=True)
         self.home = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=PLACE))
         self.project = self.home / "project"
-        self.project.mkdir()
+        # Or agents would look for their files in the repository around it.
+        subprocess.run(["git", "init", "--quiet", self.project], check=True)
         # Nothing of the user who runs this: neither their keys nor their settings.
         self.env = {
             "HOME": str(self.home),
@@ -59,6 +60,11 @@ class Stage:
         path.write_text(text if isinstance(text, str) else json.dumps(text, indent=2))
         return path
 
+    def add(self, path, text):
+        """At the end of what the file has, if there is one."""
+        file = self.home / path
+        return self.file(path, (file.read_text() if file.exists() else "") + text)
+
     def askuser(self, *words, check=True):
         done = subprocess.run(
             [ASKUSER, *words], env=self.env, cwd=self.project, stdin=subprocess.DEVNULL, capture_output=True, text=True
@@ -67,16 +73,18 @@ class Stage:
             raise Failed(f"askuser {' '.join(words)}: {done.stderr.strip()}")
         return done.stdout
 
-    def set_up(self, client):
+    def set_up(self, client, *words):
         """As the documentation says: nothing is written by hand."""
-        self.askuser("init", client, "--yes")
+        self.askuser("init", client, "--yes", *words)
 
     def start(self, *words):
-        """An agent without a terminal."""
-        with open(self.home / "output", "w") as output:
+        """A program without a terminal."""
+        path = self.home / "output"
+        with open(path, "w") as output:
             process = subprocess.Popen(
                 words, env=self.env, cwd=self.project, stdin=subprocess.DEVNULL, stdout=output, stderr=output
             )
+        process.output = path
         self.processes.append(process)
         return process
 
@@ -85,7 +93,7 @@ class Stage:
             process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             raise Failed("the agent has not ended")
-        return (self.home / "output").read_text()
+        return process.output.read_text()
 
     # The inbox
 
@@ -144,12 +152,13 @@ class Stage:
             time.sleep(0.5)
             self.tmux("send-keys", key)
 
-    def end_daemons(self):
-        """Some agents leave processes behind. They are known by this home, which no other process has."""
+    def kill(self, spare=()):
+        """Ends what agents have started, and some leave behind, as kill -9 does. It is known by this home, which no other
+        process has; programs that are spared have to notice it by themselves."""
         home = f"HOME={self.home}\0".encode()
         for process in Path("/proc").glob("[0-9]*"):
             try:
-                if home in (process / "environ").read_bytes():
+                if home in (process / "environ").read_bytes() and (process / "exe").resolve() not in spare:
                     os.kill(int(process.name), signal.SIGKILL)
             except OSError:
                 pass  # Gone meanwhile, or another user's.
@@ -165,6 +174,6 @@ class Stage:
         if self.terminal:
             (self.home / "screen").write_text(self.screen())
             self.tmux("kill-server", check=False)
-        self.end_daemons()
+        self.kill()
         if not keep:
             shutil.rmtree(self.home, ignore_errors=True)

@@ -203,6 +203,19 @@ fn doctor_says_which_clients_are_set_up() {
 }
 
 #[test]
+fn a_client_whose_command_line_does_not_look_for_the_file_has_its_user_told_to_name_it() {
+    let stage = stage();
+    let added = stage.run(&["init", "continue", "--yes"]).stderr;
+    assert!(added.contains("name the file: cn --mcp ~/.continue/mcpServers/askuser.yaml\n"), "{added}");
+    let named = format!("name the file: cn --mcp {}/.continue/mcpServers/askuser.yaml\n", stage.path("home").display());
+    let said = stage.run(&["doctor"]).stdout;
+    assert!(said.contains(&named), "{said}");
+    let removed = stage.run(&["init", "continue", "--yes", "--remove"]).stderr;
+    assert!(removed.contains("taken out of Continue") && !removed.contains("cn --mcp"), "{removed}");
+    assert!(!stage.run(&["init", "gemini", "--yes"]).stderr.contains("name the file"));
+}
+
+#[test]
 fn one_client_that_cannot_be_set_up_does_not_keep_the_others_from_it() {
     let stage = stage();
     fs::create_dir_all(stage.path("home/.qwen")).unwrap();

@@ -13,7 +13,8 @@ pub(super) struct Client {
     pub(super) name: &'static str,
     /// As people call it.
     pub(super) title: &'static str,
-    /// Whether a released version was tried; the others follow their documentation.
+    /// Whether a released version has asked a person with the very file that is written here, as `tests/clients/run` tries it; the
+    /// others follow their documentation.
     pub(super) is_measured: bool,
     /// Started from a desktop rather than from a shell, so that it may not have the shell's PATH.
     pub(super) is_desktop: bool,
@@ -27,6 +28,8 @@ pub(super) struct Client {
     project_file: Option<&'static str>,
     /// What is on the PATH where it is installed.
     pub(super) programs: &'static [&'static str],
+    /// The command that has to be given the file, where its program does not look for it.
+    pub(super) named_by: Option<&'static str>,
 }
 
 /// Where this user's files are.
@@ -88,6 +91,12 @@ impl Client {
         self.project_file.map(|file| or_with_comments(project.join(file)))
     }
 
+    /// What there is to do by hand before its program reads this file; nothing for most.
+    pub(super) fn by_hand(&self, file: &str) -> String {
+        self.named_by
+            .map_or_else(String::new, |command| format!("; at the command line, name the file: {command} {file}"))
+    }
+
     /// Whether it seems to be installed: its program is on the PATH, or it has made a folder or a file for its settings.
     pub(super) fn is_installed(&self, home: &Home<'_>, is_on_path: &dyn Fn(&str) -> bool) -> bool {
         let file = self.user_file(home);
@@ -125,6 +134,7 @@ pub(super) const CLIENTS: &[Client] = &[
         },
         project_file: Some(".mcp.json"),
         programs: &["claude"],
+        named_by: None,
     },
     Client {
         name: "codex",
@@ -138,6 +148,7 @@ pub(super) const CLIENTS: &[Client] = &[
         user_file: |home| home.moved("CODEX_HOME", ".codex").join("config.toml"),
         project_file: Some(".codex/config.toml"),
         programs: &["codex"],
+        named_by: None,
     },
     Client {
         name: "gemini",
@@ -151,6 +162,7 @@ pub(super) const CLIENTS: &[Client] = &[
         user_file: |home| home.join(".gemini/settings.json"),
         project_file: Some(".gemini/settings.json"),
         programs: &["gemini"],
+        named_by: None,
     },
     Client {
         name: "copilot",
@@ -163,6 +175,7 @@ pub(super) const CLIENTS: &[Client] = &[
         user_file: |home| home.moved("COPILOT_HOME", ".copilot").join("mcp-config.json"),
         project_file: Some(".github/mcp.json"),
         programs: &["copilot"],
+        named_by: None,
     },
     Client {
         name: "qwen",
@@ -176,6 +189,7 @@ pub(super) const CLIENTS: &[Client] = &[
         user_file: |home| home.join(".qwen/settings.json"),
         project_file: Some(".qwen/settings.json"),
         programs: &["qwen"],
+        named_by: None,
     },
     Client {
         name: "opencode",
@@ -188,6 +202,7 @@ pub(super) const CLIENTS: &[Client] = &[
         user_file: |home| home.config().join("opencode/opencode.json"),
         project_file: Some("opencode.json"),
         programs: &["opencode"],
+        named_by: None,
     },
     Client {
         name: "cursor",
@@ -200,6 +215,7 @@ pub(super) const CLIENTS: &[Client] = &[
         user_file: |home| home.join(".cursor/mcp.json"),
         project_file: Some(".cursor/mcp.json"),
         programs: &["cursor", "cursor-agent"],
+        named_by: None,
     },
     Client {
         name: "vscode",
@@ -212,6 +228,7 @@ pub(super) const CLIENTS: &[Client] = &[
         user_file: |home| home.vscode().join("mcp.json"),
         project_file: Some(".vscode/mcp.json"),
         programs: &["code"],
+        named_by: None,
     },
     Client {
         name: "zed",
@@ -227,6 +244,7 @@ pub(super) const CLIENTS: &[Client] = &[
         },
         project_file: Some(".zed/settings.json"),
         programs: &["zed", "zeditor"],
+        named_by: None,
     },
     Client {
         name: "cline",
@@ -242,6 +260,7 @@ pub(super) const CLIENTS: &[Client] = &[
         },
         project_file: None,
         programs: &["cline"],
+        named_by: None,
     },
     Client {
         name: "continue",
@@ -254,5 +273,6 @@ pub(super) const CLIENTS: &[Client] = &[
         user_file: |home| home.moved("CONTINUE_GLOBAL_DIR", ".continue").join("mcpServers/askuser.yaml"),
         project_file: Some(".continue/mcpServers/askuser.yaml"),
         programs: &["cn"],
+        named_by: Some("cn --mcp"),
     },
 ];

@@ -172,7 +172,8 @@ impl Setup<'_> {
         change.make(&mut changes)?;
         let done = if removing { "taken out of" } else { "added to" };
         let tried = if client.is_measured || removing { "" } else { "; by its documentation, not tried with it" };
-        notice("askuser", &format!("{done} {} ({shown}){tried}", client.title));
+        let by_hand = if removing { String::new() } else { client.by_hand(&shown) };
+        notice("askuser", &format!("{done} {} ({shown}){tried}{by_hand}", client.title));
         Ok(exit::ANSWERED)
     }
 

@@ -38,7 +38,10 @@ fn state(home: &Home<'_>, programs: &Programs, client: &Client) -> Option<Result
     match found {
         Err(why) => Some(Err((why, None))),
         Ok(Some(server)) => Some(match command(&server).map(|command| starts(&command)) {
-            Some(Ok(())) => Ok(format!("set up in {}; its server offers {TOOL}", path.display())),
+            Some(Ok(())) => {
+                let file = path.display().to_string();
+                Ok(format!("set up in {file}; its server offers {TOOL}{}", client.by_hand(&file)))
+            }
             Some(Err(why)) => Err((format!("set up in {}, but {why}", path.display()), Some(init))),
             None => Err((format!("set up in {}, but without a command", path.display()), Some(init))),
         }),

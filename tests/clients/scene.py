@@ -1,0 +1,81 @@
+"""One case: agents of one kind, the model behind each, and the inbox that they ask in."""
+
+import re
+
+from agents import AGENTS
+from scripted_model import ScriptedModel
+from stage import ASKUSER, Failed, Stage, until
+
+
+class Scene:
+    def __init__(self, name, transport):
+        self.name, self.agent, self.transport = name, AGENTS[name], transport
+        # Over HTTP the inbox is that of the user who runs the server, which is started once its settings are there.
+        self.server = Stage("server") if transport == "http" else None
+        self.address = None
+        self.runs = []
+
+    def run(self, call):
+        """An agent in a project and a home of its own."""
+        self.runs.append(Run(self, call))
+        return self.runs[-1]
+
+    def serve(self):
+        """The address and the token of the server."""
+        if not self.address:
+            output = self.server.start(ASKUSER, "mcp", "--http", "127.0.0.1:0").output
+            found = lambda: re.search(r"serves (\S+);.* in (\S+)", output.read_text())
+            url, token = until("server", found).groups()
+            self.address = url, open(token).read().strip()
+        return self.address
+
+    def close(self, keep):
+        for run in self.runs:
+            run.stage.close(keep)
+            run.model.close()
+        if self.server:
+            self.server.close(keep)
+
+
+class Run:
+    def __init__(self, scene, call):
+        self.scene, self.agent = scene, scene.agent
+        self.model = ScriptedModel(call)
+        self.stage = self.agent.stage(self.model)
+        self.inbox = scene.server or self.stage
+
+    def set_up(self):
+        """By `askuser init`; over HTTP, which it does not write, as docs/clients.md says."""
+        if self.scene.transport == "http":
+            self.agent.remote(self.stage, *self.scene.serve())
+        else:
+            self.stage.set_up(self.scene.name)
+
+    def start(self):
+        """Without a terminal."""
+        return self.stage.start(*self.agent.headless)
+
+    def show(self):
+        """In a terminal, until it has asked in its dialog; the question as it stands in the inbox."""
+        self.stage.show(*self.agent.terminal)
+        self.agent.ready(self.stage)
+        self.stage.sees("Which database?")
+        return self.inbox.pending()
+
+    def hears(self, words):
+        """Waits until the model has been told this; being asked for it twice is a failure."""
+        def heard():
+            if len(self.inbox.asked()) > len(self.scene.runs):
+                raise Failed("asked again")
+            return any(words in result for result in self.model.results)
+
+        until(f"{words!r} at the model", heard)
+
+    def answered_once(self, via):
+        """Nothing was asked twice, and the answer that the model has is the one that is kept."""
+        self.hears("SQLite")
+        delivered = lambda: [asked for asked in self.inbox.asked() if asked.get("delivered_ms")]
+        asked = until("delivery", delivered)
+        kept = [(one["resolution"]["via"], one["resolution"]["answers"][0]["selectedOptions"]) for one in asked]
+        if kept != [(via, ["SQLite"])] or len(self.inbox.asked()) != 1:
+            raise Failed(f"kept {kept} of {len(self.inbox.asked())} questions")
