@@ -273,20 +273,14 @@ fn request_url(base: Url, protocol: Protocol, model: &str) -> Url {
     let mut url = versioned(base, protocol);
     if let Ok(mut path) = url.path_segments_mut() {
         match protocol {
-            Protocol::Anthropic => {
-                path.push("messages");
-            }
-            Protocol::OpenAiResponses => {
-                path.push("responses");
-            }
-            Protocol::OpenAiChat => {
-                path.extend(["chat", "completions"]);
-            }
+            Protocol::Anthropic => path.push("messages"),
+            Protocol::OpenAiResponses => path.push("responses"),
+            Protocol::OpenAiChat => path.extend(["chat", "completions"]),
             Protocol::Gemini => {
                 let (kind, model) = model.split_once('/').unwrap_or(("models", model));
-                path.push(kind).push(&format!("{model}:streamGenerateContent"));
+                path.push(kind).push(&format!("{model}:streamGenerateContent"))
             }
-        }
+        };
     }
     if protocol == Protocol::Gemini {
         url.query_pairs_mut().append_pair("alt", "sse");

@@ -35,21 +35,18 @@ const BUFFER: usize = 16 << 10;
 
 impl Tool for Bash {
     fn definition(&self) -> ToolDefinition {
-        ToolDefinition::new(
+        super::built_in(
             NAME,
-            include_str!("../../prompts/tools/bash.txt").trim_ascii_end(),
+            include_str!("../../prompts/tools/bash.txt"),
             json!({
-                "type": "object",
-                "properties": {
-                    "command": {"type": "string"},
-                    "timeout_ms": {
-                        "type": "integer", "minimum": 1, "maximum": MAX_MS,
-                        "description": format!("Default {DEFAULT_MS}"),
-                    },
-                    "description": {"type": "string", "description": "What it does, in 5-10 words"},
+                "command": {"type": "string"},
+                "timeout_ms": {
+                    "type": "integer", "minimum": 1, "maximum": MAX_MS,
+                    "description": format!("Default {DEFAULT_MS}"),
                 },
-                "required": ["command"],
+                "description": {"type": "string", "description": "What it does, in 5-10 words"},
             }),
+            &["command"],
         )
     }
 

@@ -20,19 +20,16 @@ const BOM: char = '\u{feff}';
 
 impl Tool for Edit {
     fn definition(&self) -> ToolDefinition {
-        ToolDefinition::new(
+        super::built_in(
             NAME,
-            include_str!("../../prompts/tools/edit.txt").trim_ascii_end(),
+            include_str!("../../prompts/tools/edit.txt"),
             json!({
-                "type": "object",
-                "properties": {
-                    "path": {"type": "string"},
-                    "old_string": {"type": "string"},
-                    "new_string": {"type": "string"},
-                    "replace_all": {"type": "boolean", "description": "Every match; default false"},
-                },
-                "required": ["path", "old_string", "new_string"],
+                "path": {"type": "string"},
+                "old_string": {"type": "string"},
+                "new_string": {"type": "string"},
+                "replace_all": {"type": "boolean", "description": "Every match; default false"},
             }),
+            &["path", "old_string", "new_string"],
         )
     }
 

@@ -25,13 +25,9 @@ const GO_AND_EDIT: usize = 1;
 
 impl Tool for ExitPlanMode {
     fn definition(&self) -> ToolDefinition {
-        let schema = json!({
-            "type": "object",
-            "properties": {"plan": {"type": "string", "description": "The plan, in Markdown"}},
-            "required": ["plan"],
-        });
-        let description = include_str!("../../prompts/tools/exit-plan-mode.txt").trim_ascii_end();
-        ToolDefinition::new("ExitPlanMode", description, schema)
+        let properties = json!({"plan": {"type": "string", "description": "The plan, in Markdown"}});
+        let description = include_str!("../../prompts/tools/exit-plan-mode.txt");
+        super::built_in("ExitPlanMode", description, properties, &["plan"])
     }
 
     fn access(&self) -> Access {

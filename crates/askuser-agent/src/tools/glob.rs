@@ -22,17 +22,14 @@ const NO_MATCHES: &str = "No files match. Ignored files are not searched, hidden
 
 impl Tool for Glob {
     fn definition(&self) -> ToolDefinition {
-        ToolDefinition::new(
+        super::built_in(
             NAME,
-            include_str!("../../prompts/tools/glob.txt").trim_ascii_end(),
+            include_str!("../../prompts/tools/glob.txt"),
             json!({
-                "type": "object",
-                "properties": {
-                    "pattern": {"type": "string"},
-                    "path": {"type": "string", "description": "Folder to search; default the working folder"},
-                },
-                "required": ["pattern"],
+                "pattern": {"type": "string"},
+                "path": {"type": "string", "description": "Folder to search; default the working folder"},
             }),
+            &["pattern"],
         )
     }
 

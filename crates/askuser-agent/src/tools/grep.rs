@@ -30,27 +30,24 @@ const LINE_BYTES: usize = 8 << 20;
 
 impl Tool for Grep {
     fn definition(&self) -> ToolDefinition {
-        ToolDefinition::new(
+        super::built_in(
             NAME,
-            include_str!("../../prompts/tools/grep.txt").trim_ascii_end(),
+            include_str!("../../prompts/tools/grep.txt"),
             json!({
-                "type": "object",
-                "properties": {
-                    "pattern": {"type": "string", "description": "Regular expression, matched line by line"},
-                    "path": {"type": "string", "description": "File or folder; default the working folder"},
-                    "glob": {"type": "string", "description": "Only these files, such as *.rs"},
-                    "ignore_case": {"type": "boolean"},
-                    "output": {
-                        "enum": ["content", "files", "count"],
-                        "description": "Matching lines (default), files that match, or matching lines counted by file",
-                    },
-                    "context": {
-                        "type": "integer", "minimum": 0, "maximum": MAX_CONTEXT,
-                        "description": "Lines around each match; default 0",
-                    },
+                "pattern": {"type": "string", "description": "Regular expression, matched line by line"},
+                "path": {"type": "string", "description": "File or folder; default the working folder"},
+                "glob": {"type": "string", "description": "Only these files, such as *.rs"},
+                "ignore_case": {"type": "boolean"},
+                "output": {
+                    "enum": ["content", "files", "count"],
+                    "description": "Matching lines (default), files that match, or matching lines counted by file",
                 },
-                "required": ["pattern"],
+                "context": {
+                    "type": "integer", "minimum": 0, "maximum": MAX_CONTEXT,
+                    "description": "Lines around each match; default 0",
+                },
             }),
+            &["pattern"],
         )
     }
 

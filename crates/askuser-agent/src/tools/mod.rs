@@ -45,7 +45,8 @@ pub use read::Read;
 pub use task::Task;
 pub use write::Write;
 
-use crate::tool::Registry;
+use crate::tool::{Registry, ToolDefinition};
+use serde_json::{Value, json};
 
 /// All built-in tools.
 pub fn all() -> Registry {
@@ -55,6 +56,12 @@ pub fn all() -> Registry {
 /// The tools that need no file system: asking, planning, subagents.
 pub fn talking() -> Registry {
     Registry::new().with(AskUserQuestion::default()).with(ExitPlanMode).with(Task)
+}
+
+/// A tool that models are told this about: the text of its description, and the properties of its input.
+fn built_in(name: &str, description: &str, properties: Value, required: &[&str]) -> ToolDefinition {
+    let schema = json!({"type": "object", "properties": properties, "required": required});
+    ToolDefinition::new(name, description.trim_ascii_end(), schema)
 }
 
 fn s(count: usize) -> &'static str {

@@ -29,18 +29,15 @@ const BUFFER: usize = 64 << 10;
 
 impl Tool for Read {
     fn definition(&self) -> ToolDefinition {
-        ToolDefinition::new(
+        super::built_in(
             NAME,
-            include_str!("../../prompts/tools/read.txt").trim_ascii_end(),
+            include_str!("../../prompts/tools/read.txt"),
             json!({
-                "type": "object",
-                "properties": {
-                    "path": {"type": "string"},
-                    "offset": {"type": "integer", "minimum": 1, "description": "First line; default 1"},
-                    "limit": {"type": "integer", "minimum": 1, "maximum": MAX_LINES, "description": "How many lines"},
-                },
-                "required": ["path"],
+                "path": {"type": "string"},
+                "offset": {"type": "integer", "minimum": 1, "description": "First line; default 1"},
+                "limit": {"type": "integer", "minimum": 1, "maximum": MAX_LINES, "description": "How many lines"},
             }),
+            &["path"],
         )
     }
 

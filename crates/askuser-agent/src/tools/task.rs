@@ -28,17 +28,14 @@ const CUT_OFF: &str = "The session was cut off while this task was at work, and 
 
 impl Tool for Task {
     fn definition(&self) -> ToolDefinition {
-        ToolDefinition::new(
+        super::built_in(
             NAME,
-            include_str!("../../prompts/tools/task.txt").trim_ascii_end(),
+            include_str!("../../prompts/tools/task.txt"),
             json!({
-                "type": "object",
-                "properties": {
-                    "description": {"type": "string", "maxLength": MOST_CHARS, "description": "What it is about, in 2-5 words"},
-                    "prompt": {"type": "string", "description": "All it needs to know"},
-                },
-                "required": ["description", "prompt"],
+                "description": {"type": "string", "maxLength": MOST_CHARS, "description": "What it is about, in 2-5 words"},
+                "prompt": {"type": "string", "description": "All it needs to know"},
             }),
+            &["description", "prompt"],
         )
     }
 

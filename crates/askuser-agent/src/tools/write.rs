@@ -24,14 +24,11 @@ struct Input<'a> {
 
 impl Tool for Write {
     fn definition(&self) -> ToolDefinition {
-        ToolDefinition::new(
+        super::built_in(
             NAME,
-            include_str!("../../prompts/tools/write.txt").trim_ascii_end(),
-            json!({
-                "type": "object",
-                "properties": {"path": {"type": "string"}, "content": {"type": "string"}},
-                "required": ["path", "content"],
-            }),
+            include_str!("../../prompts/tools/write.txt"),
+            json!({"path": {"type": "string"}, "content": {"type": "string"}}),
+            &["path", "content"],
         )
     }
 
