@@ -178,6 +178,11 @@ impl Theme {
         }
     }
 
+    /// The style of a label that is ticked and not under the cursor: brighter than the others, or bold where there is no brighter.
+    pub(crate) fn ticked(&self) -> Style {
+        if self.palette().is_some() { self.style(Role::Text) } else { self.strong(Role::Text) }
+    }
+
     /// The style of a message in the colour of a role. The terminal's own yellow cannot be read on white, so there the words are
     /// in its foreground.
     pub fn message(&self, role: Role) -> Style {
@@ -465,6 +470,22 @@ mod tests {
                 assert!(r == g && g == b, "{role:?} on {background:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_ticked_label_differs_from_a_focused_one_by_weight_or_hue() {
+        for background in
+            [Background::Dark, Background::Told([0; 3]), Background::Light, Background::Unknown, Background::Contrast]
+        {
+            for depth in [ColorDepth::None, ColorDepth::Ansi16, ColorDepth::Ansi256, ColorDepth::TrueColor] {
+                let theme = Theme { background, depth, ..Theme::default() };
+                let (focused, ticked) = (theme.focused(Role::Text), theme.ticked());
+                let has_another_colour = focused.fg != ticked.fg;
+                assert!(has_another_colour || focused.add_modifier != ticked.add_modifier, "{theme:?}");
+            }
+        }
+        let plain = Theme { background: Background::Unknown, ..Theme::default() };
+        assert!(plain.ticked() != plain.style(Role::Secondary));
     }
 
     #[test]
