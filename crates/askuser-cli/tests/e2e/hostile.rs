@@ -248,7 +248,7 @@ fn errors_about_a_hostile_input_are_safe_too() {
 fn the_prose_for_the_model_is_safe_on_the_terminal_too() {
     let json = input("Go\x1b[2J?", "\x1b[HDB", &[("\x1b]0;t\x07A", "d"), ("B", "d")], Select::Single);
     let stage = Stage::new().file("q.json", json);
-    let mut terminal = stage.shell("exec askuser ask --arm 0 --flash 0 q.json");
+    let mut terminal = stage.shell("exec askuser ask --arm 0 --flash 0 --format text q.json");
     terminal.wait_for("? keys");
     terminal.keys("1");
     let ended = terminal.finish();

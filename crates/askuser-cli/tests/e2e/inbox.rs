@@ -424,20 +424,22 @@ fn an_agent_pauses_durably_and_after_a_kill_attaches_to_the_same_question() {
 
 /// A person at tmux gets the question as a popup, wherever the asking process is.
 #[test]
-fn in_tmux_a_popup_opens_on_the_client_that_was_used_last() {
+fn in_tmux_a_popup_opens_on_the_client_that_was_used_last_in_the_theme_of_its_opener() {
     if Command::new("tmux").arg("-V").stdout(Stdio::null()).status().is_err() {
         assert!(std::env::var_os("CI").is_none_or(|value| value.is_empty()), "this test needs tmux");
         return;
     }
     let stage = Stage::new().size(100, 30);
     let folder = stage.path("").display().to_string();
-    let stage = stage.env("TMUX_TMPDIR", &folder);
+    // No program in a popup is told the background; the one that opened it may know.
+    let stage = stage.env("TMUX_TMPDIR", &folder).env("COLORFGBG", "");
     let mut person = stage.command(&["tmux", "-f", "/dev/null", "new-session", "sh", "-c", "echo at work; exec cat"]);
     person.wait_for("at work");
-    let asker =
-        stage.spawn(&["ask", &example("database"), "--via", "inbox", "--from", "claude #(x)", "--format", "value"]);
+    let asks = ["ask", "--via", "inbox", "--from", "claude #(x)", "--format", "value", "--theme", "light"];
+    let asker = stage.spawn(&[&asks[..], &[&example("database")]].concat());
     person.wait_for("claude (x) asks");
     person.wait_for("esc later");
+    person.wait_raw("38;5;61");
     press_until(&mut person, "2", |screen| screen.contains("> ○ MongoDB"));
     assert_eq!(pending(&stage, 1).len(), 1, "a digit alone answers nothing there");
     press_until(&mut person, "<enter>", |screen| !screen.contains("claude (x) asks"));

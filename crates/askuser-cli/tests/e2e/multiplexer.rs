@@ -202,8 +202,8 @@ fn a_frame_wiped_from_the_first_cell_of_the_screen_is_not_saved_to_the_history()
     let Some(tmux) = Tmux::ask("database", 1) else { return };
     tmux.wait_for("? keys");
     // Two of its lines are rewrapped, so that it begins in the first cell; tmux keeps what is cleared from there.
-    tmux.resize(60, 24);
-    tmux.check_one_frame(60, Tmux::history);
+    tmux.resize(62, 24);
+    tmux.check_one_frame(62, Tmux::history);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use serde_json::json;
 use std::time::{Duration, Instant};
 
 /// Where the text begins: border, indent, `Please specify: `.
-const START: u16 = 1 + 6 + 16;
+const START: u16 = 1 + 8 + 16;
 
 /// A prompt whose field for Other is open.
 fn typing() -> Terminal {
@@ -145,7 +145,7 @@ fn options_in_scripts_of_the_world_are_aligned_and_answered_verbatim() {
         let is_mark = |row: u16, column: u16| screen.cell(row, column).is_some_and(|cell| cell.contents() == "○");
         (0..rows.get()).filter_map(|row| (0..columns.get()).find(|&column| is_mark(row, column))).collect()
     });
-    assert_eq!(marks, [5; 5], "{}", terminal.screen());
+    assert_eq!(marks, [7; 5], "{}", terminal.screen());
     let bottom = format!("╰{}╯", "─".repeat(77));
     assert!(terminal.rows().contains(&bottom), "{}", terminal.screen());
     terminal.keys("4");

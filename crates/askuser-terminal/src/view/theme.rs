@@ -178,6 +178,11 @@ impl Theme {
         }
     }
 
+    /// The style of a label that is ticked and not under the cursor: brighter than the others, or bold where there is no brighter.
+    pub(crate) fn ticked(&self) -> Style {
+        if self.palette().is_some() { self.style(Role::Text) } else { self.strong(Role::Text) }
+    }
+
     /// The style of a message in the colour of a role. The terminal's own yellow cannot be read on white, so there the words are
     /// in its foreground.
     pub fn message(&self, role: Role) -> Style {
@@ -266,10 +271,17 @@ fn contrast(a: [u8; 3], b: [u8; 3]) -> f64 {
     (a.max(b) + 0.05) / (a.min(b) + 0.05)
 }
 
+/// The power of 2.4 of a share, by Newton's method. The standard library's would load libm at every start.
+fn to_the_power_of_2_4(share: f64) -> f64 {
+    let square = share * share;
+    let fifth_root = (0..20).fold(1.0, |root: f64, _| (4.0 * root + square / (root * root * root * root)) / 5.0);
+    square * fifth_root
+}
+
 fn luminance(rgb: [u8; 3]) -> f64 {
     let linear = rgb.map(|v| {
         let v = f64::from(v) / 255.0;
-        if v <= 0.04045 { v / 12.92 } else { ((v + 0.055) / 1.055).powf(2.4) }
+        if v <= 0.04045 { v / 12.92 } else { to_the_power_of_2_4((v + 0.055) / 1.055) }
     });
     0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 }
@@ -345,6 +357,13 @@ mod tests {
     /// Backgrounds that people have: xterm, VS Code, Dracula, Solarized (both), white.
     const DARK: [[u8; 3]; 4] = [[0, 0, 0], [0x1E, 0x1E, 0x1E], [0x28, 0x2A, 0x36], [0x00, 0x2B, 0x36]];
     const LIGHT: [[u8; 3]; 2] = [[255, 255, 255], [0xFD, 0xF6, 0xE3]];
+    #[test]
+    fn the_power_is_that_of_the_standard_library() {
+        for share in (1..=100).map(|n| f64::from(n) / 100.0) {
+            assert!((to_the_power_of_2_4(share) - share.powf(2.4)).abs() < 1e-9, "{share}");
+        }
+    }
+
     const EXACT: [ColorDepth; 2] = [ColorDepth::Ansi256, ColorDepth::TrueColor];
 
     fn contrasts(background: Background, on: [u8; 3]) -> impl Iterator<Item = (Role, ColorDepth, f64)> {
@@ -465,6 +484,22 @@ mod tests {
                 assert!(r == g && g == b, "{role:?} on {background:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_ticked_label_differs_from_a_focused_one_by_weight_or_hue() {
+        for background in
+            [Background::Dark, Background::Told([0; 3]), Background::Light, Background::Unknown, Background::Contrast]
+        {
+            for depth in [ColorDepth::None, ColorDepth::Ansi16, ColorDepth::Ansi256, ColorDepth::TrueColor] {
+                let theme = Theme { background, depth, ..Theme::default() };
+                let (focused, ticked) = (theme.focused(Role::Text), theme.ticked());
+                let has_another_colour = focused.fg != ticked.fg;
+                assert!(has_another_colour || focused.add_modifier != ticked.add_modifier, "{theme:?}");
+            }
+        }
+        let plain = Theme { background: Background::Unknown, ..Theme::default() };
+        assert!(plain.ticked() != plain.style(Role::Secondary));
     }
 
     #[test]

@@ -154,7 +154,11 @@ impl<'a> Composer<'a, '_> {
             (false, true) => (Role::Text, Role::Primary),
             (false, false) => (Role::Secondary, Role::Primary),
         };
-        let style = if focused { self.theme.focused(text) } else { self.style(text) };
+        let style = match (focused, text) {
+            (true, _) => self.theme.focused(text),
+            (false, Role::Text) => self.theme.ticked(),
+            (false, _) => self.style(text),
+        };
         let mark = if picked { self.theme.strong(mark) } else { self.style(mark) };
         let number = match (self.number_column, row + 1) {
             (0, _) => String::new(),
