@@ -56,6 +56,14 @@ pub(crate) fn asked(question: &StoredQuestion) -> String {
     texts.join(" · ")
 }
 
+/// The header and what is asked: `Database: Which database?`. The header that `ask -q` gives by default says nothing.
+pub(crate) fn titled(question: &StoredQuestion) -> String {
+    match question.request.set().questions()[0].header() {
+        "Question" => asked(question),
+        header => format!("{header}: {}", asked(question)),
+    }
+}
+
 /// What people call a question: `Database`, or the headers of several.
 pub(crate) fn name(question: &StoredQuestion) -> String {
     let headers: Vec<&str> = question.request.set().questions().iter().map(|question| question.header()).collect();

@@ -157,7 +157,7 @@ fn sentence(Row { question, unsent }: &Row) -> String {
         None => {
             let draft = if unsent.is_empty() { "" } else { " [draft]" };
             let gone = words::presence(question).map(|gone| format!(" [{gone}]")).unwrap_or_default();
-            format!("{who}{folder}, {}: {name}: {asked}{draft}{gone}", words::duration(question.age()))
+            format!("{who}{folder}, {}: {}{draft}{gone}", words::duration(question.age()), words::titled(question))
         }
     }
 }

@@ -151,9 +151,8 @@ fn table(list: &List, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
 
 fn cells(row: &Row) -> [String; 5] {
     let question = &row.question;
-    let header = question.request.set().questions()[0].header();
     let (summary, age) = match &question.ending {
-        None => (format!("{header}: {}", words::asked(question)), words::duration(question.age())),
+        None => (words::titled(question), words::duration(question.age())),
         // The decision comes first: the line may be cut off.
         Some(ending) => {
             let decided = words::answer_words(question.request.set(), ending);
