@@ -135,8 +135,28 @@ async fn what_is_no_answer_is_asked_again_with_the_reason() {
     reply(&mut client, &first, json!({"action": "accept", "content": {"answer": "SQLite", "other": "DuckDB"}})).await;
     let second = dialog(&mut client).await;
     assert!(second["params"]["message"].as_str().unwrap().starts_with("That is no answer: "), "{second}");
+    let fields = &second["params"]["requestedSchema"]["properties"];
+    assert_eq!((&fields["answer"]["default"], &fields["other"]["default"]), (&json!("SQLite"), &json!("DuckDB")));
     reply(&mut client, &second, json!({"action": "accept", "content": {"other": "DuckDB"}})).await;
     assert!(text(&client.result(1).await).contains("Other: DuckDB"));
+}
+
+#[tokio::test]
+async fn what_is_typed_under_an_other_of_the_clients_own_is_typed_under_other() {
+    let desk = Desk::new();
+    let mut copilot = with_dialogs(&desk, "copilot-cli", "2025-11-25").await;
+    let cases = [
+        (database(), json!({"answer": "DuckDB, in memory"}), "Other: DuckDB, in memory"),
+        (features(), json!({"answer": ["Search", "Undo"]}), "Selected: Search\n   Other: Undo"),
+        (database(), json!({"answer": "PostgreSQL (Recommended)"}), "Selected: PostgreSQL"),
+    ];
+    for (id, (input, content, expected)) in (1..).zip(cases) {
+        copilot.call(id, ASK, input).await;
+        let form = dialog(&mut copilot).await;
+        reply(&mut copilot, &form, json!({"action": "accept", "content": content})).await;
+        let result = copilot.result(id).await;
+        assert!(text(&result).contains(expected), "{result}");
+    }
 }
 
 #[tokio::test]
