@@ -4,6 +4,7 @@
 //! refusal, a form that comes back empty, and an error all mean that no person was asked.
 
 use crate::form::{Choices, Rejected, answer, form};
+use crate::server::Conversation;
 use askuser::store::{Draft, Handle, QuestionId};
 use askuser::{Answer, Asker, Asking, Delivery, Outcome, Question, Request, Resolution, Status, Via};
 use rmcp::model::{
@@ -11,12 +12,10 @@ use rmcp::model::{
 };
 use rmcp::service::PeerRequestOptions;
 use rmcp::{Peer, RoleServer};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 use tokio::time::Instant;
 
-/// No person reads a question and refuses it in less.
-pub(crate) const INSTANT: Duration = Duration::from_millis(500);
 /// How often a form is shown that comes back with no answer.
 pub(crate) const TRIES: usize = 3;
 
@@ -28,11 +27,18 @@ pub(crate) struct Dialog {
     /// Where the question is kept, with what was answered so far.
     person: Handle,
     id: QuestionId,
+    conversation: Arc<Conversation>,
 }
 
 impl Dialog {
-    pub(crate) fn new(peer: Peer<RoleServer>, choices: Choices, person: Handle, id: QuestionId) -> Dialog {
-        Dialog { peer, choices, is_open: AtomicBool::new(false), person, id }
+    pub(crate) fn new(
+        peer: Peer<RoleServer>,
+        choices: Choices,
+        person: Handle,
+        id: QuestionId,
+        conversation: Arc<Conversation>,
+    ) -> Dialog {
+        Dialog { peer, choices, is_open: AtomicBool::new(false), person, id, conversation }
     }
 
     /// Whether a person may be looking at one.
@@ -67,9 +73,12 @@ impl Dialog {
             let Some(result) = self.show(request, question, rejected.as_ref()).await else {
                 return FormResult::NotAsked;
             };
-            let is_instant = !is_person_there && shown_at.elapsed() < INSTANT;
+            let is_instant = !is_person_there && self.conversation.is_refused_by_itself(shown_at.elapsed());
             match read_form(request, question, &result, is_instant) {
                 Ok(FormResult::NotAsked) => {
+                    if is_instant {
+                        self.conversation.refused_by_itself();
+                    }
                     tracing::info!(action = ?result.action, "the client's dialog has asked no person");
                     return FormResult::NotAsked;
                 }

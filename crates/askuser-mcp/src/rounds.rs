@@ -3,7 +3,7 @@
 //! The question waits in the inbox meanwhile. The state that the client carries is signed, and valid for this client alone.
 
 use crate::call::{Waited, now_ms};
-use crate::dialog::{FormResult, INSTANT, TRIES, delivery, keep_draft, read_form, resolution};
+use crate::dialog::{FormResult, TRIES, delivery, keep_draft, read_form, resolution};
 use crate::form::{Choices, form};
 use crate::series::session;
 use crate::server::Server;
@@ -17,6 +17,7 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use serde::{Deserialize, Serialize};
 use std::sync::PoisonError;
+use std::time::Duration;
 
 /// What a call brings back.
 pub(crate) struct Round {
@@ -79,7 +80,8 @@ impl Server {
         let Some(Round { responses, state }) = round else {
             return self.first_round(put, choices, codec, context).await;
         };
-        let is_instant = now_ms().saturating_sub(state.shown_ms) < INSTANT.as_millis() as u64;
+        let shown_for = Duration::from_millis(now_ms().saturating_sub(state.shown_ms));
+        let is_instant = self.conversation.is_refused_by_itself(shown_for);
         let mut answers: Vec<Answer> = request.known().iter().cloned().chain(state.answers).collect();
         let (mut last, mut again) = (FormResult::Complete, Vec::new());
         for (i, question) in request.set().questions().iter().enumerate() {
@@ -112,6 +114,9 @@ impl Server {
             last = FormResult::NotAsked;
         }
         if matches!(last, FormResult::NotAsked) {
+            if is_instant {
+                self.conversation.refused_by_itself();
+            }
             keep_draft(&self.person(), &put.question.id, request, &answers).await;
         }
         let answered = AlreadyAnswered(resolution(request, last, answers), self.person(), put.question.id.clone());

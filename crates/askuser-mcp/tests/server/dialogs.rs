@@ -58,6 +58,7 @@ async fn an_answer_in_the_inbox_closes_the_dialog() {
     let mut client = with_dialogs(&desk, "claude-code", "2025-11-25").await;
     client.call(1, ASK, database()).await;
     let dialog = dialog(&mut client).await;
+    assert_eq!(dialog["id"], 1, "the TypeScript SDK takes a cancellation of request 0 for one of nothing");
     desk.choose(&desk.pending(1).await[0], "SQLite").await;
     let (mut closed, mut answered) = (false, false);
     for _ in 0..2 {
@@ -90,6 +91,20 @@ async fn check_nobody(result: Value) {
 async fn a_client_that_refuses_at_once_has_asked_nobody() {
     check_nobody(json!({"action": "decline"})).await;
     check_nobody(json!({"action": "cancel"})).await;
+}
+
+#[tokio::test]
+async fn a_client_that_has_refused_by_itself_may_take_longer_the_next_time() {
+    let desk = Desk::new();
+    let mut client = with_dialogs(&desk, "copilot", "2025-11-25").await;
+    for (id, after) in [(1, Duration::ZERO), (2, WHILE)] {
+        client.call(id, ASK, database()).await;
+        let dialog = dialog(&mut client).await;
+        tokio::time::sleep(after).await;
+        reply(&mut client, &dialog, json!({"action": "decline"})).await;
+        desk.choose(&desk.pending(1).await[0], "SQLite").await;
+        assert_eq!(client.result(id).await["structuredContent"]["via"], "inbox", "{after:?}");
+    }
 }
 
 #[tokio::test]
