@@ -166,7 +166,8 @@ impl Server {
             None => self.wait(put, None, None, context).await,
             Some(choices) => {
                 let person = self.person();
-                let dialog = Dialog::new(context.peer.clone(), choices, person, put.question.id.clone());
+                let (peer, conversation) = (context.peer.clone(), self.conversation.clone());
+                let dialog = Dialog::new(peer, choices, person, put.question.id.clone(), conversation);
                 self.wait(put, Some(&dialog), Some(&dialog), context).await
             }
         }

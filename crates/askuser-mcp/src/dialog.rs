@@ -3,22 +3,21 @@
 //! That a client declares dialogs does not mean that a person sits there: headless, it refuses by itself, at once. Such a
 //! refusal, a form that comes back empty, and an error all mean that no person was asked.
 
-use crate::form::{Choices, answer, form};
+use crate::form::{Choices, Rejected, answer, form};
+use crate::server::Conversation;
 use askuser::store::{Draft, Handle, QuestionId};
-use askuser::{Answer, Asker, Asking, Delivery, Outcome, Question, Request, Resolution, Status, Via, Violations};
+use askuser::{Answer, Asker, Asking, Delivery, Outcome, Question, Request, Resolution, Status, Via};
 use rmcp::model::{
     CancelledNotificationParam, ClientResult, ElicitRequest, ElicitResult, ElicitationAction, RequestId, ServerRequest,
 };
 use rmcp::service::PeerRequestOptions;
 use rmcp::{Peer, RoleServer};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 use tokio::time::Instant;
 
-/// No person reads a question and refuses it in less.
-pub(crate) const INSTANT: Duration = Duration::from_millis(500);
-/// How often a form is shown again after something that is no answer.
-const TRIES: usize = 3;
+/// How often a form is shown that comes back with no answer.
+pub(crate) const TRIES: usize = 3;
 
 /// Dialogs at the other end of a connection, one for each question.
 pub(crate) struct Dialog {
@@ -28,11 +27,18 @@ pub(crate) struct Dialog {
     /// Where the question is kept, with what was answered so far.
     person: Handle,
     id: QuestionId,
+    conversation: Arc<Conversation>,
 }
 
 impl Dialog {
-    pub(crate) fn new(peer: Peer<RoleServer>, choices: Choices, person: Handle, id: QuestionId) -> Dialog {
-        Dialog { peer, choices, is_open: AtomicBool::new(false), person, id }
+    pub(crate) fn new(
+        peer: Peer<RoleServer>,
+        choices: Choices,
+        person: Handle,
+        id: QuestionId,
+        conversation: Arc<Conversation>,
+    ) -> Dialog {
+        Dialog { peer, choices, is_open: AtomicBool::new(false), person, id, conversation }
     }
 
     /// Whether a person may be looking at one.
@@ -61,33 +67,31 @@ impl Dialog {
     }
 
     async fn one(&self, request: &Request, question: &Question, is_person_there: bool) -> FormResult {
-        let mut complaint = None;
+        let mut rejected = None;
         for _ in 0..TRIES {
             let shown_at = Instant::now();
-            let Some(result) = self.show(request, question, complaint.as_ref()).await else {
+            let Some(result) = self.show(request, question, rejected.as_ref()).await else {
                 return FormResult::NotAsked;
             };
-            let is_instant = !is_person_there && shown_at.elapsed() < INSTANT;
+            let is_instant = !is_person_there && self.conversation.is_refused_by_itself(shown_at.elapsed());
             match read_form(request, question, &result, is_instant) {
                 Ok(FormResult::NotAsked) => {
+                    if is_instant {
+                        self.conversation.refused_by_itself();
+                    }
                     tracing::info!(action = ?result.action, "the client's dialog has asked no person");
                     return FormResult::NotAsked;
                 }
                 Ok(form) => return form,
-                Err(violations) => complaint = Some(violations),
+                Err(form) => rejected = Some(form),
             }
         }
         FormResult::NotAsked
     }
 
     /// Shows a form; `None` where that failed. Dropping the future takes it off the screen.
-    async fn show(
-        &self,
-        request: &Request,
-        question: &Question,
-        complaint: Option<&Violations>,
-    ) -> Option<ElicitResult> {
-        let form = ElicitRequest::new(form(request, question, self.choices, complaint)?);
+    async fn show(&self, request: &Request, question: &Question, rejected: Option<&Rejected>) -> Option<ElicitResult> {
+        let form = ElicitRequest::new(form(request, question, self.choices, rejected)?);
         let options = PeerRequestOptions::no_options();
         let asked = self.peer.send_cancellable_request(ServerRequest::ElicitRequest(form), options).await.ok()?;
         let mut shown = Shown { peer: self.peer.clone(), request: Some(asked.id.clone()) };
@@ -132,7 +136,7 @@ pub(crate) fn read_form(
     question: &Question,
     result: &ElicitResult,
     is_instant: bool,
-) -> Result<FormResult, Violations> {
+) -> Result<FormResult, Rejected> {
     match result.action {
         ElicitationAction::Accept => match answer(request.set(), question, result.content.as_ref()) {
             Some(answer) => answer.map(FormResult::Answer),

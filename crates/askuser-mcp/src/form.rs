@@ -57,12 +57,18 @@ impl Choices {
     }
 }
 
-/// The form of a question. A complaint says why it is shown again.
+/// A form that came back with no answer in it.
+pub(crate) struct Rejected {
+    pub(crate) why: Violations,
+    content: Value,
+}
+
+/// The form of a question. One that was rejected is shown again with the reason, and with what was filled in.
 pub(crate) fn form(
     request: &Request,
     question: &Question,
     choices: Choices,
-    complaint: Option<&Violations>,
+    rejected: Option<&Rejected>,
 ) -> Option<ElicitRequestParams> {
     let names: Vec<&str> = question.options().iter().map(|option| option.name()).collect();
     let mut fields = Map::new();
@@ -81,7 +87,7 @@ pub(crate) fn form(
             }
         }
     }
-    let mut message = message(request, question, complaint);
+    let mut message = message(request, question, rejected.map(|rejected| &rejected.why));
     if choices == Choices::OptionsOnly {
         message.push_str("\n\nTo say something else, or to add a note: `askuser inbox` in another terminal");
     } else {
@@ -98,9 +104,31 @@ pub(crate) fn form(
         }
         fields.insert("note".into(), note);
     }
+    for (name, field) in &mut fields {
+        if let Some(filled_in) =
+            rejected.map(|rejected| &rejected.content[name]).filter(|value| may_stand(field, value))
+        {
+            field["default"] = filled_in.clone();
+        }
+    }
     let schema = json!({"type": "object", "properties": fields});
     let params = json!({"mode": "form", "message": message, "requestedSchema": schema});
     serde_json::from_value(params).ok()
+}
+
+/// Whether a field can hold this.
+fn may_stand(field: &Value, value: &Value) -> bool {
+    match value {
+        Value::Bool(_) => field["type"] == "boolean",
+        Value::String(text) => match field["enum"].as_array() {
+            Some(options) => options.contains(value),
+            None => field["maxLength"].as_u64().is_some_and(|most| text.chars().count() as u64 <= most),
+        },
+        Value::Array(chosen) => {
+            field["items"]["enum"].as_array().is_some_and(|options| chosen.iter().all(|label| options.contains(label)))
+        }
+        _ => false,
+    }
 }
 
 fn message(request: &Request, question: &Question, complaint: Option<&Violations>) -> String {
@@ -129,7 +157,8 @@ fn message(request: &Request, question: &Question, complaint: Option<&Violations
     out
 }
 
-/// The answer in a form that was sent; `None` if it is empty.
+/// The answer in a form that was sent; `None` if it is empty. Some clients have an Other of their own beside the options: what is typed
+/// there comes back as if it were one of them.
 ///
 /// # Errors
 /// Where it is no answer to its question.
@@ -137,22 +166,27 @@ pub(crate) fn answer(
     set: &QuestionSet,
     question: &Question,
     content: Option<&Value>,
-) -> Option<Result<Answer, Violations>> {
+) -> Option<Result<Answer, Rejected>> {
     let content = content?;
     let typed = |name: &str| {
         let text = content[name].as_str().map(str::to_owned);
         text.filter(|text| !sanitize::is_blank(text))
     };
-    let chosen: Vec<Value> = match &content["answer"] {
-        Value::Array(chosen) => chosen.clone(),
-        Value::String(chosen) if !chosen.is_empty() => vec![chosen.as_str().into()],
+    let chosen: Vec<&str> = match &content["answer"] {
+        Value::Array(chosen) => chosen.iter().filter_map(Value::as_str).collect(),
+        Value::String(chosen) => vec![chosen],
         _ => {
             let options = question.options().iter().enumerate();
             let is_on = |(i, _): &(usize, &askuser::Choice)| content[switch(*i)] == true;
-            options.filter(is_on).map(|(_, option)| option.name().into()).collect()
+            options.filter(is_on).map(|(_, option)| option.name()).collect()
         }
     };
-    let (other, note) = (typed("other"), typed("note"));
+    let is_option =
+        |text: &str| question.options().iter().any(|option| option.name() == text || option.label_verbatim() == text);
+    let (chosen, theirs): (Vec<&str>, Vec<&str>) =
+        chosen.into_iter().filter(|text| !sanitize::is_blank(text)).partition(|text| is_option(text));
+    let others: Vec<String> = theirs.into_iter().map(str::to_owned).chain(typed("other")).collect();
+    let (other, note) = ((!others.is_empty()).then(|| others.join("\n")), typed("note"));
     if chosen.is_empty() && other.is_none() && note.is_none() {
         return None;
     }
@@ -165,7 +199,8 @@ pub(crate) fn answer(
             "note": note,
         }],
     });
-    Some(reply::outcome(set, &reply).map(|outcome| outcome.answers()[0].clone()))
+    let answer = reply::outcome(set, &reply).map(|outcome| outcome.answers()[0].clone());
+    Some(answer.map_err(|why| Rejected { why, content: content.clone() }))
 }
 
 /// The field of an option.

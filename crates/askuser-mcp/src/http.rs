@@ -12,7 +12,7 @@ use hyper::body::{Bytes, Incoming};
 use hyper::header::{AUTHORIZATION, HOST, ORIGIN, WWW_AUTHENTICATE};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{HeaderMap, Request, Response, StatusCode};
+use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use sha2::{Digest, Sha256};
@@ -75,7 +75,12 @@ pub async fn serve_http(
                         request.headers_mut().remove(AUTHORIZATION);
                         let exchange = Exchange::new();
                         request.extensions_mut().insert(exchange.clone());
-                        let reply = service.handle(request).await;
+                        let is_end = request.method() == Method::DELETE;
+                        let mut reply = service.handle(request).await;
+                        if is_end && reply.status() == StatusCode::ACCEPTED {
+                            // It is done, not only accepted: some clients warn otherwise.
+                            *reply.status_mut() = StatusCode::NO_CONTENT;
+                        }
                         reply.map(|body| Watched::new(body, exchange).boxed())
                     }
                 })

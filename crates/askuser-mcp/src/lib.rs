@@ -17,6 +17,7 @@ mod exchange;
 mod form;
 mod http;
 mod http_delivery;
+mod ids_from_one;
 mod long_line;
 mod null_id;
 mod results;

@@ -1,7 +1,7 @@
 //! What a model reads. Text and structured content each say everything: clients show their model one or the other.
 
 use askuser::store::QuestionId;
-use askuser::{QuestionSet, Resolution, report};
+use askuser::{QuestionSet, Resolution, Status, report};
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -23,6 +23,10 @@ pub(crate) fn resolved(
         };
         let _ = write!(words, "\n\nThis was answered {ago} ago, {what}.");
         structured["answered_seconds_ago"] = age.as_secs().into();
+    }
+    // A model that is shown only this must read as much as one that is shown the words.
+    if *resolution.outcome().status() != Status::Answered || !resolution.is_a_persons() {
+        structured["instruction"] = words.as_str().into();
     }
     both(words, structured)
 }
@@ -58,4 +62,39 @@ fn both(words: String, structured: Value) -> CallToolResult {
     let mut result = CallToolResult::success(vec![ContentBlock::text(words)]);
     result.structured_content = Some(structured);
     result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use askuser::{Outcome, Rules, Via, reply};
+
+    fn set() -> QuestionSet {
+        let options = json!([{"label": "Yes", "description": "Now"}, {"label": "No", "description": "Later"}]);
+        let question = json!({"question": "Deploy?", "header": "Deploy", "multiSelect": false, "options": options});
+        QuestionSet::parse(json!({"questions": [question]}), &Rules::strict()).unwrap()
+    }
+
+    #[test]
+    fn where_no_person_has_answered_the_structured_content_says_what_the_words_say() {
+        let unanswered = [
+            Outcome::declined(None),
+            Outcome::declined(Some("not on a Friday".into())),
+            Outcome::cancelled(),
+            Outcome::discuss(Some("why now?".into())),
+            Outcome::timed_out(),
+            Outcome::unavailable("nobody is there"),
+        ];
+        let yes = reply::outcome(&set(), &json!({"answers": [{"selectedOptions": ["Yes"]}]})).unwrap();
+        let mut resolutions: Vec<Resolution> =
+            unanswered.into_iter().map(|outcome| outcome.through(Via::Inbox)).collect();
+        resolutions.push(yes.clone().through(Via::Policy));
+        for resolution in resolutions {
+            let result = resolved(&set(), &resolution, None);
+            let words = &result.content[0].as_text().unwrap().text;
+            assert_eq!(result.structured_content.unwrap()["instruction"], words.as_str());
+        }
+        let result = resolved(&set(), &yes.through(Via::Inbox), None);
+        assert!(result.structured_content.unwrap()["instruction"].is_null(), "the answer says it all");
+    }
 }

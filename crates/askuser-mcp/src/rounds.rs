@@ -3,7 +3,7 @@
 //! The question waits in the inbox meanwhile. The state that the client carries is signed, and valid for this client alone.
 
 use crate::call::{Waited, now_ms};
-use crate::dialog::{FormResult, INSTANT, delivery, keep_draft, read_form, resolution};
+use crate::dialog::{FormResult, TRIES, delivery, keep_draft, read_form, resolution};
 use crate::form::{Choices, form};
 use crate::series::session;
 use crate::server::Server;
@@ -17,11 +17,12 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use serde::{Deserialize, Serialize};
 use std::sync::PoisonError;
+use std::time::Duration;
 
 /// What a call brings back.
 pub(crate) struct Round {
     responses: InputResponses,
-    shown_ms: u64,
+    state: State,
 }
 
 /// What the client carries from one call to the next.
@@ -29,6 +30,12 @@ pub(crate) struct Round {
 struct State {
     id: String,
     shown_ms: u64,
+    /// How often forms came back wrong.
+    #[serde(default)]
+    rejected: usize,
+    /// What was right in them.
+    #[serde(default)]
+    answers: Vec<Answer>,
 }
 
 /// What becomes of a round.
@@ -57,7 +64,7 @@ impl Server {
         }
         let put = self.attached(question, context).await.ok()?;
         drop(self.shown.lock().unwrap_or_else(PoisonError::into_inner).remove(&put.question.id));
-        Some((put, Round { responses: responses.unwrap_or_default(), shown_ms: state.shown_ms }))
+        Some((put, Round { responses: responses.unwrap_or_default(), state }))
     }
 
     /// Shows the forms of a question, or reads the answers.
@@ -70,12 +77,13 @@ impl Server {
         context: &RequestContext<RoleServer>,
     ) -> Next {
         let request = &*put.question.request.clone();
-        let Some(Round { responses, shown_ms }) = round else {
+        let Some(Round { responses, state }) = round else {
             return self.first_round(put, choices, codec, context).await;
         };
-        let is_instant = now_ms().saturating_sub(shown_ms) < INSTANT.as_millis() as u64;
-        let mut answers: Vec<Answer> = request.known().to_vec();
-        let mut last = FormResult::Complete;
+        let shown_for = Duration::from_millis(now_ms().saturating_sub(state.shown_ms));
+        let is_instant = self.conversation.is_refused_by_itself(shown_for);
+        let mut answers: Vec<Answer> = request.known().iter().cloned().chain(state.answers).collect();
+        let (mut last, mut again) = (FormResult::Complete, Vec::new());
         for (i, question) in request.set().questions().iter().enumerate() {
             if answers.iter().any(|known| known.question == question.text_verbatim()) {
                 continue;
@@ -93,15 +101,22 @@ impl Server {
                     last = form;
                     break;
                 }
-                Err(violations) => {
-                    let again = form(request, question, choices, Some(&violations)).map(|form| (name(i), form));
-                    let others = request.set().questions().iter().enumerate().filter(|(j, _)| *j != i);
-                    let others = others.filter_map(|(j, q)| Some((name(j), form(request, q, choices, None)?)));
-                    return self.required(codec, put, again.into_iter().chain(others));
+                Err(rejected) => {
+                    again.extend(form(request, question, choices, Some(&rejected)).map(|form| (name(i), form)))
                 }
             }
         }
+        if matches!(last, FormResult::Complete) && !again.is_empty() {
+            let rejected = state.rejected + 1;
+            if rejected < TRIES {
+                return self.required(codec, put, again, rejected, answers);
+            }
+            last = FormResult::NotAsked;
+        }
         if matches!(last, FormResult::NotAsked) {
+            if is_instant {
+                self.conversation.refused_by_itself();
+            }
             keep_draft(&self.person(), &put.question.id, request, &answers).await;
         }
         let answered = AlreadyAnswered(resolution(request, last, answers), self.person(), put.question.id.clone());
@@ -121,8 +136,8 @@ impl Server {
         }
         let request = put.question.request.clone();
         let questions = request.set().questions().iter().enumerate();
-        let forms = questions.filter_map(|(i, q)| Some((name(i), form(&request, q, choices, None)?)));
-        self.required(codec, put, forms)
+        let forms = questions.filter_map(|(i, q)| Some((name(i), form(&request, q, choices, None)?))).collect();
+        self.required(codec, put, forms, 0, Vec::new())
     }
 
     /// The client shows these forms, and waits for the question meanwhile.
@@ -130,13 +145,16 @@ impl Server {
         &self,
         codec: &RequestStateCodec,
         put: Put,
-        forms: impl Iterator<Item = (String, ElicitRequestParams)>,
+        forms: Vec<(String, ElicitRequestParams)>,
+        rejected: usize,
+        answers: Vec<Answer>,
     ) -> Next {
         let requests: InputRequests =
-            forms.map(|(name, form)| (name, InputRequest::Elicitation(ElicitRequest::new(form)))).collect();
+            forms.into_iter().map(|(name, form)| (name, InputRequest::Elicitation(ElicitRequest::new(form)))).collect();
         let Put { question, attachment, .. } = put;
         let options = SealOptions::new().associated_data(question.request.key().session().as_bytes());
-        match codec.seal_json_with(&State { id: question.id.to_string(), shown_ms: now_ms() }, &options) {
+        let state = State { id: question.id.to_string(), shown_ms: now_ms(), rejected, answers };
+        match codec.seal_json_with(&state, &options) {
             Ok(state) => {
                 self.shown.lock().unwrap_or_else(PoisonError::into_inner).insert(question.id, attachment);
                 Next::Show(InputRequiredResult::new(Some(requests), Some(state)))

@@ -13,6 +13,7 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{Peer, RoleServer, ServerHandler};
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::OnceCell;
@@ -23,6 +24,9 @@ use tokio_util::sync::CancellationToken;
 const ROOTS: Duration = Duration::from_secs(2);
 const MOST_FOLDER_CHARS: usize = 1_000;
 
+/// No person reads a question and refuses it in less.
+const INSTANT: Duration = Duration::from_millis(500);
+const INSTANT_WHERE_HEADLESS: Duration = Duration::from_secs(1);
 /// No client was seen to give up on a call sooner.
 const LEAST_PATIENCE: Duration = Duration::from_secs(5);
 /// How long the model of a client that has given up takes to ask the same again.
@@ -84,6 +88,8 @@ pub(crate) struct Conversation {
     pub(crate) began: Instant,
     /// Where a client works that has not started this process, once it has said so.
     folder: OnceCell<Option<String>>,
+    /// Whether its dialogs have refused by themselves: no person sits there.
+    is_headless: AtomicBool,
     /// Answers whose calls the client may have given up before, without a word: the question by its series, and when.
     perhaps_missed: Mutex<HashMap<String, (QuestionId, Instant)>>,
 }
@@ -91,7 +97,24 @@ pub(crate) struct Conversation {
 impl Conversation {
     fn new() -> Arc<Conversation> {
         let (id, began) = (random_id(), Instant::now());
-        Arc::new(Conversation { id, began, folder: OnceCell::new(), perhaps_missed: Mutex::default() })
+        Arc::new(Conversation {
+            id,
+            began,
+            folder: OnceCell::new(),
+            is_headless: AtomicBool::default(),
+            perhaps_missed: Mutex::default(),
+        })
+    }
+
+    /// Whether a refusal after so long was the client's own. Where one was, those of a busy machine may take longer.
+    pub(crate) fn is_refused_by_itself(&self, after: Duration) -> bool {
+        let is_instant = after < INSTANT;
+        is_instant || self.is_headless.load(Ordering::Relaxed) && after < INSTANT_WHERE_HEADLESS
+    }
+
+    /// A dialog has asked no person.
+    pub(crate) fn refused_by_itself(&self) {
+        self.is_headless.store(true, Ordering::Relaxed);
     }
 
     /// An answer leaves after its call has waited for so long.

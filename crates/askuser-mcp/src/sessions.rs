@@ -2,6 +2,7 @@
 
 use crate::exchange::Exchange;
 use crate::http_delivery::handed_over;
+use crate::ids_from_one::IdsFromOne;
 use futures_util::Stream;
 use rmcp::model::{
     ClientJsonRpcMessage, GetExtensions, JsonRpcMessage, ProtocolVersion, ServerJsonRpcMessage, ServerResult,
@@ -52,7 +53,7 @@ impl Sessions {
     /// Ends a session that has had no stream for too long.
     async fn let_go(local: Arc<LocalSessionManager>, id: SessionId, mut streams: watch::Receiver<usize>) {
         while streams.wait_for(|open| *open == 0).await.is_ok() {
-            let used = tokio::time::timeout(UNUSED, streams.wait_for(|open| *open > 0)).await;
+            let used = tokio::time::timeout(UNUSED, streams.changed()).await;
             match used.map(|used| used.is_ok()) {
                 Ok(true) => {}
                 // It has ended.
@@ -69,14 +70,14 @@ impl Sessions {
 
 impl SessionManager for Sessions {
     type Error = LocalSessionManagerError;
-    type Transport = <LocalSessionManager as SessionManager>::Transport;
+    type Transport = IdsFromOne<<LocalSessionManager as SessionManager>::Transport>;
 
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
         let (id, transport) = self.local.create_session().await?;
         let session = Arc::new(Session::default());
         tokio::spawn(Sessions::let_go(self.local.clone(), id.clone(), session.streams.subscribe()));
         self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone(), session);
-        Ok((id, transport))
+        Ok((id, IdsFromOne(transport)))
     }
 
     async fn initialize_session(
@@ -209,5 +210,28 @@ impl<S> Drop for Watched<S> {
             exchange.stream_closed(self.name.is_some());
         }
         self.session.streams.send_modify(|open| *open -= 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::stream;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_session_is_let_go_after_an_hour_without_a_stream() {
+        let sessions = Sessions::new();
+        let (id, _transport) = sessions.create_session().await.unwrap();
+        let minute = Duration::from_secs(60);
+        let stream = Watched::new(stream::pending(), sessions.session(&id).unwrap(), None);
+        tokio::time::sleep(1_000 * minute).await;
+        assert!(sessions.has_session(&id).await.unwrap(), "it is in use");
+        drop(stream);
+        tokio::time::sleep(59 * minute).await;
+        drop(Watched::new(stream::pending(), sessions.session(&id).unwrap(), None));
+        tokio::time::sleep(59 * minute).await;
+        assert!(sessions.has_session(&id).await.unwrap(), "it was used in between");
+        tokio::time::sleep(2 * minute).await;
+        assert!(!sessions.has_session(&id).await.unwrap());
     }
 }

@@ -1,6 +1,7 @@
 //! One client at the other end of two streams.
 
 use crate::exchange::Exchange;
+use crate::ids_from_one::IdsFromOne;
 use crate::long_line::{MAX_LINE, Unread, Watched};
 use crate::null_id::NullIds;
 use crate::server::Server;
@@ -58,7 +59,7 @@ pub async fn serve(
     let streams = streams.with_max_line_length(MAX_LINE);
     let (refusals, exchanges) = (JoinSet::new(), Exchanges::default());
     let connection = Connection { streams, unread, refusals, exchanges, closed, is_open: false };
-    match serve_server_with_ct(server, connection, end).await {
+    match serve_server_with_ct(server, IdsFromOne(connection), end).await {
         Ok(running) => {
             // It ends as the client wants it to; what a panicking call has left undone is in the inbox.
             let _ = running.waiting().await;

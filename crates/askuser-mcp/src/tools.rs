@@ -35,8 +35,12 @@ pub(crate) fn definitions(limits: &Limits, with_approve: bool) -> Vec<Tool> {
         },
         "annotations": {"readOnlyHint": true, "openWorldHint": false},
     });
+    let mut ask = tool::definition(Provider::Mcp, limits, &[]);
+    // Many clients have a question tool of their own beside ours.
+    let which = include_str!("../prompts/tools/which-question-tool.txt").trim_end();
+    ask["description"] = format!("{which} {}", ask["description"].as_str().unwrap_or_default()).into();
     let approve = with_approve.then_some(approve);
-    [tool::definition(Provider::Mcp, limits, &[]), result].into_iter().chain(approve).filter_map(tool).collect()
+    [ask, result].into_iter().chain(approve).filter_map(tool).collect()
 }
 
 /// A definition as the SDK has it.
@@ -66,6 +70,15 @@ mod tests {
             assert_eq!(tool["_meta"], json!({"anthropic/alwaysLoad": true}));
         }
         // Not a field of it is lost on the way through the SDK.
-        assert_eq!(listed[0], tool::definition(Provider::Mcp, &Limits::DEFAULT, &[]));
+        let (mut ask, definition) = (listed[0].clone(), tool::definition(Provider::Mcp, &Limits::DEFAULT, &[]));
+        let description = ask["description"].take();
+        ask["description"] = definition["description"].clone();
+        assert_eq!(ask, definition);
+        let description = description.as_str().unwrap();
+        assert!(
+            description.starts_with("Unless the user is certainly here, use this"),
+            "which one to take comes first"
+        );
+        assert!(description.ends_with(definition["description"].as_str().unwrap()), "{description}");
     }
 }

@@ -58,6 +58,7 @@ async fn an_answer_in_the_inbox_closes_the_dialog() {
     let mut client = with_dialogs(&desk, "claude-code", "2025-11-25").await;
     client.call(1, ASK, database()).await;
     let dialog = dialog(&mut client).await;
+    assert_eq!(dialog["id"], 1, "the TypeScript SDK takes a cancellation of request 0 for one of nothing");
     desk.choose(&desk.pending(1).await[0], "SQLite").await;
     let (mut closed, mut answered) = (false, false);
     for _ in 0..2 {
@@ -90,6 +91,20 @@ async fn check_nobody(result: Value) {
 async fn a_client_that_refuses_at_once_has_asked_nobody() {
     check_nobody(json!({"action": "decline"})).await;
     check_nobody(json!({"action": "cancel"})).await;
+}
+
+#[tokio::test]
+async fn a_client_that_has_refused_by_itself_may_take_longer_the_next_time() {
+    let desk = Desk::new();
+    let mut client = with_dialogs(&desk, "copilot", "2025-11-25").await;
+    for (id, after) in [(1, Duration::ZERO), (2, WHILE)] {
+        client.call(id, ASK, database()).await;
+        let dialog = dialog(&mut client).await;
+        tokio::time::sleep(after).await;
+        reply(&mut client, &dialog, json!({"action": "decline"})).await;
+        desk.choose(&desk.pending(1).await[0], "SQLite").await;
+        assert_eq!(client.result(id).await["structuredContent"]["via"], "inbox", "{after:?}");
+    }
 }
 
 #[tokio::test]
@@ -135,8 +150,28 @@ async fn what_is_no_answer_is_asked_again_with_the_reason() {
     reply(&mut client, &first, json!({"action": "accept", "content": {"answer": "SQLite", "other": "DuckDB"}})).await;
     let second = dialog(&mut client).await;
     assert!(second["params"]["message"].as_str().unwrap().starts_with("That is no answer: "), "{second}");
+    let fields = &second["params"]["requestedSchema"]["properties"];
+    assert_eq!((&fields["answer"]["default"], &fields["other"]["default"]), (&json!("SQLite"), &json!("DuckDB")));
     reply(&mut client, &second, json!({"action": "accept", "content": {"other": "DuckDB"}})).await;
     assert!(text(&client.result(1).await).contains("Other: DuckDB"));
+}
+
+#[tokio::test]
+async fn what_is_typed_under_an_other_of_the_clients_own_is_typed_under_other() {
+    let desk = Desk::new();
+    let mut copilot = with_dialogs(&desk, "copilot-cli", "2025-11-25").await;
+    let cases = [
+        (database(), json!({"answer": "DuckDB, in memory"}), "Other: DuckDB, in memory"),
+        (features(), json!({"answer": ["Search", "Undo"]}), "Selected: Search\n   Other: Undo"),
+        (database(), json!({"answer": "PostgreSQL (Recommended)"}), "Selected: PostgreSQL"),
+    ];
+    for (id, (input, content, expected)) in (1..).zip(cases) {
+        copilot.call(id, ASK, input).await;
+        let form = dialog(&mut copilot).await;
+        reply(&mut copilot, &form, json!({"action": "accept", "content": content})).await;
+        let result = copilot.result(id).await;
+        assert!(text(&result).contains(expected), "{result}");
+    }
 }
 
 #[tokio::test]

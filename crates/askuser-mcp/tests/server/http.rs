@@ -71,7 +71,7 @@ async fn asks_in(site: &Site, folder: &str) -> Reply {
     let session = site.session("2025-11-25", json!({"roots": {}})).await;
     let mut call = site.ask(&session).await;
     let request = call.message().await;
-    assert_eq!(request["method"], "roots/list", "{request}");
+    assert_eq!((&request["method"], &request["id"]), (&json!("roots/list"), &json!(1)), "{request}");
     let roots = json!({"roots": [{"uri": format!("file://{folder}")}]});
     site.post(&session, &json!({"jsonrpc": "2.0", "id": request["id"], "result": roots})).await;
     call
@@ -188,4 +188,15 @@ async fn a_client_that_does_not_say_where_it_works_is_not_taken_to_work_where_th
     let site = Site::new(&desk).await;
     let _call = site.ask(&site.session("2025-06-18", json!({})).await).await;
     assert_eq!(desk.pending(1).await[0].request.origin().folder, None);
+}
+
+#[tokio::test]
+async fn a_session_that_its_client_ends_is_ended() {
+    let desk = Desk::new();
+    let site = Site::new(&desk).await;
+    let session = site.session("2025-11-25", json!({})).await;
+    let ended = site.send("DELETE", &session, "").await;
+    assert!(ended.head.starts_with("HTTP/1.1 204 "), "{}", ended.head);
+    let again = site.post(&session, &json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})).await;
+    assert!(again.head.starts_with("HTTP/1.1 404 "), "{}", again.head);
 }

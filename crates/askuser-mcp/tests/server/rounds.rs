@@ -12,12 +12,12 @@ fn dialogs() -> Value {
 }
 
 async fn back(client: &mut Client, id: u64, input: Value, shown: &Value, response: Value) {
-    let params = json!({
-        "name": ASK,
-        "arguments": input,
-        "requestState": shown["requestState"],
-        "inputResponses": {"question1": response},
-    });
+    all_back(client, id, input, shown, json!({"question1": response})).await;
+}
+
+async fn all_back(client: &mut Client, id: u64, input: Value, shown: &Value, responses: Value) {
+    let state = &shown["requestState"];
+    let params = json!({"name": ASK, "arguments": input, "requestState": state, "inputResponses": responses});
     client.request(id, "tools/call", params).await;
 }
 
@@ -184,4 +184,36 @@ async fn what_was_said_in_one_of_two_forms_is_forgotten_once_both_are_answered()
     client.request(3, "tools/call", params).await;
     desk.pending(0).await;
     desk.no_draft(&question.id).await;
+}
+
+#[tokio::test]
+async fn forms_that_come_back_wrong_are_shown_three_times_and_the_inbox_has_what_was_right() {
+    let desk = Desk::new();
+    let mut options = options();
+    options.limit = Some(Duration::from_millis(50));
+    let mut client = Client::stateless(&desk, "claude-code", dialogs(), options);
+    let mut input = features();
+    input["questions"].as_array_mut().unwrap().push(database()["questions"][0].clone());
+    client.call(1, ASK, input.clone()).await;
+    let mut shown = client.result(1).await;
+    let wrong = json!({"answer": ["Search"], "other": "x".repeat(2_001), "note": "soon"});
+    let right = json!({"answer": "SQLite"});
+    for id in 2..4 {
+        let responses = json!({
+            "question1": {"action": "accept", "content": wrong},
+            "question2": {"action": "accept", "content": right},
+        });
+        all_back(&mut client, id, input.clone(), &shown, responses).await;
+        shown = client.result(id).await;
+        let forms = shown["inputRequests"].as_object().unwrap();
+        assert_eq!(forms.keys().collect::<Vec<_>>(), ["question1"], "what was right is not asked again");
+        let fields = &forms["question1"]["params"]["requestedSchema"]["properties"];
+        assert_eq!((&fields["answer"]["default"], &fields["note"]["default"]), (&wrong["answer"], &wrong["note"]));
+        assert!(fields["other"]["default"].is_null(), "it does not fit");
+    }
+    all_back(&mut client, 4, input, &shown, json!({"question1": {"action": "accept", "content": wrong}})).await;
+    let result = client.result(4).await;
+    assert_eq!(result["structuredContent"]["status"], "pending", "{result}");
+    let draft = desk.draft(&desk.pending(1).await[0].id).await;
+    assert!(draft.to_string().contains("SQLite"), "{draft}");
 }
