@@ -110,7 +110,7 @@ def copilot(model):
 
 
 def copilot_project(stage):
-    stage.file(".copilot/settings.json", {"trustedFolders": [str(stage.project)]})
+    stage.file(".copilot/config.json", {"trustedFolders": [str(stage.project)]})
 
 
 def copilot_ready(stage):

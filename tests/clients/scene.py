@@ -59,7 +59,8 @@ class Run:
         """In a terminal, until it has asked in its dialog; the question as it stands in the inbox."""
         self.stage.show(*self.agent.terminal)
         self.agent.ready(self.stage)
-        self.stage.sees("Which database?")
+        # An option: the question alone is shown with the call, too.
+        self.stage.sees("SQLite")
         return self.inbox.pending()
 
     def hears(self, words):

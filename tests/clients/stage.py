@@ -142,10 +142,15 @@ class Stage:
     def settles(self):
         """Waits until the screen has not changed for a while."""
         shown, since = self.screen(), time.monotonic()
-        while time.monotonic() - since < 3:
-            time.sleep(0.3)
-            if self.screen() != shown:
-                shown, since = self.screen(), time.monotonic()
+
+        def is_still():
+            nonlocal shown, since
+            now = self.screen()
+            if now != shown:
+                shown, since = now, time.monotonic()
+            return time.monotonic() - since > 3
+
+        until("rest on the screen", is_still)
 
     def keys(self, *keys):
         for key in keys:
