@@ -7,8 +7,8 @@ use askuser::store::{Attachment, QuestionId};
 use askuser::{Inbox, Origin, Rules, sanitize};
 use percent_encoding::percent_decode_str;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, DiscoverRequestMethod, DiscoverResult, ErrorData, Implementation, ListToolsResult, PaginatedRequestParams,
-    RequestStateCodec, ServerCapabilities, ServerConfig,
+    CallToolRequestParams, CallToolResponse, DiscoverRequestMethod, DiscoverResult, ErrorData, Implementation,
+    ListToolsResult, PaginatedRequestParams, RequestStateCodec, ServerCapabilities, ServerConfig,
 };
 use rmcp::service::RequestContext;
 use rmcp::{Peer, RoleServer, ServerHandler};

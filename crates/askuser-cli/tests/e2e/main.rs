@@ -15,6 +15,7 @@ mod commands;
 mod drafts;
 mod editor;
 mod ending;
+mod forms;
 mod hook;
 mod hostile;
 mod inbox;
