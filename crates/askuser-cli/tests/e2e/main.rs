@@ -12,6 +12,7 @@ mod answer_command;
 mod answering;
 mod colours;
 mod commands;
+mod desktop;
 mod drafts;
 mod editor;
 mod ending;
