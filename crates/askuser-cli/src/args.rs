@@ -28,7 +28,7 @@ pub(crate) fn command() -> Command {
         .about("Lets an AI agent stop, put one to four structured questions to a person, and continue with the answer")
         .max_term_width(MAX_WIDTH)
         .subcommand_required(true)
-        .subcommands([ask(), inbox(), wait(), answer(), withdraw(), log(), mcp(), agent()])
+        .subcommands([ask(), confirm(), input(), pick(), inbox(), wait(), answer(), withdraw(), log(), mcp(), agent()])
         .subcommands([init(), hook(), check(), schema(), demo(), doctor(), config(), completions(), man()])
         .after_help(EXIT_CODES)
 }
@@ -47,7 +47,7 @@ pub(crate) fn ask() -> Command {
 
 fn ask_arguments(command: Command) -> Command {
     command
-        .args(input())
+        .args(input_source())
         .arg(value("question", "TEXT", "Ask this one question").short('q'))
         .arg(value("header", "TEXT", "Its short label [default: Question]").short('H').requires("question"))
         .arg(
@@ -57,17 +57,71 @@ fn ask_arguments(command: Command) -> Command {
                 .requires("question"),
         )
         .arg(switch("multi", "Allow several options to be chosen").requires("question"))
-        .arg(
-            value(
-                "key",
-                "TEXT",
-                "In the inbox: asking again with the same key attaches to the same question and answer",
-            )
-            .value_parser(not_blank),
-        )
-        .arg(value("from", "NAME", "In the inbox: who asks").value_parser(not_blank))
-        .arg(switch("detach", "In the inbox: print the question's id and do not wait"))
+        .args(in_the_inbox())
         .args(settings(&[Of::Asking, Of::Results]))
+}
+
+fn in_the_inbox() -> [Arg; 3] {
+    let key = "In the inbox: asking again with the same key attaches to the same question and answer";
+    [
+        value("key", "TEXT", key).value_parser(not_blank),
+        value("from", "NAME", "In the inbox: who asks").value_parser(not_blank),
+        switch("detach", "In the inbox: print the question's id and do not wait"),
+    ]
+}
+
+/// Asks for a yes.
+pub(crate) fn confirm() -> Command {
+    Command::new("confirm")
+        .about("Ask for a yes or no; the exit code is the answer")
+        .after_help(CONFIRM_EXIT_CODES)
+        .defer(|command| command.arg(asked("QUESTION").required(true)).args(of_a_form()))
+}
+
+const CONFIRM_EXIT_CODES: &str = "\
+Exit codes:
+  0    yes
+  1    no, or no answer: cancelled, declined, discuss or timed out
+  2    bad usage
+  3    no person can be asked
+  4    ended elsewhere: withdrawn, or answered by another user
+  75   not answered yet; the question stays in the inbox
+  130  interrupted";
+
+/// Asks for a text.
+pub(crate) fn input() -> Command {
+    Command::new("input")
+        .about("Ask for a text and print it")
+        .after_help(EXIT_CODES)
+        .defer(|command| command.arg(asked("QUESTION").required(true)).args(of_a_form()))
+}
+
+/// Lets the user pick from a list.
+pub(crate) fn pick() -> Command {
+    Command::new("pick")
+        .about("Pick from the lines on standard input and print the choice")
+        .long_about(
+            "Pick from the lines on standard input and print the choice.\n\nTakes up to 10,000 lines of up to 500 characters; blank lines \
+             and repeated ones are left out. Type to search. The prompt is drawn on the terminal itself.",
+        )
+        .after_help(EXIT_CODES)
+        .defer(|command| {
+            command
+                .arg(asked("QUESTION").help("What to ask [default: Pick one]"))
+                .arg(switch("multi", "Allow several lines to be picked; each is printed on a line of its own"))
+                .args(of_a_form())
+        })
+}
+
+fn asked(name: &'static str) -> Arg {
+    Arg::new("question").value_name(name).value_parser(not_blank).help("What to ask")
+}
+
+/// What `confirm`, `input` and `pick` have in common.
+fn of_a_form() -> Vec<Arg> {
+    let header = value("header", "TEXT", "A short label for the question").short('H');
+    let settings = settings(&[Of::Asking]).into_iter().filter(|arg| arg.get_id() != "repair");
+    [header].into_iter().chain(in_the_inbox()).chain(settings).collect()
 }
 
 fn not_blank(text: &str) -> Result<String, &'static str> {
@@ -219,7 +273,7 @@ pub(crate) fn init() -> Command {
         .long_about(
             "Add askuser to the configuration of an agent that you use.\n\nShows the change and makes it if you agree; \
              the rest of the file stays byte for byte as it is. Without a name it finds the installed agents and asks \
-             which to set up. The entries for cursor, vscode and zed follow their documentation and are untested.",
+             which to set up; then it starts the server once to see that it works. The entries for cursor, vscode and zed follow their documentation and are untested.",
         )
         .after_help("Exit codes: 0 done, or nothing to do; 1 you did not agree; 2 a file is broken or cannot be written; 3 no person can be asked")
         .defer(|command| {
@@ -232,6 +286,10 @@ pub(crate) fn init() -> Command {
                         .help("Which agents to set up"),
                 )
                 .arg(switch("project", "Change the project's file, which others may share, instead of yours"))
+                .arg(
+                    switch("all", "All agents found here; with --remove everything that was added")
+                        .conflicts_with_all(["client", "project"]),
+                )
                 .arg(switch("yes", "Make the change without asking"))
                 .arg(switch("print", "Print the change without making it").conflicts_with("yes"))
                 .arg(switch("remove", "Remove askuser again and restore the file byte for byte"))
@@ -333,7 +391,7 @@ pub(crate) fn check() -> Command {
             let some = settings(&[Of::Asking, Of::Results])
                 .into_iter()
                 .filter(|arg| ["repair", "format"].contains(&arg.get_id().as_str()));
-            command.args(input()).args(some)
+            command.args(input_source()).args(some)
         })
 }
 
@@ -410,7 +468,7 @@ fn switch(name: &'static str, help: &'static str) -> Arg {
 }
 
 /// Where an input comes from.
-fn input() -> [Arg; 2] {
+fn input_source() -> [Arg; 2] {
     [
         Arg::new("file")
             .value_name("FILE")

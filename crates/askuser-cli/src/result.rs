@@ -5,12 +5,12 @@ use crate::failure::{Failure, exit, notice, reason};
 use crate::json::escape_invisible;
 use crate::source::Rejected;
 use crate::wrapped::wrapped_for;
-use askuser::{QuestionSet, Resolution, Status, Violations, report, sanitize};
+use askuser::{Answer, Form, QuestionSet, Resolution, Status, Violations, report, sanitize};
 use serde_json::json;
 use std::io::{self, IsTerminal, Write};
 
 /// The exit code of a resolution that was printed, and the message on standard error.
-pub(crate) fn code(resolution: &Resolution, settings: &Settings) -> Result<u8, Failure> {
+pub(crate) fn code(set: &QuestionSet, resolution: &Resolution, settings: &Settings) -> Result<u8, Failure> {
     let status = resolution.outcome().status();
     if let Status::Unavailable { reason } = status {
         let hint = match settings.headless {
@@ -22,8 +22,8 @@ pub(crate) fn code(resolution: &Resolution, settings: &Settings) -> Result<u8, F
         };
         return Err(Failure::new(format!("no person can be asked: {reason}")).hint(hint).code(exit::UNAVAILABLE));
     }
-    let code = exit_code(resolution);
-    if code != exit::ANSWERED && settings.format.is_some_and(is_for_scripts) {
+    let code = exit_code(set, resolution);
+    if *status != Status::Answered && code != exit::ANSWERED && settings.format.is_some_and(is_for_scripts) {
         let words = resolution.outcome().status_name().replace('_', " ");
         return Err(Failure::new(format!("no answer: {words}")).code(code));
     }
@@ -40,16 +40,29 @@ pub(crate) fn code(resolution: &Resolution, settings: &Settings) -> Result<u8, F
 
 /// Whether a format has answers and nothing else.
 fn is_for_scripts(format: Format) -> bool {
-    matches!(format, Format::Record | Format::Value | Format::Claude)
+    matches!(format, Format::Record | Format::Value | Format::Claude | Format::Nothing)
 }
 
-/// The exit code of a resolution.
-pub(crate) fn exit_code(resolution: &Resolution) -> u8 {
+/// The exit code of a resolution. To a question for a yes, every other answer is none.
+pub(crate) fn exit_code(set: &QuestionSet, resolution: &Resolution) -> u8 {
     match resolution.outcome().status() {
+        Status::Answered if set.rules().form() == Form::Confirm && !is_yes(set, resolution) => exit::NOT_ANSWERED,
         Status::Answered => exit::ANSWERED,
         Status::Cancelled | Status::Declined { .. } | Status::Discuss { .. } | Status::TimedOut => exit::NOT_ANSWERED,
         Status::Unavailable { .. } => exit::UNAVAILABLE,
     }
+}
+
+fn is_yes(set: &QuestionSet, resolution: &Resolution) -> bool {
+    let yes = set.questions().first().and_then(|question| question.options().first());
+    let answers = resolution.outcome().answers();
+    yes.is_some_and(|yes| answers.len() == 1 && answers[0].selected_options == [yes.label_verbatim()])
+}
+
+/// Whether the result is printed once the prompt is gone: on a terminal, and where a line of it may make the next program of a
+/// pipeline print at once, over the prompt.
+pub(crate) fn stands_under_the_prompt(set: &QuestionSet) -> bool {
+    io::stdout().is_terminal() || set.rules().form() != Form::Tool
 }
 
 /// Prints the result.
@@ -62,12 +75,16 @@ pub(crate) fn print(set: &QuestionSet, resolution: &Resolution, settings: &Setti
         format if is_for_scripts(format) && *resolution.outcome().status() != Status::Answered => return Ok(()),
         Format::Record => escape_invisible(&report::record(set, resolution)),
         Format::Claude => escape_invisible(&report::claude_input(set, resolution)),
+        Format::Nothing => return Ok(()),
         Format::Value => {
+            let names = |answer: &Answer| match set.rules().form() {
+                Form::Tool => report::names(answer).collect(),
+                // A line is what it was.
+                _ => answer.selected_options.clone(),
+            };
             let answers = resolution.outcome().answers().iter();
-            answers
-                .flat_map(|answer| report::names(answer).chain(answer.custom_input.clone()))
-                .collect::<Vec<_>>()
-                .join("\n")
+            let values = answers.flat_map(|answer| names(answer).into_iter().chain(answer.custom_input.clone()));
+            values.collect::<Vec<_>>().join("\n")
         }
     };
     write_all(&format!("{text}\n"))
@@ -89,7 +106,7 @@ fn print_rejection(violations: &Violations, settings: &Settings) -> Result<(), F
     let text = match settings.format {
         Some(Format::Text) => report::rejection(violations),
         Some(Format::Json) => escape_invisible(&json!({"status": "invalid", "violations": violations})),
-        Some(Format::Record | Format::Value | Format::Claude) | None => return Ok(()),
+        Some(Format::Record | Format::Value | Format::Claude | Format::Nothing) | None => return Ok(()),
     };
     write(&format!("{text}\n"))
 }

@@ -83,7 +83,7 @@ macro_rules! settings {
                 value: "auto|none", default: "auto", by: User, of: Asking,
             }
             notify: bool = switch => {
-                "Ring and notify when a question waits and the terminal has no focus",
+                "Ring and notify when a question waits and the terminal has no focus; without a terminal, on the desktop",
                 value: "", default: "true", by: User, of: Asking,
                 must_be: "true or false",
             }

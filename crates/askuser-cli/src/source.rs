@@ -13,6 +13,9 @@ use toml::de::{DeTable, DeValue};
 /// More than any valid input can need.
 const MAX_BYTES: u64 = 1 << 20;
 
+/// More than a list of the most and longest lines can need.
+const MAX_LIST_BYTES: u64 = 24 << 20;
+
 /// Why there is nothing to ask.
 pub(crate) struct Rejected {
     /// For the operator.
@@ -96,7 +99,7 @@ pub(crate) fn text(args: &ArgMatches) -> Result<String, Rejected> {
     let (name, text) = match (args.get_one::<String>("json"), args.get_one::<String>("file").map(String::as_str)) {
         (Some(json), _) => ("--json", json.clone()),
         (_, None) if std::io::stdin().is_terminal() => return Err(Failure::new("no input").hint(how).into()),
-        (_, None | Some("-")) => ("standard input", read_text("standard input", std::io::stdin().lock())??),
+        (_, None | Some("-")) => ("standard input", read_text("standard input", MAX_BYTES, std::io::stdin().lock())??),
         (_, Some(path)) => {
             let file = File::open(path).map_err(|error| {
                 if path.is_empty() {
@@ -112,7 +115,7 @@ pub(crate) fn text(args: &ArgMatches) -> Result<String, Rejected> {
                 };
                 Failure::new(format!("cannot open {path}: {}", reason(&error))).hint(hint)
             })?;
-            (path, read_text(path, file)??)
+            (path, read_text(path, MAX_BYTES, file)??)
         }
     };
     match text.trim().is_empty() {
@@ -158,16 +161,21 @@ fn ordinal(index: usize) -> String {
 
 /// Reads a text of bounded length.
 pub(crate) fn read(name: &str, reader: impl Read) -> Result<String, Failure> {
-    Ok(read_text(name, reader)??)
+    Ok(read_text(name, MAX_BYTES, reader)??)
 }
 
-/// The same; inside, what is wrong with the text.
-fn read_text(name: &str, reader: impl Read) -> Result<Result<String, Unfit>, Failure> {
+/// Reads the lines of a list from standard input.
+pub(crate) fn read_list() -> Result<String, Failure> {
+    Ok(read_text("standard input", MAX_LIST_BYTES, std::io::stdin().lock())??)
+}
+
+/// Reads a text; inside, what is wrong with it.
+fn read_text(name: &str, max: u64, reader: impl Read) -> Result<Result<String, Unfit>, Failure> {
     let mut bytes = Vec::new();
     let failed = |error: std::io::Error| Failure::new(format!("cannot read {name}: {}", reason(&error)));
-    reader.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
-    if bytes.len() as u64 > MAX_BYTES {
-        return Ok(Err(Unfit::new(name, format!("longer than {MAX_BYTES} bytes"), "must be shorter")));
+    reader.take(max + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > max {
+        return Ok(Err(Unfit::new(name, format!("longer than {max} bytes"), "must be shorter")));
     }
     Ok(match String::from_utf8(bytes) {
         Ok(text) => Ok(without_mark(text)),

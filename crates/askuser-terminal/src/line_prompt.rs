@@ -9,7 +9,7 @@ mod text;
 pub(crate) use driver::ask;
 
 use askuser::prompt::{Action, Effect, Event, InputMode, Page, PromptOptions, TextField};
-use askuser::{Key, KeyCode, Prompt, QuestionSet};
+use askuser::{Form, Key, KeyCode, Prompt, QuestionSet};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -101,15 +101,24 @@ impl LinePrompt {
 
     fn run_command(&mut self, word: &str) -> Effect {
         let review = self.prompt.page() == Page::Review;
+        let form = self.form();
         match word {
-            "" | "y" | "yes" if review => self.press(KeyCode::Enter),
+            "" if form == Form::Pick && self.prompt.answer(0).is_some() => {
+                self.end_search();
+                self.press(KeyCode::Enter)
+            }
             "" => self.reject_line(),
+            "y" if form == Form::Confirm => self.choose(&[1]),
+            "n" if form == Form::Confirm => self.choose(&[2]),
             "?" | "h" | "help" => self.act(Action::Help),
             "b" | "back" => self.press(KeyCode::Left),
             "f" | "forward" => self.press(KeyCode::Right),
             "c" => self.act(Action::Discuss),
             "d" => self.act(Action::Decline),
-            "q" | "quit" | "cancel" => self.press(KeyCode::Esc),
+            "q" | "quit" | "cancel" => {
+                self.end_search();
+                self.press(KeyCode::Esc)
+            }
             _ => match (
                 numbers(word),
                 word.strip_prefix('n').and_then(numbers),
@@ -117,11 +126,12 @@ impl LinePrompt {
             ) {
                 (Some(rows), ..) if review => self.change(&rows),
                 (Some(rows), ..) => self.choose(&rows),
-                (None, Some(rows), _) if !review => self.add_notes(&rows),
-                (None, None, Some(rows)) if !review => self.read_preview(&rows),
+                (None, Some(rows), _) if !review && form == Form::Tool => self.add_notes(&rows),
+                (None, None, Some(rows)) if !review && form == Form::Tool => self.read_preview(&rows),
                 (None, ..) => match self.row_named(word) {
                     Some(row) => self.choose(&[row + 1]),
-                    None if !review && matches!(word, "n" | "v") => {
+                    None if form == Form::Pick => self.search(word.strip_prefix('/').unwrap_or(word)),
+                    None if form == Form::Tool && !review && matches!(word, "n" | "v") => {
                         self.reject(format!("Type {word} and the number of an option, such as {word} 1"))
                     }
                     None => self.reject_line(),
@@ -137,6 +147,23 @@ impl LinePrompt {
         question.options().iter().position(|option| option.name().to_lowercase() == name)
     }
 
+    /// Lists what matches these words alone; numbers stay those of the whole list.
+    fn search(&mut self, words: &str) -> Effect {
+        self.end_search();
+        self.prompt.update(Event::Paste(words.to_owned()), self.now)
+    }
+
+    fn end_search(&mut self) {
+        if self.prompt.current().is_some_and(|(_, entry)| !entry.search().is_empty()) {
+            self.press(KeyCode::Esc);
+        }
+    }
+
+    /// How the question is answered; on the review page as any that a model asks.
+    fn form(&self) -> Form {
+        self.prompt.current().map_or(Form::Tool, |(question, _)| question.form())
+    }
+
     fn change(&mut self, rows: &[usize]) -> Effect {
         match (rows, rows.first().and_then(|&n| char::from_digit(u32::try_from(n).ok()?, 10))) {
             ([_], Some(digit)) => self.press(KeyCode::Char(digit)),
@@ -149,12 +176,14 @@ impl LinePrompt {
         let Page::Question(i) = self.prompt.page() else { return Effect::Continue };
         let multi = self.prompt.set().questions()[i].is_multi_select();
         let other = self.prompt.draft(i).other_row();
-        if rows.iter().any(|&n| n == 0 || n > other + 1) || (!multi && rows.len() != 1) {
+        let last = self.prompt.draft(i).rows();
+        if rows.iter().any(|&n| n == 0 || n > last) || (!multi && rows.len() != 1) {
             return self.reject_line();
         }
+        self.end_search();
         let wanted = |row: usize| rows.contains(&(row + 1));
         if multi {
-            for row in 0..=other {
+            for row in 0..last {
                 // Other is decided by its text, which is asked for next.
                 let is_picked = self.prompt.draft(i).is_picked(row);
                 if is_picked != (wanted(row) && row != other) {
@@ -214,6 +243,9 @@ impl LinePrompt {
     fn submit_text(&mut self, field: TextField, line: &str) -> Effect {
         let text = line.trim();
         let back = match field {
+            TextField::Other if text.is_empty() && self.form() == Form::Input => {
+                return self.reject("Type an answer; Ctrl-D cancels".into());
+            }
             TextField::Other => text.is_empty(),
             TextField::Discuss | TextField::Decline => text == "b",
             TextField::Note(_) => false,
@@ -245,10 +277,11 @@ impl LinePrompt {
     fn reject_line(&mut self) -> Effect {
         let text = match self.prompt.current() {
             None => "Press Enter to send, or type ? for help".to_owned(),
+            Some((question, _)) if question.form() == Form::Confirm => "Type y or n, or ? for help".to_owned(),
             Some((question, entry)) if question.is_multi_select() => {
-                format!("Type numbers from 1 to {}, such as 1,2, or ? for help", entry.other_row() + 1)
+                format!("Type numbers from 1 to {}, such as 1,2, or ? for help", entry.rows())
             }
-            Some((_, entry)) => format!("Type a number from 1 to {}, or ? for help", entry.other_row() + 1),
+            Some((_, entry)) => format!("Type a number from 1 to {}, or ? for help", entry.rows()),
         };
         self.reject(text)
     }

@@ -1,7 +1,9 @@
 //! Line mode as transcripts, and the property that it gives the same answers as the screen.
 
 use super::*;
-use crate::fixtures::{ARMED, authentication, database, events, features, package_manager, question, set_of};
+use crate::fixtures::{
+    ARMED, authentication, confirm, database, events, features, input, package_manager, pick, question, set_of,
+};
 use askuser::{Limits, Outcome, report};
 use proptest::prelude::*;
 use std::fmt::Write;
@@ -48,6 +50,21 @@ macro_rules! transcript {
             insta::assert_snapshot!(stringify!($name), transcript($set, &$lines));
         }
     };
+}
+
+transcript!(a_yes, confirm(), ["maybe", "?", "y"]);
+transcript!(a_text, input(), ["", "Ann"]);
+transcript!(a_line_of_a_list, pick(30, false), ["item 2", "zz", "/21", "21"]);
+transcript!(several_lines_of_a_list, pick(3, true), ["2", "1,3"]);
+
+#[test]
+fn enter_takes_what_is_chosen_already() {
+    let set = pick(3, true);
+    let known = set.questions()[0].answer(&[0, 2], None, None).unwrap();
+    let mut line_prompt = LinePrompt::from_prompt(Prompt::new(set, ARMED).prefilled(&[known.clone()]));
+    assert!(line_prompt.text().contains("  3. item 3 [chosen]\nChoose one or more, or press Enter for what is chosen"));
+    let effect = line_prompt.submit_line("", Duration::ZERO);
+    assert!(matches!(effect, Effect::Finish(outcome) if outcome.answers() == [known]));
 }
 
 transcript!(single, database(), ["2"]);

@@ -66,6 +66,6 @@ pub use question::{Choice, Question, QuestionSet};
 pub use queue::{AnswerError, QuestionQueue, QueueEvent};
 pub use request::{Context, Origin, Purpose, Request, RequestKey};
 pub use resolution::{Resolution, Via};
-pub use rules::{Faults, Rules};
+pub use rules::{Faults, Form, Rules};
 pub use text::{Edit, Fit, Text};
 pub use violation::{Violation, Violations};

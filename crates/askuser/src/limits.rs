@@ -71,6 +71,18 @@ impl Limits {
         typed_chars: 2_000,
     };
 
+    /// Of a question that our own commands ask: one at a time, and nothing is said beside its options.
+    pub(crate) const CONFIRM: Limits = Limits {
+        questions: Span { min: 1, max: 1 },
+        options: Span { min: 2, max: 2 },
+        description_chars: Span { min: 0, max: 0 },
+        ..Limits::DEFAULT
+    };
+
+    /// The same with the lines of a list as options.
+    pub(crate) const PICK: Limits =
+        Limits { options: Span { min: 1, max: 10_000 }, label_chars: Span { min: 1, max: 500 }, ..Limits::CONFIRM };
+
     /// Characters of an option's preview (at most 4,000).
     pub fn preview_chars(&self) -> usize {
         self.preview_chars

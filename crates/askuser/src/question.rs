@@ -8,14 +8,14 @@ use crate::input::{Field, Input, OptionInput, QuestionInput, Shape};
 use crate::limits::{Limits, Span};
 use crate::outcome::{Answer, Note, Outcome};
 use crate::repair;
-use crate::rules::{Faults, Rules};
+use crate::rules::{Faults, Form, Rules};
 use crate::sanitize;
 use crate::spelling::{explain_missing, unknown_keys};
 use crate::violation::{Gathered, Violations};
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// One to four questions, asked together.
@@ -77,7 +77,7 @@ impl TryFrom<Stored> for QuestionSet {
     }
 }
 
-/// One question with its options. Other is not among them: it is always there.
+/// One question with its options. Other is not among them: its [`Form`] tells whether it is there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Question {
@@ -85,6 +85,8 @@ pub struct Question {
     header: Untrusted,
     options: Vec<Choice>,
     multi_select: bool,
+    #[serde(skip)]
+    form: Form,
 }
 
 /// One option of a question.
@@ -263,10 +265,15 @@ impl Question {
             header => text(header, &header_path, limits.header_chars(), bad),
         };
         let mut names = Distinct::under(rules);
-        let options =
-            list(raw.options, &format!("{path}.options"), "options", limits.options(), bad, |option, path, bad| {
-                Choice::build(option, path, rules, &mut names, bad)
-            });
+        let form = rules.form();
+        let options = match form {
+            Form::Input => Some(Vec::new()),
+            _ => {
+                list(raw.options, &format!("{path}.options"), "options", limits.options(), bad, |option, path, bad| {
+                    Choice::build(option, path, rules, &mut names, bad)
+                })
+            }
+        };
         let multi_select = given(raw.multi_select, &format!("{path}.multiSelect"), bad);
         let (question, header) = (question?, header?);
         let shown_header = short_header.unwrap_or_else(|| sanitize::trim(&sanitize::line(&header)).to_owned());
@@ -275,7 +282,13 @@ impl Question {
             header: Untrusted::new(header, shown_header),
             options: options?,
             multi_select: multi_select?,
+            form,
         })
+    }
+
+    /// How it is answered.
+    pub fn form(&self) -> Form {
+        self.form
     }
 
     /// The question as a person reads it: safe, possibly of several lines.
@@ -298,7 +311,7 @@ impl Question {
         &self.header.raw
     }
 
-    /// The options; Other is not among them.
+    /// The options; Other is not among them. A question that is answered by a text has none.
     pub fn options(&self) -> &[Choice] {
         &self.options
     }
@@ -311,16 +324,16 @@ impl Question {
     /// Builds the answer to this question. `None` when it would not be one: nothing picked and nothing typed, or more
     /// than one thing for a single-select question.
     pub fn answer(&self, picks: &[usize], custom_input: Option<String>, note: Option<String>) -> Option<Answer> {
-        let selected_options: Vec<String> = self
-            .options
-            .iter()
-            .enumerate()
-            .filter(|(i, _)| picks.contains(i))
-            .map(|(_, o)| o.label.raw.clone())
-            .collect();
+        let mut is_picked = vec![false; self.options.len()];
+        for &pick in picks.iter().filter(|&&pick| pick < self.options.len()) {
+            is_picked[pick] = true;
+        }
+        let picked = self.options.iter().zip(is_picked).filter(|(_, is_picked)| *is_picked);
+        let selected_options: Vec<String> = picked.map(|(option, _)| option.label.raw.clone()).collect();
         let custom_input = custom_input.filter(|text| !sanitize::is_blank(text));
         let parts = selected_options.len() + usize::from(custom_input.is_some());
-        if parts == 0 || (parts > 1 && !self.multi_select) {
+        let is_refused = custom_input.is_some() && !self.form.takes_text();
+        if parts == 0 || (parts > 1 && !self.multi_select) || is_refused {
             return None;
         }
         let note = note.filter(|text| !sanitize::is_blank(text));
@@ -336,10 +349,12 @@ impl Question {
         notes: &[(usize, &str)],
     ) -> Option<Answer> {
         let answer = self.answer(picks, custom_input, None)?;
+        if notes.is_empty() {
+            return Some(answer);
+        }
         let other = answer.custom_input.is_some().then_some(self.options.len());
         let chosen: Vec<usize> = (0..self.options.len()).filter(|row| picks.contains(row)).chain(other).collect();
         Some(match notes {
-            [] => answer,
             [(row, text)] if chosen == [*row] => Answer { note: Some((*text).to_owned()), ..answer },
             _ => {
                 let name = |row: usize| self.options.get(row).map_or("Other", Choice::name);
@@ -385,15 +400,27 @@ impl Question {
             bad.add(format!("{path}.header"), fact, format!("must be {:?}", self.header.raw));
         }
         let not_an_option = |path: String, label: &str, bad: &mut Gathered| {
-            let names: Vec<String> = self.options.iter().map(|option| format!("{:?}", option.name())).collect();
-            bad.add(path, format!("{label:?} is not an option"), format!("must be one of {}", names.join(", ")));
+            const NAMED: usize = 10;
+            let names = self.options.iter().take(NAMED).map(|option| format!("{:?}", option.name()));
+            let more = if self.options.len() > NAMED { ", …" } else { "" };
+            let names = names.collect::<Vec<_>>().join(", ");
+            bad.add(path, format!("{label:?} is not an option"), format!("must be one of {names}{more}"));
         };
+        let rows: HashMap<&str, usize> =
+            self.options.iter().enumerate().map(|(row, option)| (option.label.raw.as_str(), row)).collect();
         let mut picks = Vec::new();
         for (i, label) in answer.selected_options.iter().enumerate() {
-            match self.options.iter().position(|option| option.label.raw == *label) {
-                Some(pick) => picks.push(pick),
+            match rows.get(label.as_str()) {
+                Some(&pick) => picks.push(pick),
                 None => not_an_option(format!("{path}.selectedOptions[{i}]"), label, bad),
             }
+        }
+        if answer.custom_input.is_some() && !self.form.takes_text() {
+            bad.add(format!("{path}.customInput"), "given", "must be left out: only the options answer this question");
+        }
+        // Whoever asks reads no note, and one beside a yes may be a condition.
+        if self.form != Form::Tool && (answer.note.is_some() || !answer.notes.is_empty()) {
+            bad.add(format!("{path}.note"), "given", "must be left out: this question takes no notes");
         }
         check_typed(answer.custom_input.as_deref(), limits.typed_chars(), &format!("{path}.customInput"), bad);
         let (note_chars, mut notes) = (self.note_chars(limits), BTreeMap::new());
@@ -453,6 +480,12 @@ impl Choice {
         let limits = rules.limits();
         let label_path = format!("{path}.label");
         let label = text(raw.label, &label_path, limits.label_chars(), bad).and_then(|label| {
+            // Nobody recommends a line of a list, and one may well be called Other.
+            if rules.form() != Form::Tool {
+                let name = sanitize::trim(&sanitize::line(&label)).to_owned();
+                names.add(label_path, &name, "labels must differ", bad);
+                return Some((Untrusted::new(label, name), false));
+            }
             let (name, recommended) = name_of(&label);
             if sanitize::is_blank(&name) {
                 bad.add(label_path, "only \"(Recommended)\"", "must name the option");
@@ -585,14 +618,23 @@ fn list<T: Shape, U>(
 struct Distinct<'a> {
     rules: &'a Rules,
     texts: Vec<(String, String)>,
+    lines: HashMap<String, String>,
 }
 
 impl Distinct<'_> {
     fn under(rules: &Rules) -> Distinct<'_> {
-        Distinct { rules, texts: Vec::new() }
+        Distinct { rules, texts: Vec::new(), lines: HashMap::new() }
     }
 
     fn add(&mut self, path: String, shown: &str, limit: &str, bad: &mut Gathered) {
+        // Lines of a list are the user's own: they may differ in case alone, as the names of files do.
+        if self.rules.form() == Form::Pick {
+            match self.lines.get(shown) {
+                Some(first) => bad.add(path, format!("looks the same as {first}"), limit),
+                None => drop(self.lines.insert(shown.to_owned(), path)),
+            }
+            return;
+        }
         match self.texts.iter().find(|(_, earlier)| alike(earlier, shown, self.rules)) {
             Some((first, earlier)) if earlier == shown => bad.add(path, format!("repeats {first}"), limit),
             Some((first, _)) => bad.add(path, format!("repeats {first} in other letters"), limit),

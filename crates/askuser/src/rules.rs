@@ -21,6 +21,35 @@ pub struct Rules {
     version: u32,
     limits: Limits,
     faults: Faults,
+    #[serde(skip_serializing_if = "Form::is_tool")]
+    form: Form,
+}
+
+/// How a question is answered. No input can name a form: the program that reads it decides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Form {
+    /// By options with descriptions, or in the person's own words under Other: what a model asks.
+    #[default]
+    Tool,
+    /// By yes or no.
+    Confirm,
+    /// By a text.
+    Input,
+    /// By lines of a list, which may be long and is searched.
+    Pick,
+}
+
+impl Form {
+    fn is_tool(&self) -> bool {
+        *self == Form::Tool
+    }
+
+    /// Whether the person may answer in their own words.
+    pub fn takes_text(self) -> bool {
+        matches!(self, Form::Tool | Form::Input)
+    }
 }
 
 /// What to do about cosmetic faults of an input.
@@ -47,7 +76,22 @@ impl Rules {
 
     /// The default limits; cosmetic faults are rejected.
     pub const fn strict() -> Rules {
-        Rules { version: Rules::VERSION, limits: Limits::DEFAULT, faults: Faults::Reject }
+        Rules { version: Rules::VERSION, limits: Limits::DEFAULT, faults: Faults::Reject, form: Form::Tool }
+    }
+
+    /// For a question of ours that is answered by yes or no.
+    pub const fn confirm() -> Rules {
+        Rules { limits: Limits::CONFIRM, form: Form::Confirm, ..Rules::strict() }
+    }
+
+    /// For a question of ours that is answered by a text; it has no options.
+    pub const fn input() -> Rules {
+        Rules { limits: Limits::CONFIRM, form: Form::Input, ..Rules::strict() }
+    }
+
+    /// For a question of ours whose options are lines of a list.
+    pub const fn pick() -> Rules {
+        Rules { limits: Limits::PICK, form: Form::Pick, ..Rules::strict() }
     }
 
     /// The default limits; cosmetic faults are repaired, and the model is told.
@@ -76,6 +120,11 @@ impl Rules {
         self.faults
     }
 
+    /// How a question is answered.
+    pub fn form(&self) -> Form {
+        self.form
+    }
+
     /// Which version of the rules it is.
     pub fn version(&self) -> u32 {
         self.version
@@ -87,13 +136,15 @@ struct Unchecked {
     version: u32,
     limits: Limits,
     faults: Faults,
+    #[serde(default)]
+    form: Form,
 }
 
 impl TryFrom<Unchecked> for Rules {
     type Error = String;
 
-    fn try_from(Unchecked { version, limits, faults }: Unchecked) -> Result<Rules, String> {
-        let newest = Rules { version: Rules::VERSION, limits, faults };
+    fn try_from(Unchecked { version, limits, faults, form }: Unchecked) -> Result<Rules, String> {
+        let newest = Rules { version: Rules::VERSION, limits, faults, form };
         let unknown = || format!("rules of version {version}, this program knows 1 to {}", Rules::VERSION);
         newest.of_version(version).ok_or_else(unknown)
     }
@@ -105,10 +156,15 @@ mod tests {
 
     #[test]
     fn rules_are_read_back_as_they_were_stored() {
-        for rules in [Rules::strict(), Rules::repair()] {
+        for rules in [Rules::strict(), Rules::repair(), Rules::confirm(), Rules::input(), Rules::pick()] {
             let stored = serde_json::to_value(rules).unwrap();
             assert_eq!(serde_json::from_value::<Rules>(stored).unwrap(), rules);
         }
+    }
+
+    #[test]
+    fn rules_for_models_are_stored_as_earlier_programs_wrote_them() {
+        assert!(serde_json::to_value(Rules::strict()).unwrap().get("form").is_none());
     }
 
     #[test]

@@ -51,7 +51,7 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
         }
         let prose = report::prose(request.set(), &resolution);
         write(&format!("\nThe model reads:\n\n{}\n", wrapped_for(std::io::stdout(), &prose)))?;
-        code = code.max(exit_code(&resolution));
+        code = code.max(exit_code(request.set(), &resolution));
     }
     // Without a person there is nothing to open an inbox for.
     if settings.headless.is_none() && settings.answers.is_none() {

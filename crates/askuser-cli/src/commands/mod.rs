@@ -7,14 +7,17 @@ mod ask;
 mod check;
 mod completions;
 mod config;
+mod confirm;
 mod demo;
 mod doctor;
 mod hook;
 mod inbox;
 mod init;
+mod input;
 mod log;
 mod man;
 mod mcp;
+mod pick;
 mod schema;
 #[cfg(unix)]
 mod supervise;
@@ -38,6 +41,9 @@ pub(crate) fn run(words: impl ExactSizeIterator<Item = OsString>) -> Result<u8, 
     let mut words = words.peekable();
     match words.peek().and_then(|word| word.to_str()) {
         Some("ask") => ask::run(words),
+        Some("confirm") => confirm::run(words),
+        Some("input") => input::run(words),
+        Some("pick") => pick::run(words),
         Some("inbox") => inbox::run(words),
         Some("wait") => wait::run(words),
         Some("answer") => answer::run(words),

@@ -44,7 +44,7 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
             print(question.request.set(), resolution, &settings)?;
             // Lost, it is delivered once more.
             let _ = done(store.delivered(id));
-            result::code(resolution, &settings)
+            result::code(question.request.set(), resolution, &settings)
         }
     }
 }

@@ -45,6 +45,8 @@ pub(crate) enum Format {
     Value,
     /// What Claude Code takes for `updatedInput`.
     Claude,
+    /// The exit code is the answer.
+    Nothing,
 }
 
 /// What a million tokens cost, in dollars.

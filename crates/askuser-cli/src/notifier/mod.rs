@@ -1,11 +1,12 @@
 //! Calling the person to a question that waits: a popup where a terminal multiplexer runs, their own command, and a notification on the
-//! terminal of the process that asks.
+//! terminal of the process that asks or else on the desktop.
 //!
 //! It runs beside the asking, and neither delays it nor makes it fail; errors are written down for
 //! `askuser doctor`. One question is announced once, and not at all while a live list that shows it has the focus.
 
 pub(crate) mod announced;
 mod command;
+mod desktop;
 
 use crate::config::Settings;
 use crate::store::words;
@@ -107,8 +108,14 @@ impl Call {
             }
             None => None,
         };
+        let mut desktop = None;
         if shown.is_none() && self.notify && !self.is_shown_here {
-            self.say_here(question);
+            // A person at the terminal of the process that asks needs no other call, nor one who has a command for it.
+            match std::io::stderr().is_terminal() {
+                true => self.say_here(question),
+                false if announced.is_none() => desktop = desktop::notify(question),
+                false => {}
+            }
         }
         self.left();
         // From here on no process waits for us; only failures are of interest.
@@ -119,6 +126,13 @@ impl Call {
                 }
                 _ => {}
             }
+        }
+        let notified =
+            desktop.map(|started| started.and_then(|mut child| child.wait().map_err(|error| error.to_string())));
+        match notified {
+            Some(Ok(status)) if !status.success() => self.failed("notify-send", &status.to_string()),
+            Some(Err(error)) => self.failed("notify-send", &error),
+            _ => {}
         }
         if let Some(announced) = announced
             && let Err(error) = announced.and_then(|announced| announced.wait())
@@ -166,12 +180,9 @@ impl Call {
         Some(quiet.spawn().map_err(|error| error.to_string()))
     }
 
-    /// Rings and notifies through the terminal of the process that asks, if there is one.
+    /// Rings and notifies through the terminal of the process that asks.
     fn say_here(&self, question: &StoredQuestion) {
         let mut stderr = std::io::stderr();
-        if !stderr.is_terminal() {
-            return;
-        }
         let text = plain(&format!("{} asks: {}", words::who(question), words::asked(question)));
         let term = std::env::var("TERM").unwrap_or_default();
         let notification = if term.contains("kitty") {

@@ -179,17 +179,147 @@ fn a_read_only_file_stays_as_it_is() {
 fn alone_it_asks_which_of_the_clients_that_are_here() {
     let stage = stage();
     fs::create_dir_all(stage.path("home/.qwen")).unwrap();
-    let stage = stage.env("PATH", "/usr/bin:/bin");
-    let binary = env!("CARGO_BIN_EXE_askuser");
-    let mut terminal = stage.shell(&format!("exec {binary} init --key-delay 0 --success-flash 0 >out 2>err"));
+    let stage = alone(stage);
+    let mut terminal = guided(&stage, "init");
     terminal.wait_for("Which agents should be able to ask you?");
-    terminal.wait_for("Qwen Code");
-    terminal.keys("2<enter>");
+    terminal.wait_for("2 of 2, 2 ticked");
+    terminal.keys("gem ");
+    terminal.wait_for("1 of 2, 1 ticked");
+    terminal.keys("<enter>");
     terminal.wait_for("Add askuser to Qwen Code?");
-    terminal.keys("1");
+    terminal.keys("y");
     let ended = terminal.finish();
     assert_eq!((ended.code, gemini(&stage).as_str()), (Some(0), GEMINI), "{}", ended.stderr);
     assert!(stage.read("home/.qwen/settings.json").contains("alwaysLoadTools"));
+    let next = "next: restart Qwen Code and say: ask me which database to use";
+    assert!(ended.stderr.contains("the server starts and offers its tools"), "{}", ended.stderr);
+    assert!(ended.stderr.contains(next) && ended.stderr.contains("`askuser inbox`"), "{}", ended.stderr);
+}
+
+/// A stage with no programs but those of its own folder `bin`.
+fn alone(stage: Stage) -> Stage {
+    let bin = stage.path("bin");
+    fs::create_dir_all(&bin).unwrap();
+    symlink("/bin/sh", bin.join("sh")).unwrap();
+    stage.env("PATH", &bin.display().to_string())
+}
+
+/// Runs the binary by its path, wherever it is.
+fn guided(stage: &Stage, args: &str) -> Terminal {
+    let binary = env!("CARGO_BIN_EXE_askuser");
+    stage.shell(&format!("exec {binary} {args} --key-delay 0 --success-flash 0 >out 2>err"))
+}
+
+#[test]
+fn the_list_holds_every_agent_that_is_here_whatever_their_number() {
+    let stage = alone(stage());
+    let programs = ["claude", "codex", "gemini", "copilot", "qwen", "opencode", "cursor", "code", "zed", "cline", "cn"];
+    for program in programs {
+        symlink("/bin/true", stage.path("bin").join(program)).unwrap();
+    }
+    let mut terminal = guided(&stage.clone().size(40, 12), "init");
+    terminal.wait_for("11 of 11, 11 ticked");
+    terminal.keys("<esc>");
+    terminal.wait_for("Discard");
+    terminal.keys("<esc>");
+    let ended = terminal.finish();
+    assert_eq!((ended.code, gemini(&stage).as_str()), (Some(0), GEMINI), "{}", ended.stderr);
+}
+
+#[test]
+fn without_an_agent_it_says_so_and_without_one_to_set_up_too() {
+    let stage = alone(stage());
+    fs::remove_dir_all(stage.path("home/.gemini")).unwrap();
+    let none = guided(&stage, "init").finish();
+    assert!(
+        none.code == Some(2) && none.stderr.contains("no agent that askuser can set up is installed here"),
+        "{}",
+        none.stderr
+    );
+    assert!(none.stderr.contains("Claude Code") && none.stderr.contains("Zed"), "{}", none.stderr);
+    assert_eq!(guided(&stage, "init gemini --yes").finish().code, Some(0));
+    let all = guided(&stage, "init").finish();
+    assert!(all.code == Some(0) && all.stderr.contains("set up already: Gemini CLI"), "{}", all.stderr);
+}
+
+#[test]
+fn a_server_that_does_not_start_is_told_of() {
+    let stage = alone(stage());
+    // Claude Code starts it from a project by its name, which finds nothing here.
+    let ended = guided(&stage, "init claude --project --yes").finish();
+    assert!(ended.code == Some(2) && ended.stderr.contains("added, but askuser does not start: "), "{}", ended.stderr);
+}
+
+#[test]
+fn more_is_offered_added_if_agreed_to_and_all_of_it_removed_to_the_byte() {
+    let stage = alone(stage());
+    for program in ["claude", "tmux"] {
+        symlink("/bin/true", stage.path("bin").join(program)).unwrap();
+    }
+    let settings = "{\n  // mine\n  \"hooks\": {\"PostToolUse\": [{\"matcher\": \"Edit\", \"hooks\": []}]}\n}\n";
+    let stage = stage.file("home/.claude/settings.json", settings).file("home/.tmux.conf", "set -g mouse on");
+    let before = |stage: &Stage| {
+        let files = ["home/.claude/settings.json", "home/.tmux.conf", "home/.gemini/settings.json"];
+        files.map(|file| stage.read(file))
+    };
+    let found = before(&stage);
+    let mut terminal = guided(&stage, "init");
+    terminal.wait_for("2 ticked");
+    terminal.keys("<enter>");
+    for question in ["Add askuser to Claude Code?", "Add askuser to Gemini CLI?"] {
+        terminal.wait_for(question);
+        terminal.keys("<pgdn>");
+        terminal.wait_for("enter select");
+        terminal.keys("y");
+    }
+    terminal.wait_for("Anything else? Esc for nothing.");
+    terminal.keys(" <down> <down> ");
+    terminal.wait_for("3 ticked");
+    terminal.keys("<enter>");
+    for question in ["Add Claude Code's hooks?", "Add a line for Claude Code?", "Add a key of tmux?"] {
+        terminal.wait_for(question);
+        for _ in 0..6 {
+            terminal.keys("<pgdn>");
+        }
+        terminal.wait_for("enter select");
+        terminal.keys("y");
+    }
+    let ended = terminal.finish();
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let hooks: Value = serde_json::from_str(&stage.read("home/.claude/settings.json").replace("// mine", "")).unwrap();
+    assert_eq!(hooks["hooks"]["PostToolUse"].as_array().map(Vec::len), Some(2), "{hooks}");
+    assert_eq!(hooks["hooks"]["PreToolUse"][0]["matcher"], "AskUserQuestion", "{hooks}");
+    assert!(hooks["hooks"]["Elicitation"][0]["hooks"][0]["command"].as_str().unwrap().ends_with("askuser hook"));
+    assert!(stage.read("home/.tmux.conf").starts_with("set -g mouse on\nbind-key a "));
+    assert!(stage.read("home/.claude/CLAUDE.md").contains("AskUserQuestion"));
+    let removed = guided(&stage, "init --remove --all --yes").finish();
+    assert_eq!((removed.code, before(&stage)), (Some(0), found), "{}", removed.stderr);
+    assert!(!stage.path("home/.claude/CLAUDE.md").exists() && !stage.path("home/.claude.json").exists());
+    assert_eq!(stage.read("state/askuser/setup.json"), "{}");
+    let again = guided(&stage, "init --remove --all --yes").finish();
+    assert!(again.code == Some(0) && again.stderr.contains("there is nothing to remove"), "{}", again.stderr);
+}
+
+#[test]
+fn removing_asks_what_it_does_and_removes_what_stays_ticked() {
+    let stage = alone(stage());
+    for client in ["gemini", "qwen"] {
+        assert_eq!(guided(&stage, &format!("init {client} --yes")).finish().code, Some(0));
+    }
+    let mut terminal = guided(&stage, "init --remove");
+    terminal.wait_for("What should askuser be removed from?");
+    terminal.wait_for("2 ticked");
+    terminal.keys("qwen ");
+    terminal.wait_for("1 ticked");
+    terminal.keys("<enter>");
+    terminal.wait_for("Remove askuser from Gemini CLI?");
+    terminal.keys("<pgdn>");
+    terminal.wait_for("enter select");
+    terminal.keys("y");
+    let ended = terminal.finish();
+    assert_eq!((ended.code, gemini(&stage).as_str()), (Some(0), GEMINI), "{}", ended.stderr);
+    assert!(stage.read("home/.qwen/settings.json").contains("askuser"));
+    assert!(ended.stderr.contains("removed from Gemini CLI"), "{}", ended.stderr);
 }
 
 #[test]
@@ -405,15 +535,14 @@ fn what_was_in_the_files_of_others_is_kept_for_their_user_alone() {
 fn yes_without_names_changes_nothing_and_names_the_clients() {
     let stage = stage().env("PATH", "/usr/bin:/bin");
     fs::create_dir_all(stage.path("home/.qwen")).unwrap();
-    for args in [&["init", "--yes"][..], &["init", "--yes", "--remove"]] {
+    for (args, code, expected) in [
+        (&["init", "--yes"][..], 2, "these would be asked about: gemini qwen"),
+        (&["init", "--yes", "--remove"], 0, "there is nothing to remove"),
+    ] {
         let ended = stage.spawn(args).wait_with_output().unwrap();
         let stderr = String::from_utf8_lossy(&ended.stderr);
-        assert_eq!((ended.status.code(), gemini(&stage).as_str()), (Some(2), GEMINI), "{stderr}");
+        assert_eq!((ended.status.code(), gemini(&stage).as_str()), (Some(code), GEMINI), "{stderr}");
         assert!(!stage.path("home/.qwen/settings.json").exists(), "{stderr}");
-        let expected = match args.contains(&"--remove") {
-            true => "no client here is set up",
-            false => "these would be asked about: gemini qwen",
-        };
         assert!(stderr.contains(expected), "{stderr}");
     }
 }

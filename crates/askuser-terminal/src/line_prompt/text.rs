@@ -4,7 +4,7 @@ use super::LinePrompt;
 use crate::markdown;
 use crate::view::{Signs, Start, wrap, wrap_exactly};
 use askuser::prompt::{AnswerDraft, InputMode, Page, TextField, Wording};
-use askuser::report;
+use askuser::{Form, report};
 use std::borrow::Cow;
 use std::fmt::Write;
 use std::ops::Range;
@@ -24,6 +24,29 @@ several numbers as in 1,3 where several may be chosen.
 Ctrl-C interrupts.
 ";
 
+const HELP_CONFIRM: &str = "\
+Type a letter and press Enter.
+  y     yes
+  n     no
+  c     talk about it first
+  d     decline to answer
+  q     cancel
+  ?     this help
+Ctrl-C interrupts.
+";
+
+const HELP_PICK: &str = "\
+Type the number of an option, or its name, and press Enter;
+several numbers as in 1,3 where several may be chosen.
+Any other text lists the options that contain it; /q searches for q.
+  q     cancel
+  ?     this help
+Ctrl-C interrupts.
+";
+
+/// How much of a long list is printed at once.
+const LISTED: usize = 20;
+
 impl LinePrompt {
     /// The text to print now. It ends with the prompt for the person's line, without a line end.
     pub fn text(&self) -> String {
@@ -33,7 +56,17 @@ impl LinePrompt {
         }
         match (self.prompt.mode(), self.prompt.page()) {
             (InputMode::Leaving, _) => out.push_str("Discard your answers? (y/n): "),
-            (InputMode::Help, _) => out.push_str(HELP),
+            (InputMode::Help, _) => out.push_str(match self.form() {
+                Form::Confirm => HELP_CONFIRM,
+                Form::Pick => HELP_PICK,
+                _ => HELP,
+            }),
+            (InputMode::Typing(TextField::Other), Page::Question(i)) if self.form() == Form::Input => {
+                if !self.rejected {
+                    self.write_heading(&mut out, i);
+                }
+                out.push_str("Your answer (Ctrl-D cancels): ");
+            }
             (InputMode::Typing(TextField::Other), _) => out.push_str("Please specify (empty to go back): "),
             (InputMode::Typing(TextField::Note(row)), _) => {
                 if let Some(hint) = self.prompt.note_hint(row) {
@@ -61,7 +94,8 @@ impl LinePrompt {
         option.map_or("Other", |option| option.name())
     }
 
-    fn write_question(&self, out: &mut String, i: usize) {
+    /// The header and the text of a question.
+    fn write_heading(&self, out: &mut String, i: usize) {
         let questions = self.prompt.set().questions();
         let question = &questions[i];
         match questions.len() {
@@ -72,9 +106,18 @@ impl LinePrompt {
         }
         let _ = writeln!(out, "{}:", question.header());
         self.write_quoted(out, &self.plain(question.text()));
+    }
+
+    fn write_question(&self, out: &mut String, i: usize) {
+        self.write_heading(out, i);
+        if self.form() == Form::Confirm {
+            return self.write_input_hint(out);
+        }
+        let question = &self.prompt.set().questions()[i];
         let entry = self.prompt.draft(i);
         let chosen = |row: usize| if entry.is_picked(row) { " [chosen]" } else { "" };
-        for (row, option) in question.options().iter().enumerate() {
+        let listed = entry.listed();
+        for (row, option) in listed.iter().take(LISTED).filter_map(|&row| Some((row, question.options().get(row)?))) {
             let recommended = if option.is_recommended() { " (Recommended)" } else { "" };
             let preview =
                 if option.preview().is_some() { format!(" (v {} reads its preview)", row + 1) } else { String::new() };
@@ -84,6 +127,17 @@ impl LinePrompt {
             }
             self.write_marked(out, &lead, &self.plain(option.description()));
             self.write_note(out, entry, row);
+        }
+        match listed.len() {
+            0 => out.push_str("Nothing matches; type another part of a name.\n"),
+            count if count > LISTED => {
+                let more = listed.len() - LISTED;
+                let _ = writeln!(out, "{more} more; type part of a name to list what contains it.");
+            }
+            _ => {}
+        }
+        if !question.form().takes_text() {
+            return self.write_input_hint(out);
         }
         let other = entry.other_row();
         let typed = if entry.other().is_blank() { "Type something else" } else { entry.other().as_str() };
@@ -116,10 +170,14 @@ impl LinePrompt {
     fn write_input_hint(&self, out: &mut String) {
         let _ = match self.prompt.current() {
             None => write!(out, "Send them? (Enter to send, a number to change one, ? for help): "),
+            Some((question, _)) if question.form() == Form::Confirm => write!(out, "Yes or no (y/n, ? for help): "),
+            Some((question, _)) if question.form() == Form::Pick && self.prompt.answer(0).is_some() => {
+                write!(out, "Choose one or more, or press Enter for what is chosen (? for help): ")
+            }
             Some((question, entry)) if question.is_multi_select() => {
                 write!(out, "Choose one or more, such as 1,{} (? for help): ", entry.other_row())
             }
-            Some((_, entry)) => write!(out, "Choose 1 to {} (? for help): ", entry.other_row() + 1),
+            Some((_, entry)) => write!(out, "Choose 1 to {} (? for help): ", entry.rows()),
         };
     }
 

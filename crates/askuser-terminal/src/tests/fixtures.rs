@@ -1,5 +1,6 @@
 //! What the tests of this crate share: the proposals' questions, key scripts, and hostile text and events.
 
+use askuser::input::QuestionInput;
 use askuser::prompt::{Event, PromptOptions};
 use askuser::{Key, KeyCode, Limits, Mods, QuestionSet, Rules};
 use proptest::prelude::*;
@@ -29,6 +30,23 @@ pub(crate) fn authentication() -> QuestionSet {
 
 pub(crate) fn package_manager() -> QuestionSet {
     set(include_str!("../../examples/package-manager.json"))
+}
+
+/// The questions of our own commands.
+pub(crate) fn confirm() -> QuestionSet {
+    let question = QuestionInput::new("Deploy?", "Confirm").option("Yes", "").option("No", "");
+    QuestionSet::new([question], &Rules::confirm()).expect("a valid question")
+}
+
+pub(crate) fn input() -> QuestionSet {
+    QuestionSet::new([QuestionInput::new("Name?", "Input")], &Rules::input()).expect("a valid question")
+}
+
+pub(crate) fn pick(count: usize, multi_select: bool) -> QuestionSet {
+    let question = QuestionInput::new("Which item?", "Pick");
+    let question = (1..=count).fold(question, |question, i| question.option(format!("item {i}"), ""));
+    let question = if multi_select { question.multi_select() } else { question };
+    QuestionSet::new([question], &Rules::pick()).expect("a valid question")
 }
 
 /// A question of options with a label and a description each.

@@ -127,9 +127,11 @@ impl<'a> Layout<'a, '_> {
         }
         let above = content.head.len() + context.height();
         let shown = offset..offset + height;
-        let caret = content.caret.filter(|(line, _)| shown.contains(line)).map(|(line, column)| {
+        let in_body = content.caret.filter(|(line, _)| shown.contains(line));
+        let in_head = content.head_caret.filter(|(line, _)| *line < content.head.len());
+        let caret = in_body.map(|(line, column)| (above + line - offset, column)).or(in_head).map(|(line, column)| {
             let column = (column as u16).min(self.columns.saturating_sub(1));
-            Position::new(column, (above + line - offset) as u16)
+            Position::new(column, line as u16)
         });
         let lines = self.assemble(content, has_border, context, preview, list, &viewport);
         View { lines, viewport, caret, columns: self.columns }
@@ -138,10 +140,10 @@ impl<'a> Layout<'a, '_> {
     /// Whether the focused row, or the end of it, is below the screen. Typing is no choice: of Other nothing has to be read.
     fn is_unread(&self, viewport: &Viewport) -> bool {
         let Some((_, draft)) = self.prompt.current() else { return false };
-        let focus = self.prompt.focus();
-        let below = viewport.rows.get(focus).is_some_and(|row| match focus == draft.other_row() {
+        let place = self.prompt.place();
+        let below = viewport.rows.get(place).is_some_and(|row| match self.prompt.focus() == draft.other_row() {
             true => row.start >= viewport.offset + viewport.height,
-            false => row.start >= viewport.offset && !viewport.shows(focus),
+            false => row.start >= viewport.offset && !viewport.shows(place),
         });
         below && self.prompt.mode() == InputMode::Choosing
     }
@@ -201,7 +203,7 @@ fn offset(prompt: &Prompt, content: &PromptLines, height: usize) -> usize {
     let end = content.body.len() - height;
     let target = match content.caret {
         Some((line, _)) => line..line + 1,
-        None => content.rows.get(prompt.focus()).cloned().unwrap_or(0..0),
+        None => content.rows.get(prompt.place()).cloned().unwrap_or(0..0),
     };
     let offset = match prompt.scroll() {
         Scroll::At(line) => line,

@@ -146,6 +146,7 @@ impl<'a> Composer<'a, '_> {
         // If they do not fit, the head's "Question 1 of 2" has to do.
         if columns + INDENT < self.columns {
             let line = self.bordered(INDENT, spans);
+            self.lines.tabs = Some(self.lines.head.len());
             self.lines.head.push(line);
         }
     }

@@ -16,6 +16,12 @@ pub enum KeyContext {
     Review,
     /// In a text field.
     Typing,
+    /// At a question that is answered by yes or no.
+    Confirm,
+    /// In a list that is searched, where a printable character goes into the search.
+    Search,
+    /// The same where several rows may be chosen.
+    SearchMulti,
 }
 
 /// What a key means.
@@ -29,6 +35,8 @@ pub enum Action {
     Enter,
     Mark,
     Number(usize),
+    Yes,
+    No,
     Previous,
     Next,
     Note,
@@ -59,13 +67,15 @@ pub struct Binding {
 }
 
 use KeyCode::{BackTab, Backspace, Char, Delete, Down, End, Enter, Esc, Home, Left, PageDown, PageUp, Right, Tab, Up};
-use KeyContext::{Multi, Other, Review, Single, Typing};
+use KeyContext::{Confirm, Multi, Other, Review, Search, SearchMulti, Single, Typing};
 
 /// Where letters are keys.
 const LIST: &[KeyContext] = &[Single, Multi];
-const LETTERS: &[KeyContext] = &[Single, Multi, Review];
-const PAGES: &[KeyContext] = &[Single, Multi, Other, Review];
-const ALL: &[KeyContext] = &[Single, Multi, Other, Review, Typing];
+const LETTERS: &[KeyContext] = &[Single, Multi, Review, Confirm];
+const PAGES: &[KeyContext] = &[Single, Multi, Other, Review, Confirm];
+const ROWS: &[KeyContext] = &[Single, Multi, Other, Review, Confirm, Search, SearchMulti];
+const TEXT: &[KeyContext] = &[Typing, Search, SearchMulti];
+const ALL: &[KeyContext] = &[Single, Multi, Other, Review, Typing, Confirm, Search, SearchMulti];
 
 const fn key(code: KeyCode) -> Key {
     Key::plain(code)
@@ -95,6 +105,11 @@ const fn edit(keys: &'static [Key], edit: Edit) -> Binding {
     row(keys, &[Typing], Action::Edit(edit), "", "", None)
 }
 
+/// The same for the text that a list is searched for, which has no other keys.
+const fn edit_search(keys: &'static [Key], edit: Edit) -> Binding {
+    row(keys, TEXT, Action::Edit(edit), "", "", None)
+}
+
 /// Those out of range are answered too: a key that did nothing would look like a prompt that hangs.
 const DIGITS: &[Key] = &[
     key(Char('0')),
@@ -111,8 +126,8 @@ const DIGITS: &[Key] = &[
 
 /// Every key of the prompt. Footer hints appear in this order.
 pub static TABLE: &[Binding] = &[
-    row(&[key(Up), Key::ctrl('p')], PAGES, Action::Up, "↑ ↓  k j  Ctrl-P Ctrl-N", "move", Some(("↑↓", "navigate"))),
-    row(&[key(Down), Key::ctrl('n')], PAGES, Action::Down, "", "", None),
+    row(&[key(Up), Key::ctrl('p')], ROWS, Action::Up, "↑ ↓  k j  Ctrl-P Ctrl-N", "move", Some(("↑↓", "navigate"))),
+    row(&[key(Down), Key::ctrl('n')], ROWS, Action::Down, "", "", None),
     row(&[key(Char('k'))], LETTERS, Action::Up, "", "", None),
     row(&[key(Char('j'))], LETTERS, Action::Down, "", "", None),
     row(&[key(Enter)], &[Single], Action::Enter, "Enter", "choose and continue; on Other: type", Some(("enter", ""))),
@@ -127,6 +142,18 @@ pub static TABLE: &[Binding] = &[
     row(&[key(Enter)], &[Other], Action::Enter, "Enter", "type", Some(("enter", ""))),
     row(&[key(Enter)], &[Review], Action::Enter, "Enter", "send, or change the answer", Some(("enter", ""))),
     row(&[key(Enter)], &[Typing], Action::Enter, "Enter", "finish typing", Some(("enter", ""))),
+    row(&[key(Enter)], &[Confirm, Search], Action::Enter, "Enter", "choose", Some(("enter", ""))),
+    row(
+        &[key(Enter)],
+        &[SearchMulti],
+        Action::Enter,
+        "Enter",
+        "confirm; with nothing ticked: tick",
+        Some(("enter", "")),
+    ),
+    row(&[key(Char('y'))], &[Confirm], Action::Yes, "y n", "answer yes or no", Some(("y/n", "choose"))),
+    row(&[key(Char('n'))], &[Confirm], Action::No, "", "", None),
+    row(&[key(Char(' ')), key(Tab)], &[SearchMulti], Action::Mark, "Space Tab", "toggle", Some(("space", "toggle"))),
     row(&[key(Char(' '))], &[Multi], Action::Mark, "Space", "toggle", Some(("space", "toggle"))),
     row(&[key(Char(' '))], &[Single], Action::Mark, "Space", "mark without going on", None),
     row(&[key(Char(' '))], &[Other], Action::Mark, "Space", "mark what was typed", None),
@@ -147,6 +174,7 @@ pub static TABLE: &[Binding] = &[
         "choose that one; the last number is Other",
         Some(("1-9", "choose")),
     ),
+    row(DIGITS, &[Confirm], Action::Number(0), "", "", None),
     row(DIGITS, &[Review], Action::Number(0), "1–9", "change that answer", Some(("1-9", "change"))),
     row(
         &[key(Left), key(BackTab), shift(Tab)],
@@ -161,19 +189,19 @@ pub static TABLE: &[Binding] = &[
     row(&[key(BackTab), shift(Tab)], &[Typing], Action::Previous, "", "", None),
     row(
         &[key(PageUp), Key::ctrl('b')],
-        PAGES,
+        ROWS,
         Action::PageUp,
         "PgUp PgDn",
         "scroll the preview, what is decided, the page",
         None,
     ),
-    row(&[key(PageDown), Key::ctrl('f')], PAGES, Action::PageDown, "", "", None),
+    row(&[key(PageDown), Key::ctrl('f')], ROWS, Action::PageDown, "", "", None),
     row(&[key(PageUp)], &[Typing], Action::PageUp, "", "", None),
     row(&[key(PageDown)], &[Typing], Action::PageDown, "", "", None),
     row(&[key(Char('n'))], LIST, Action::Note, "n", "add a note to the option", Some(("n", "note"))),
     row(&[key(Char('c'))], LETTERS, Action::Discuss, "c", "talk about it first", Some(("c", "talk"))),
     row(&[key(Char('d'))], LETTERS, Action::Decline, "d", "decline, with a reason if you like", Some(("d", "decline"))),
-    row(&[key(Esc)], PAGES, Action::Escape, "Esc", "cancel", Some(("esc", "cancel"))),
+    row(&[key(Esc)], ROWS, Action::Escape, "Esc", "cancel", Some(("esc", "cancel"))),
     row(&[key(Esc)], &[Typing], Action::Escape, "Esc", "back to the options, text kept", Some(("esc", "back"))),
     row(
         &[Key::alt(Enter), Key::ctrl('j'), shift(Enter)],
@@ -193,7 +221,7 @@ pub static TABLE: &[Binding] = &[
     ),
     row(&[key(Char('?'))], LETTERS, Action::Help, "?", "all keys", Some(("?", "keys"))),
     row(&[Key::ctrl('c')], ALL, Action::Interrupt, "Ctrl-C", "interrupt", None),
-    edit(&[key(Backspace), shift(Backspace)], Edit::Backspace),
+    edit_search(&[key(Backspace), shift(Backspace)], Edit::Backspace),
     edit(&[key(Delete), Key::ctrl('d')], Edit::Delete),
     edit(&[key(Left), Key::ctrl('b')], Edit::Left),
     edit(&[key(Right), Key::ctrl('f')], Edit::Right),
@@ -205,10 +233,10 @@ pub static TABLE: &[Binding] = &[
     edit(&[ctrl(End)], Edit::Finish),
     edit(&[ctrl(Left), Key::alt(Left), Key::alt(Char('b'))], Edit::WordLeft),
     edit(&[ctrl(Right), Key::alt(Right), Key::alt(Char('f'))], Edit::WordRight),
-    edit(&[Key::ctrl('w'), Key::alt(Backspace), ctrl(Backspace)], Edit::DeleteWordLeft),
+    edit_search(&[Key::ctrl('w'), Key::alt(Backspace), ctrl(Backspace)], Edit::DeleteWordLeft),
     edit(&[Key::alt(Char('d')), ctrl(Delete)], Edit::DeleteWordRight),
     edit(&[Key::ctrl('k')], Edit::KillToEnd),
-    edit(&[Key::ctrl('u')], Edit::KillToStart),
+    edit_search(&[Key::ctrl('u')], Edit::KillToStart),
 ];
 
 /// What a key means in a context; `None` where it means nothing.
@@ -218,7 +246,7 @@ pub fn action(key: Key, context: KeyContext) -> Option<Action> {
         (Some(Action::Number(_)), Key { code: Char(c), .. }) => c.to_digit(10).map(|n| Action::Number(n as usize)),
         (Some(action), _) => Some(action.clone()),
         (None, Key { code: Char(c), mods: Mods { ctrl: false, alt: false, .. } })
-            if matches!(context, Typing | Other) =>
+            if matches!(context, Typing | Other | Search | SearchMulti) =>
         {
             Some(Action::Edit(Edit::Insert(c)))
         }

@@ -5,6 +5,7 @@ use crate::draft::{Draft, Unsent};
 use crate::outcome::Answer;
 use crate::question::{Question, QuestionSet};
 use crate::request::{Purpose, Request};
+use crate::rules::Form;
 use crate::text::Text;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -64,8 +65,12 @@ pub enum TextField {
 /// What the person has done with one question so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnswerDraft {
+    form: Form,
     /// The row under the cursor: an option, or Other after the last of them.
     pub(super) focus: usize,
+    /// What the person searches a list for, and the rows that match; all of them before they search.
+    pub(super) search: Text,
+    matching: Option<Vec<usize>>,
     pub(super) picked: Vec<bool>,
     pub(super) other: Text,
     pub(super) other_picked: bool,
@@ -112,7 +117,7 @@ pub struct Viewport {
     pub height: usize,
     /// How many lines there are.
     pub total: usize,
-    /// The lines that each row (an option, then Other) takes; none on pages without rows.
+    /// The lines that each listed row (an option, then Other) takes; none on pages without rows.
     pub rows: Vec<Range<usize>>,
     /// What is shown of the context, which scrolls by itself.
     pub context: Window,
@@ -151,7 +156,8 @@ impl Window {
 }
 
 impl Viewport {
-    /// Whether a row is on the screen: all of it, or its beginning where it is longer than the screen.
+    /// Whether the row in this place of the list is on the screen: all of it, or its beginning where it is longer than the
+    /// screen.
     pub fn shows(&self, row: usize) -> bool {
         self.rows.get(row).is_none_or(|row| {
             self.offset <= row.start && row.start < self.end() && (row.end <= self.end() || row.len() > self.height)
@@ -291,7 +297,7 @@ impl Prompt {
     pub fn new(set: QuestionSet, options: PromptOptions) -> Prompt {
         let limit = set.limits().typed_chars();
         let drafts: Vec<_> = set.questions().iter().map(|question| AnswerDraft::new(question, limit)).collect();
-        Prompt {
+        let prompt = Prompt {
             review_row: drafts.len(),
             set,
             origin: None,
@@ -318,7 +324,21 @@ impl Prompt {
             armed_at: options.key_delay,
             arming: Arming::Steady,
             trigger: Trigger::Inline,
+        };
+        Prompt { mode: prompt.resting_mode(), ..prompt }
+    }
+
+    /// What the keys are for where nothing else was asked for: where there are no options, a text.
+    pub(super) fn resting_mode(&self) -> InputMode {
+        match self.form() {
+            Some(Form::Input) => InputMode::Typing(TextField::Other),
+            _ => InputMode::Choosing,
         }
+    }
+
+    /// How the question on the screen is answered; `None` on the review page.
+    pub(super) fn form(&self) -> Option<Form> {
+        self.current().map(|(question, _)| question.form())
     }
 
     /// Sets how the prompt has come to be on the screen; [`Trigger::Inline`] without it.
@@ -463,11 +483,19 @@ impl Prompt {
         }
     }
 
-    /// The last row that the cursor can be on.
-    pub(super) fn last_row(&self) -> usize {
+    /// The place of the row under the cursor among those that are listed; a search lists only some.
+    pub fn place(&self) -> usize {
         match self.page {
-            Page::Question(i) => self.drafts[i].other_row(),
-            Page::Review => self.drafts.len(),
+            Page::Question(i) => self.drafts[i].place_of(self.drafts[i].focus),
+            Page::Review => self.review_row,
+        }
+    }
+
+    /// How many rows are listed.
+    pub(super) fn places(&self) -> usize {
+        match self.page {
+            Page::Question(i) => self.drafts[i].listed().len(),
+            Page::Review => self.drafts.len() + 1,
         }
     }
 
@@ -609,6 +637,11 @@ impl Prompt {
         match (self.mode, self.current()) {
             (InputMode::Typing(_), _) => KeyContext::Typing,
             (_, None) => KeyContext::Review,
+            (_, Some((question, _))) if question.form() == Form::Confirm => KeyContext::Confirm,
+            (_, Some((question, _))) if question.form() == Form::Pick => match question.is_multi_select() {
+                true => KeyContext::SearchMulti,
+                false => KeyContext::Search,
+            },
             (_, Some((_, draft))) if draft.focus == draft.other_row() => KeyContext::Other,
             (_, Some((question, _))) if question.is_multi_select() => KeyContext::Multi,
             (_, Some(_)) => KeyContext::Single,
@@ -621,6 +654,7 @@ impl Prompt {
         let typing = self.context() == KeyContext::Typing;
         // Where Space and digits do the same, they share a hint.
         let share = self.context() == KeyContext::Multi && self.trigger != Trigger::Popup;
+        let is_back = typing && self.mode != self.resting_mode();
         self.bindings().filter(move |row| typing || row.action != Action::Editor).filter_map(move |row| {
             let (key, word) = row.hint?;
             Some(match row.action {
@@ -632,7 +666,10 @@ impl Prompt {
                     let toggles = self.current().is_some_and(|(question, _)| question.is_multi_select());
                     (format!("1-{}", self.numbers()).into(), if toggles { "toggle" } else { word })
                 }
-                Action::Escape if self.trigger != Trigger::Inline && !typing => (key.into(), "later"),
+                Action::Yes if self.trigger == Trigger::Popup => (key.into(), "move"),
+                Action::Escape if self.is_searching() => (key.into(), "clear"),
+                Action::Escape if self.trigger != Trigger::Inline && !is_back => (key.into(), "later"),
+                Action::Escape if !is_back => (key.into(), "cancel"),
                 _ => (key.into(), word),
             })
         })
@@ -641,15 +678,21 @@ impl Prompt {
     /// How many rows have a number.
     fn numbers(&self) -> usize {
         match self.page {
-            Page::Question(i) => self.drafts[i].other_row() + 1,
+            Page::Question(i) => self.drafts[i].rows(),
             Page::Review => self.drafts.len(),
         }
+    }
+
+    /// Whether the rows are narrowed down to what the person searches for.
+    pub(super) fn is_searching(&self) -> bool {
+        self.current().is_some_and(|(_, draft)| !draft.search.is_empty())
     }
 
     /// What Enter does now, in a word.
     fn enter_does(&self) -> &'static str {
         match (self.mode, self.current()) {
             (InputMode::Typing(TextField::Discuss | TextField::Decline), _) => "send",
+            (InputMode::Typing(TextField::Other), _) if self.form() == Some(Form::Input) => "send",
             (InputMode::Typing(_), _) => "done",
             (_, None) if self.review_row == self.drafts.len() => "send",
             (_, None) => "change",
@@ -698,8 +741,9 @@ impl Prompt {
         match self.mode {
             InputMode::Help => true,
             InputMode::Leaving => false,
-            // With something to lose, Esc asks first.
-            InputMode::Choosing => self.has_something_to_lose(),
+            // With something to lose, Esc asks first; while a list is searched, it only ends the search.
+            InputMode::Choosing => self.has_something_to_lose() && !self.is_searching(),
+            InputMode::Typing(TextField::Other) if self.form() == Some(Form::Input) => self.has_something_to_lose(),
             // On the row of Other, the Enter of Alt-Enter begins to type again, unless what was typed is ticked.
             InputMode::Typing(TextField::Other) => self
                 .current()
@@ -722,6 +766,9 @@ impl AnswerDraft {
     fn new(question: &Question, limit: usize) -> AnswerDraft {
         let options = question.options().len();
         AnswerDraft {
+            form: question.form(),
+            search: Text::new(limit),
+            matching: None,
             focus: question.options().iter().position(|option| option.is_recommended()).unwrap_or(0),
             picked: vec![false; options],
             other: Text::new(limit),
@@ -783,9 +830,54 @@ impl AnswerDraft {
         self.focus
     }
 
-    /// The row of Other.
+    /// The row of Other; not one of the [`rows`](Self::rows) where only options answer.
     pub fn other_row(&self) -> usize {
         self.picked.len()
+    }
+
+    /// How many rows there are: the options, and Other if there is one.
+    pub fn rows(&self) -> usize {
+        self.picked.len() + usize::from(self.form.takes_text())
+    }
+
+    /// The rows that are listed, in order: those that match what the person searches for.
+    pub fn listed(&self) -> Cow<'_, [usize]> {
+        match &self.matching {
+            Some(rows) => rows.into(),
+            None => (0..self.rows()).collect(),
+        }
+    }
+
+    /// The place of a row among those that are listed.
+    pub(super) fn place_of(&self, row: usize) -> usize {
+        self.matching.as_ref().map_or(row, |rows| rows.partition_point(|&other| other < row))
+    }
+
+    /// Whether a row is listed.
+    pub(super) fn is_listed(&self, row: usize) -> bool {
+        self.matching.as_ref().is_none_or(|rows| rows.binary_search(&row).is_ok())
+    }
+
+    /// What the person searches a list for.
+    pub fn search(&self) -> &Text {
+        &self.search
+    }
+
+    /// Lists the options whose names have every word of the search in them, in any case.
+    pub(super) fn list_matches(&mut self, question: &Question) {
+        let search = self.search.as_str().to_lowercase();
+        let words: Vec<&str> = search.split_whitespace().collect();
+        let matches = |name: &str| {
+            let name = name.to_lowercase();
+            words.iter().all(|word| name.contains(word))
+        };
+        let rows = question.options().iter().enumerate().filter(|(_, option)| matches(option.name()));
+        self.matching = (!words.is_empty()).then(|| rows.map(|(row, _)| row).collect());
+        if let Some(&first) = self.matching.as_ref().and_then(|rows| rows.first())
+            && !self.is_listed(self.focus)
+        {
+            self.focus = first;
+        }
     }
 
     /// Whether a row is picked.

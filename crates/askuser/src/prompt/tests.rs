@@ -1,5 +1,6 @@
 //! The machine, driven by key scripts: what a person presses, and in one line what comes of it.
 
+mod forms;
 mod reading;
 mod scrolling;
 mod triggers;
@@ -10,7 +11,7 @@ use crate::key::{KeyCode, Mods};
 use crate::outcome::{Answer, Status};
 use crate::question::QuestionSet;
 use crate::request::{Request, RequestKey};
-use crate::rules::Rules;
+use crate::rules::{Form, Rules};
 use crate::sanitize::tests::nasty_text;
 use crate::text::Text;
 use proptest::prelude::*;

@@ -10,6 +10,7 @@ use super::state::{
 use super::{Effect, Event};
 use crate::key::{Key, KeyCode};
 use crate::outcome::{Outcome, Status};
+use crate::rules::Form;
 use crate::text::{Edit, Fit, Text};
 use std::time::Duration;
 
@@ -25,6 +26,9 @@ const TOO_EARLY: &str = "Not taken: keys count once you stop typing for a moment
 /// The notice for a key that would permit a text not read to its end. Another key than the one that permits reads on: to
 /// hold that one down permits nothing.
 const READ_ON: &str = "Read it to its end first: PgDn";
+
+/// The notice for a key that would choose where nothing is listed.
+const NO_MATCH: &str = "Nothing matches; Esc clears the search";
 
 impl Prompt {
     /// Takes one event; `now` is the time since the first frame.
@@ -61,7 +65,7 @@ impl Prompt {
         }
         if self.is_arming() {
             self.put_off();
-            if is_armed_key(key) || matches!(action(key, self.context()), Some(Action::Edit(_))) {
+            if self.has_to_wait(key) {
                 if self.arming == Arming::UntilRest {
                     let text = TOO_EARLY.to_owned();
                     self.notice = Some(Notice { text, kind: NoticeKind::TooEarly, flash_until: Duration::ZERO });
@@ -75,7 +79,7 @@ impl Prompt {
             InputMode::Leaving if key == Key::plain(KeyCode::Esc) => {
                 return self.leave();
             }
-            InputMode::Leaving => self.mode = InputMode::Choosing,
+            InputMode::Leaving => self.mode = self.resting_mode(),
             InputMode::Choosing | InputMode::Typing(_) => {
                 return match action(key, self.context()) {
                     Some(action) => self.act(action),
@@ -94,14 +98,29 @@ impl Prompt {
         }
     }
 
-    /// Whether the person can hardly have seen the prompt yet. A text field is only there because they asked for it.
+    /// Whether the person can hardly have seen the prompt yet. A text field is only there because they asked for it, or
+    /// for the command that shows nothing else.
     fn is_arming(&self) -> bool {
-        self.now < self.armed_at && !matches!(self.mode, InputMode::Typing(_))
+        self.now < self.armed_at && (!matches!(self.mode, InputMode::Typing(_)) || self.is_unseen(self.now))
     }
 
     /// Whether what is typed now was begun for something else: the person can hardly have seen the prompt.
     pub fn is_unseen(&self, now: Duration) -> bool {
-        self.arming == Arming::UntilRest && now < self.armed_at && !matches!(self.mode, InputMode::Typing(_))
+        let is_asked_for = matches!(self.mode, InputMode::Typing(_)) && self.mode != self.resting_mode();
+        self.arming == Arming::UntilRest && now < self.armed_at && !is_asked_for
+    }
+
+    /// Whether a key does something about a question, and so does nothing before the person can have seen it: it answers,
+    /// it cancels, or it opens a field that takes the keys after it.
+    fn has_to_wait(&self, key: Key) -> bool {
+        match action(key, self.context()) {
+            // What narrows a list down does nothing that cannot be seen.
+            Some(Action::Edit(_)) => self.form() != Some(Form::Pick) || self.arming == Arming::UntilRest,
+            _ => matches!(
+                key.code,
+                KeyCode::Enter | KeyCode::Esc | KeyCode::Char(' ' | '0'..='9' | 'c' | 'd' | 'n' | 'y')
+            ),
+        }
     }
 
     fn put_off(&mut self) {
@@ -114,12 +133,14 @@ impl Prompt {
         match (self.mode, action) {
             (_, Action::Interrupt) => return self.interrupt(),
             (InputMode::Typing(field), Action::Enter) => return self.finish_typing(field),
-            (InputMode::Typing(_), Action::Escape) => self.stop_typing(),
+            (InputMode::Typing(_), Action::Escape) if self.mode != self.resting_mode() => self.stop_typing(),
             (InputMode::Typing(field), Action::Edit(edit)) => self.edit(field, edit),
             (InputMode::Typing(field), Action::Editor) => return Effect::Edit(self.field(field).as_str().to_owned()),
             (_, Action::Enter) => return self.enter(),
             (_, Action::Mark) => self.mark(),
             (_, Action::Number(n)) => return self.number(n),
+            (_, Action::Yes) => return self.number(1),
+            (_, Action::No) => return self.number(2),
             (_, Action::Up) => self.up(),
             (_, Action::Down) => self.down(),
             (_, Action::PageUp) => self.page_up(),
@@ -137,6 +158,7 @@ impl Prompt {
                 self.scroll = Scroll::At(0);
             }
             (_, Action::Editor) => return self.edit_other(),
+            (_, Action::Escape) if self.is_searching() => self.search(Edit::KillToStart),
             // A prompt that is put aside keeps its draft.
             (_, Action::Escape) if self.trigger == Trigger::Inline && self.has_something_to_lose() => {
                 self.mode = InputMode::Leaving;
@@ -147,6 +169,7 @@ impl Prompt {
                 self.type_into(TextField::Other);
                 self.edit(TextField::Other, edit);
             }
+            (_, Action::Edit(edit)) if self.form() == Some(Form::Pick) => self.search(edit),
             (_, Action::Edit(_)) => {}
         }
         Effect::Continue
@@ -158,6 +181,10 @@ impl Prompt {
         let Page::Question(i) = self.page else { return self.enter_on_review() };
         let (draft, multi) = (&self.drafts[i], self.set.questions()[i].is_multi_select());
         let focus = draft.focus;
+        if !draft.is_listed(focus) {
+            self.reject(NO_MATCH.into());
+            return Effect::Continue;
+        }
         if focus == draft.other_row() && !(multi && draft.is_picked(focus)) {
             self.type_into(TextField::Other);
             return Effect::Continue;
@@ -189,6 +216,9 @@ impl Prompt {
     fn mark(&mut self) {
         let Some((question, draft)) = self.current() else { return };
         let (multi, focus) = (question.is_multi_select(), draft.focus);
+        if !draft.is_listed(focus) {
+            return self.reject(NO_MATCH.into());
+        }
         self.toggle(focus, multi);
     }
 
@@ -221,7 +251,7 @@ impl Prompt {
             }
             return Effect::Continue;
         };
-        let rows = self.drafts[i].other_row() + 1;
+        let rows = self.drafts[i].rows();
         if !(1..=rows).contains(&n) {
             // On Other it is the beginning of a text, such as "5 days".
             if let (KeyContext::Other, Some(digit)) = (self.context(), char::from_digit(n as u32, 10)) {
@@ -310,7 +340,7 @@ impl Prompt {
     fn open(&mut self, page: Page) {
         self.stop_typing();
         self.page = page;
-        self.mode = InputMode::Choosing;
+        self.mode = self.resting_mode();
         self.review_row = self.drafts.len();
         self.scroll = Scroll::At(0);
         self.preview_offset = None;
@@ -321,7 +351,7 @@ impl Prompt {
     // ---- moving ----
 
     fn up(&mut self) {
-        let focus = self.focus();
+        let focus = self.place();
         if let Some(viewport) = &self.viewport
             && let Some(row) = viewport.rows.get(focus)
         {
@@ -335,13 +365,13 @@ impl Prompt {
             }
         }
         match focus.checked_sub(1) {
-            Some(row) => self.focus_on(row),
+            Some(place) => self.focus_at(place),
             None => self.scroll_by_page(-1),
         }
     }
 
     fn down(&mut self) {
-        let (focus, last) = (self.focus(), self.last_row());
+        let (focus, last) = (self.place(), self.places().saturating_sub(1));
         if let Some(viewport) = &self.viewport
             && let Some(row) = viewport.rows.get(focus)
         {
@@ -357,15 +387,47 @@ impl Prompt {
                 return self.come_back((focus..=last).find(|&row| viewport.shows(row)), 1);
             }
         }
-        if focus < last { self.focus_on(focus + 1) } else { self.scroll_by_page(1) }
+        if focus < last { self.focus_at(focus + 1) } else { self.scroll_by_page(1) }
     }
 
     /// From a row that was scrolled away, the cursor comes to the nearest row that is on the screen.
-    fn come_back(&mut self, row: Option<usize>, pages: isize) {
-        match row {
-            Some(row) => self.focus_on(row),
+    fn come_back(&mut self, place: Option<usize>, pages: isize) {
+        match place {
+            Some(place) => self.focus_at(place),
             None => self.scroll_by_page(pages),
         }
+    }
+
+    /// Moves the cursor to a place among the rows that are listed.
+    fn focus_at(&mut self, place: usize) {
+        let row = match self.page {
+            Page::Review => Some(place),
+            Page::Question(i) => self.drafts[i].listed().get(place).copied(),
+        };
+        if let Some(row) = row {
+            self.focus_on(row);
+        }
+    }
+
+    /// Moves the cursor through a long list by a screenful.
+    fn leaf(&mut self, pages: isize) {
+        let step = self.viewport.as_ref().map_or(1, Viewport::step);
+        let place = self.place().saturating_add_signed(pages * step as isize);
+        self.focus_at(place.min(self.places().saturating_sub(1)));
+    }
+
+    /// Narrows a list down, or widens it again.
+    fn search(&mut self, edit: Edit) {
+        let Page::Question(i) = self.page else { return };
+        let draft = &mut self.drafts[i];
+        if draft.search.apply(edit.clone()) == Fit::Refused {
+            let why = draft.search.why_refused(&edit);
+            return self.reject(why);
+        }
+        draft.list_matches(&self.set.questions()[i]);
+        // Other rows are listed: nothing is known of where they are.
+        (self.viewport, self.looked) = (None, None);
+        self.reveal();
     }
 
     fn focus_on(&mut self, row: usize) {
@@ -388,6 +450,9 @@ impl Prompt {
 
     /// Reads on: the preview to its end, then the context, then the page.
     fn page_down(&mut self) {
+        if self.form() == Some(Form::Pick) {
+            return self.leaf(1);
+        }
         let Some(viewport) = &self.viewport else { return };
         match (viewport.preview.paged(1), viewport.context.paged(1)) {
             (Some(offset), _) => self.preview_offset = Some((self.focus(), offset)),
@@ -398,6 +463,9 @@ impl Prompt {
 
     /// Reads back: the preview to its beginning, then the page, then the context.
     fn page_up(&mut self) {
+        if self.form() == Some(Form::Pick) {
+            return self.leaf(-1);
+        }
         let Some(viewport) = &self.viewport else { return };
         let context = viewport.context.paged(-1).filter(|_| viewport.offset == 0);
         match (viewport.preview.paged(-1), context) {
@@ -428,7 +496,8 @@ impl Prompt {
 
     /// Whether a row may be chosen: it is on the screen, and the end of what it would permit was.
     fn is_seen(&self, row: usize) -> bool {
-        let is_shown = |viewport: &Option<Viewport>| viewport.as_ref().is_none_or(|viewport| viewport.shows(row));
+        let place = self.current().map_or(row, |(_, draft)| draft.place_of(row));
+        let is_shown = |viewport: &Option<Viewport>| viewport.as_ref().is_none_or(|viewport| viewport.shows(place));
         // The text to agree to may be in the question, right above its options.
         let is_read = self.wording() == Wording::Prose || is_shown(&self.looked);
         is_shown(&self.viewport) && is_read && !self.waits_for_end(row)
@@ -441,7 +510,7 @@ impl Prompt {
             Some(Action::PageUp | Action::Up) if long => self.scroll_by_page(-1),
             Some(Action::PageDown | Action::Down) if long => self.scroll_by_page(1),
             _ => {
-                self.mode = InputMode::Choosing;
+                self.mode = self.resting_mode();
                 self.scroll = Scroll::Reveal(0);
             }
         }
@@ -464,7 +533,7 @@ impl Prompt {
             // A choice of nothing is no choice.
             self.drafts[i].other_picked &= !self.drafts[i].other.is_blank();
         }
-        self.mode = InputMode::Choosing;
+        self.mode = self.resting_mode();
         self.reveal();
     }
 
@@ -475,7 +544,8 @@ impl Prompt {
             (TextField::Decline, _) => self.finish(Status::Declined { reason: filled(&self.decline) }),
             (TextField::Other, Page::Question(i)) => {
                 if self.drafts[i].other.is_blank() {
-                    self.reject("Type an answer, or press Esc to go back".into());
+                    let back = if self.form() == Some(Form::Input) { "cancel" } else { "go back" };
+                    self.reject(format!("Type an answer, or press Esc to {back}"));
                     return Effect::Continue;
                 }
                 let row = self.drafts[i].other_row();
@@ -515,6 +585,10 @@ impl Prompt {
             InputMode::Choosing if self.context() == KeyContext::Other => {
                 self.type_into(TextField::Other);
                 self.edit(TextField::Other, Edit::Paste(text));
+            }
+            InputMode::Choosing if self.form() == Some(Form::Pick) => {
+                let line = text.lines().next().unwrap_or_default().to_owned();
+                self.search(Edit::Paste(line));
             }
             // Pasting over the options would be read as keys by a lesser prompt; here it is never a choice.
             InputMode::Choosing | InputMode::Leaving | InputMode::Help => {
@@ -581,10 +655,4 @@ impl AnswerDraft {
         }
         self.focus = row;
     }
-}
-
-/// Whether a key does something about a question, and so has to wait until the person can have seen it: it answers, it
-/// cancels, or it opens a field that takes the keys after it.
-fn is_armed_key(key: Key) -> bool {
-    matches!(key.code, KeyCode::Enter | KeyCode::Esc | KeyCode::Char(' ' | '0'..='9' | 'c' | 'd' | 'n'))
 }

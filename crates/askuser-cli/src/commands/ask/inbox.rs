@@ -5,26 +5,23 @@ use crate::failure::{self, Failure, exit};
 use crate::notifier;
 use crate::result::{self, print};
 use crate::signals::Signals;
-use crate::source;
 use crate::store::{asker, at_the_terminal, done, open, origin, runtime, words};
 use crate::surfaces::Surfaces;
 use askuser::store::{Handle, Principal};
-use askuser::{AskError, Asker, Decision, Delivery, Inbox, Request, RequestKey};
+use askuser::{AskError, Asker, Decision, Delivery, Inbox, QuestionSet, Request, RequestKey};
 use askuser_inbox::InboxAsker;
 use askuser_terminal::TerminalAsker;
 use clap::ArgMatches;
-use std::io::IsTerminal;
 use std::sync::Arc;
 
-pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
-    let set = source::question_set(args, settings).map_err(|rejected| result::rejected(rejected, settings))?;
+pub(super) fn run(set: QuestionSet, args: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
     let from = args.get_one::<String>("from").map_or("askuser ask", String::as_str);
     let request = Request::new(key(args)?, set).with_origin(origin(from)).with_deadline(settings.timeout);
     let surfaces = Surfaces::of(settings)?;
     let known = match super::decide(&surfaces, &request)? {
         Decision::Settled(resolution) => {
             print(request.set(), &resolution, settings)?;
-            return result::code(&resolution, settings);
+            return result::code(request.set(), &resolution, settings);
         }
         Decision::Ask(known) => known,
     };
@@ -107,20 +104,20 @@ fn hand_over(
     is_prompted: bool,
 ) -> Result<u8, Failure> {
     let agent = store(&asker, request);
-    if std::io::stdout().is_terminal() {
+    if result::stands_under_the_prompt(request.set()) {
         let resolution = delivery.stored();
         drop(asker);
         let _ = done(agent.flush());
         if !(is_prompted && super::confirmation_suffices(settings)) {
             print(request.set(), &resolution, settings)?;
         }
-        return result::code(&resolution, settings);
+        return result::code(request.set(), &resolution, settings);
     }
     match print(request.set(), delivery.resolution(), settings) {
         Ok(()) => {
             let resolution = delivery.stored();
             let _ = done(agent.flush());
-            result::code(&resolution, settings)
+            result::code(request.set(), &resolution, settings)
         }
         Err(failure) => {
             drop(delivery.not_stored(failure.message.lines().next().unwrap_or_default()));

@@ -7,7 +7,8 @@ use crate::args;
 use crate::config::{Settings, Surface};
 use crate::failure::{Failure, notice, outlive_file_size_limit};
 use crate::surfaces::{Surfaces, terminal_options};
-use askuser::{Decision, Request};
+use crate::{result, source};
+use askuser::{Decision, QuestionSet, Request};
 use askuser_terminal::{Confirm, Options};
 use clap::ArgMatches;
 use std::ffi::OsString;
@@ -15,10 +16,16 @@ use std::io::IsTerminal;
 
 pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
     let (args, settings) = super::parse(args::ask(), words)?;
+    let set = source::question_set(&args, &settings).map_err(|rejected| result::rejected(rejected, &settings))?;
+    put(set, &args, &settings)
+}
+
+/// Asks, and prints what came of it.
+pub(super) fn put(set: QuestionSet, args: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
     outlive_file_size_limit();
     match settings.via.contains(&Surface::Inbox) {
-        true => inbox::run(&args, &settings),
-        false => terminal::run(&args, &settings),
+        true => inbox::run(set, args, settings),
+        false => terminal::run(set, args, settings),
     }
 }
 

@@ -3,26 +3,23 @@
 use crate::config::Settings;
 use crate::failure::{Failure, exit};
 use crate::result::{self, print};
-use crate::source;
 use crate::surfaces::Surfaces;
 use askuser::{AskError, Decision, QuestionSet, Request, RequestKey, Resolution, Via};
 use askuser_terminal::{Options, StoreAnswer, ask_request};
 use clap::ArgMatches;
-use std::io::IsTerminal;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Asks, and prints what came of it.
-pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
+pub(super) fn run(set: QuestionSet, args: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
     for flag in ["key", "from", "detach"] {
         if args.value_source(flag) == Some(clap::parser::ValueSource::CommandLine) {
             return Err(Failure::new(format!("--{flag} is for questions that are kept in the inbox"))
                 .hint("add --via inbox, or --via terminal,inbox to ask here too"));
         }
     }
-    let set = source::question_set(args, settings).map_err(|rejected| result::rejected(rejected, settings))?;
     let request = request(set, settings);
-    // A file or a program takes the result over before the prompt shows success. On a terminal it stands under the prompt.
-    let (mut printed, piped) = (None, !std::io::stdout().is_terminal());
+    // A file or a program takes the result over before the prompt shows success.
+    let (mut printed, piped) = (None, !result::stands_under_the_prompt(request.set()));
     let mut store = |resolution: &Resolution| {
         if piped {
             let result = print(request.set(), resolution, settings);
@@ -39,7 +36,7 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
     if !(was_prompted && super::confirmation_suffices(settings)) {
         printed.unwrap_or_else(|| print(request.set(), &resolution, settings))?;
     }
-    result::code(&resolution, settings)
+    result::code(request.set(), &resolution, settings)
 }
 
 /// Questions as a request of this very process.

@@ -60,7 +60,12 @@ impl Home<'_> {
         (self.variable)(variable).map(PathBuf::from).filter(|path| path.is_absolute())
     }
 
-    fn config(&self) -> PathBuf {
+    /// Where Claude Code keeps what is not in its `.claude.json`.
+    pub(super) fn claude(&self) -> PathBuf {
+        self.moved("CLAUDE_CONFIG_DIR", ".claude")
+    }
+
+    pub(super) fn config(&self) -> PathBuf {
         self.moved("XDG_CONFIG_HOME", ".config")
     }
 

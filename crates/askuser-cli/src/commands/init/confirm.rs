@@ -4,11 +4,11 @@ use crate::config::Settings;
 use crate::failure::{Failure, exit};
 use crate::surfaces::terminal_options;
 use askuser::input::QuestionInput;
-use askuser::{AskError, Context, Purpose, QuestionSet, Request, RequestKey, Resolution, Rules, Status};
+use askuser::{Answer, AskError, Context, Purpose, QuestionSet, Request, RequestKey, Resolution, Rules, Status};
 use similar::TextDiff;
 
-const YES: &str = "Write it";
-const NO: &str = "Leave it as it is";
+const YES: &str = "Yes";
+const NO: &str = "No";
 
 /// A change in unified form.
 pub(super) fn diff(name: &str, before: &str, after: &str) -> String {
@@ -17,20 +17,22 @@ pub(super) fn diff(name: &str, before: &str, after: &str) -> String {
 
 /// Whether the person at this terminal agrees to a change.
 pub(super) fn agrees(question: &str, diff: &str, settings: &Settings) -> Result<bool, Failure> {
-    let question = QuestionInput::new(question, "Set up")
-        .option(YES, "The file is changed as shown")
-        .option(NO, "Nothing is changed");
-    let set = QuestionSet::new([question], &Rules::strict()).map_err(Failure::new)?;
-    let resolution = ask(set, Some(Context::diff(diff)), settings)?;
-    // Any other answer is no yes.
-    let is_yes = |answer: &askuser::Answer| answer.selected_options == [YES] && answer.custom_input.is_none();
+    let question = QuestionInput::new(question, "Set up").option(YES, "").option(NO, "");
+    let set = QuestionSet::new([question], &Rules::confirm()).map_err(Failure::new)?;
+    let resolution = ask(set, Some(Context::diff(diff)), Vec::new(), settings)?;
+    let is_yes = |answer: &Answer| answer.selected_options == [YES];
     Ok(*resolution.outcome().status() == Status::Answered && resolution.outcome().answers().iter().all(is_yes))
 }
 
 /// Asks at the terminal: only the person there can agree to this.
-pub(super) fn ask(set: QuestionSet, context: Option<Context>, settings: &Settings) -> Result<Resolution, Failure> {
+pub(super) fn ask(
+    set: QuestionSet,
+    context: Option<Context>,
+    known: Vec<Answer>,
+    settings: &Settings,
+) -> Result<Resolution, Failure> {
     let key = RequestKey::new("askuser init", "set up").for_purpose(Purpose::Choice);
-    let request = Request::new(key, set).with_context(context);
+    let request = Request::new(key, set).with_context(context).with_known(known).map_err(Failure::new)?;
     match askuser_terminal::ask_request(&request, &terminal_options(settings), &mut |_| Ok(())) {
         Ok(resolution) => match resolution.outcome().status() {
             Status::Unavailable { reason } => Err(unavailable(reason)),

@@ -94,6 +94,66 @@ pub(super) fn remove(text: &str, entry: Entry<'_>, with_empty_table: bool) -> Re
     Ok(root.to_string())
 }
 
+/// The events that `askuser hook` answers, and for how long Claude Code may wait.
+const HOOKS: [(&str, Option<&str>, Option<u32>); 4] = [
+    ("PreToolUse", Some("AskUserQuestion"), Some(86_400)),
+    ("PermissionRequest", Some("*"), Some(86_400)),
+    ("PostToolUse", Some("*"), None),
+    ("Elicitation", None, Some(86_400)),
+];
+
+/// Whether the settings of Claude Code have a hook of ours.
+pub(super) fn has_hooks(text: &str) -> Result<bool, String> {
+    let fields = read(text)?;
+    let groups = |event: &str| fields.get("hooks").and_then(|hooks| hooks[event].as_array().cloned());
+    Ok(HOOKS.iter().any(|(event, ..)| groups(event).is_some_and(|groups| groups.iter().any(is_ours))))
+}
+
+/// Whether one of these hooks starts us.
+fn is_ours(group: &Value) -> bool {
+    let hooks = group["hooks"].as_array().into_iter().flatten();
+    hooks.filter_map(|hook| hook["command"].as_str()).any(|command| {
+        let program = command.strip_suffix(" hook").map(|program| program.trim_matches('"'));
+        program.is_some_and(|program| program == "askuser" || program.ends_with("/askuser"))
+    })
+}
+
+pub(super) fn add_hooks(text: &str, askuser: &str) -> Result<String, String> {
+    let root = parse(text)?;
+    let no_object = || "has hooks that are no object".to_owned();
+    let hooks = root.object_value_or_create().ok_or_else(|| "is no JSON object".to_owned())?;
+    let hooks = hooks.object_value_or_create("hooks").ok_or_else(no_object)?;
+    let command = if askuser.contains(' ') { format!("\"{askuser}\" hook") } else { format!("{askuser} hook") };
+    for (event, matcher, timeout) in HOOKS {
+        let mut hook = json!({"type": "command", "command": command});
+        if let Some(timeout) = timeout {
+            hook["timeout"] = timeout.into();
+        }
+        let mut group = matcher.map_or_else(|| json!({}), |matcher| json!({"matcher": matcher}));
+        group["hooks"] = json!([hook]);
+        let groups = hooks.array_value_or_create(event).ok_or_else(|| format!("has {event} that is no array"))?;
+        groups.append(input(&group));
+    }
+    let edited = root.to_string();
+    Ok(if edited.ends_with('\n') || !text.trim().is_empty() { edited } else { format!("{edited}\n") })
+}
+
+/// The settings without our hooks, and without the lists that become empty by that.
+pub(super) fn remove_hooks(text: &str) -> Result<String, String> {
+    let root = parse(text)?;
+    let hooks = root.object_value().and_then(|fields| fields.get("hooks")).and_then(|hooks| hooks.object_value());
+    for (event, list) in HOOKS.iter().filter_map(|(event, ..)| Some((event, hooks.as_ref()?.array_value(event)?))) {
+        let groups = list.elements().into_iter();
+        let ours = groups.filter(|group| group.to_serde_value().as_ref().is_some_and(is_ours));
+        ours.for_each(|group| group.remove());
+        if let Some(property) = hooks.as_ref().and_then(|hooks| hooks.get(event)).filter(|_| list.elements().is_empty())
+        {
+            property.remove();
+        }
+    }
+    Ok(root.to_string())
+}
+
 fn parse(text: &str) -> Result<CstRootNode, String> {
     let root = CstRootNode::parse(text, &OPTIONS).map_err(|error| {
         format!("is broken at line {}, column {}: {}", error.line_display(), error.column_display(), error.kind())

@@ -3,6 +3,7 @@
 mod clients;
 mod confirm;
 mod detect;
+mod extras;
 pub(super) mod file;
 mod format;
 mod jsonc;
@@ -21,7 +22,9 @@ use crate::failure::{self, Failure, exit, notice};
 use crate::result::write;
 use crate::state_folder::state_folder;
 use clap::ArgMatches;
-use clients::{Client, Home, SERVER};
+use clients::{CLIENTS, Client, Home, SERVER};
+use detect::Ticked;
+use extras::{EXTRAS, Extra};
 use file::{File, Owner};
 use format::Entry;
 use serde_json::{Map, Value};
@@ -34,22 +37,19 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
     let (args, settings) = super::parse(args::init(), words)?;
     let programs = Programs::of(std::env::var_os("PATH"));
     let setup = Setup { home: home()?, programs, settings: &settings, args: &args };
-    let chosen = setup.chosen()?;
-    let is_alone = chosen.len() == 1;
-    let mut code = exit::ANSWERED;
-    for client in chosen {
-        code = code.max(match setup.change(client) {
-            Ok(code) => code,
-            Err(failure) if is_alone || failure.code == exit::INTERRUPTED => return Err(failure),
-            // The others are no worse for it.
-            Err(failure) => {
-                let failure = Failure { message: format!("{}: {}", client.title, failure.message), ..failure };
-                failure::tell("askuser", &failure);
-                failure.code
-            }
-        });
+    let is_guided = args.get_many::<String>("client").is_none() && !args.get_flag("all");
+    let (mut code, changed) = setup.change_all(setup.chosen()?)?;
+    let added: Vec<&Client> = changed.iter().filter_map(|target| target.client()).collect();
+    if ["remove", "print"].iter().any(|flag| args.get_flag(flag)) {
+        return Ok(code);
     }
-    Ok(code)
+    if is_guided && !added.is_empty() {
+        code = code.max(setup.change_all(setup.extras()?)?.0);
+    }
+    match added.first() {
+        None => Ok(code),
+        Some(client) => setup.try_out(client, &added).map(|()| code),
+    }
 }
 
 /// This user's home folder.
@@ -64,6 +64,29 @@ fn home() -> Result<Home<'static>, Failure> {
     }
 }
 
+/// What is added to a file, and removed again.
+#[derive(Clone, Copy)]
+enum Target {
+    Client(&'static Client),
+    Extra(&'static Extra),
+}
+
+impl Target {
+    fn title(self) -> &'static str {
+        match self {
+            Target::Client(client) => client.title,
+            Target::Extra(extra) => extra.title,
+        }
+    }
+
+    fn client(self) -> Option<&'static Client> {
+        match self {
+            Target::Client(client) => Some(client),
+            Target::Extra(_) => None,
+        }
+    }
+}
+
 struct Setup<'a> {
     home: Home<'a>,
     programs: Programs,
@@ -71,7 +94,14 @@ struct Setup<'a> {
     args: &'a ArgMatches,
 }
 
-/// A client's file before and after the change.
+/// What became of a change.
+enum Done {
+    Changed,
+    Nothing,
+    Refused,
+}
+
+/// A file before and after the change.
 struct Change {
     file: File,
     after: String,
@@ -80,42 +110,140 @@ struct Change {
 }
 
 impl Setup<'_> {
-    /// The clients that were named, or that the person chooses among those that are here.
-    fn chosen(&self) -> Result<Vec<&'static Client>, Failure> {
+    /// What was named, or what the person chooses among what is here.
+    fn chosen(&self) -> Result<Vec<Target>, Failure> {
         let named: Vec<&String> = self.args.get_many("client").unwrap_or_default().collect();
         if !named.is_empty() {
-            return Ok(named.into_iter().filter_map(|name| Client::named(name)).collect());
+            return Ok(named.into_iter().filter_map(|name| Client::named(name)).map(Target::Client).collect());
         }
-        let found = detect::installed(&self.home, &|program| self.programs.find(program).is_some());
-        let is_set_up = |client: &&Client| {
-            let file = self.read(client);
-            file.is_ok_and(|(_, file)| matches!(client.format.find(&file.text, entry(client)), Ok(Some(_))))
-        };
-        let removing = self.args.get_flag("remove");
-        let (done, open): (Vec<_>, Vec<_>) = found.into_iter().partition(is_set_up);
-        let of_interest = if removing { done } else { open };
-        if of_interest.is_empty() {
-            let what = if removing { "no client here is set up" } else { "no client was found that is not set up yet" };
-            return Err(Failure::new(what).hint("name one: `askuser init --help` lists them"));
-        }
-        if self.args.get_flag("yes") {
-            let names: Vec<&str> = of_interest.iter().map(|client| client.name).collect();
-            return Err(Failure::new("--yes needs the names of the clients")
+        let candidates = if self.args.get_flag("remove") { self.there() } else { self.missing()? };
+        if self.args.get_flag("yes") && !self.args.get_flag("all") && !candidates.is_empty() {
+            let names: Vec<&str> = candidates.iter().filter_map(|target| Some(target.client()?.name)).collect();
+            return Err(Failure::new("--yes needs the names of the agents, or --all")
                 .hint(format!("these would be asked about: {}", names.join(" "))));
         }
-        match self.args.get_flag("print") {
-            true => Ok(of_interest),
-            false => detect::choose(&of_interest, &self.home, self.settings),
+        // One alone needs no choice: its change is shown before it is made.
+        if candidates.len() < 2 || ["print", "all"].iter().any(|flag| self.args.get_flag(flag)) {
+            return Ok(candidates);
+        }
+        let (question, header) = match self.args.get_flag("remove") {
+            true => ("What should askuser be removed from?", "Remove"),
+            false => ("Which agents should be able to ask you?", "Set up"),
+        };
+        let lines: Vec<(String, Target)> = candidates.into_iter().map(|target| (self.line(target), target)).collect();
+        detect::choose(question, header, &lines, Ticked::All, self.settings)
+    }
+
+    /// What a person reads of something in a list.
+    fn line(&self, target: Target) -> String {
+        let path = self.home.shown(&self.path(target));
+        let untested = target.client().is_some_and(|client| !client.is_measured);
+        format!("{} ({path}{})", target.title(), if untested { "; untested" } else { "" })
+    }
+
+    /// All that has been added here.
+    fn there(&self) -> Vec<Target> {
+        let clients = CLIENTS.iter().map(Target::Client);
+        let there =
+            clients.chain(EXTRAS.iter().map(Target::Extra)).filter(|target| self.is_there(*target)).collect::<Vec<_>>();
+        if there.is_empty() {
+            notice("askuser", "no agent here is set up, there is nothing to remove");
+        }
+        there
+    }
+
+    /// The installed clients that are not set up yet.
+    fn missing(&self) -> Result<Vec<Target>, Failure> {
+        let found = detect::installed(&self.home, &|program| self.programs.find(program).is_some());
+        let titles = |clients: &mut dyn Iterator<Item = &Client>| {
+            clients.map(|client| client.title).collect::<Vec<_>>().join(", ")
+        };
+        if found.is_empty() {
+            return Err(Failure::new("no agent that askuser can set up is installed here").hint(format!(
+                "it looks for {}; `askuser init NAME` sets one up anyway",
+                titles(&mut CLIENTS.iter())
+            )));
+        }
+        let (done, open): (Vec<&Client>, Vec<&Client>) =
+            found.into_iter().partition(|client| self.is_there(Target::Client(client)));
+        if open.is_empty() {
+            notice("askuser", &format!("set up already: {}", titles(&mut done.into_iter())));
+        }
+        Ok(open.into_iter().map(Target::Client).collect())
+    }
+
+    fn is_there(&self, target: Target) -> bool {
+        self.read(target).is_ok_and(|(_, file)| match target {
+            Target::Client(client) => matches!(client.format.find(&file.text, entry(client)), Ok(Some(_))),
+            Target::Extra(extra) => extra.is_in(&file.text).unwrap_or(false),
+        })
+    }
+
+    /// What the person wants beside the server.
+    fn extras(&self) -> Result<Vec<Target>, Failure> {
+        let is_offered =
+            |extra: &&'static Extra| extra.is_useful(&self.programs) && !self.is_there(Target::Extra(extra));
+        let offers: Vec<(String, Target)> =
+            EXTRAS.iter().filter(is_offered).map(|extra| (extra.offer.to_owned(), Target::Extra(extra))).collect();
+        if offers.is_empty() {
+            return Ok(Vec::new());
+        }
+        detect::choose("Anything else? Esc for nothing.", "Set up", &offers, Ticked::None, self.settings)
+    }
+
+    /// Makes every change that is agreed to: the exit code, and what was changed. One that fails keeps no other from it.
+    fn change_all(&self, targets: Vec<Target>) -> Result<(u8, Vec<Target>), Failure> {
+        let is_alone = targets.len() == 1;
+        let (mut code, mut changed) = (exit::ANSWERED, Vec::new());
+        for target in targets {
+            code = code.max(match self.change(target) {
+                Ok(Done::Changed) => {
+                    changed.push(target);
+                    exit::ANSWERED
+                }
+                Ok(Done::Nothing) => exit::ANSWERED,
+                Ok(Done::Refused) => exit::NOT_ANSWERED,
+                Err(failure) if is_alone || failure.code == exit::INTERRUPTED => return Err(failure),
+                Err(failure) => {
+                    let failure = Failure { message: format!("{}: {}", target.title(), failure.message), ..failure };
+                    failure::tell("askuser", &failure);
+                    failure.code
+                }
+            });
+        }
+        Ok((code, changed))
+    }
+
+    /// Starts the server once as a client would, and says what to do next.
+    fn try_out(&self, client: &Client, added: &[&Client]) -> Result<(), Failure> {
+        let server = Value::Object(self.server(client)?);
+        if let Some(Err(why)) = status::command(&server).map(|words| status::starts(&words)) {
+            return Err(Failure::new(format!("added, but {why}")).hint("`askuser doctor` tries it again"));
+        }
+        let titles: Vec<&str> = added.iter().map(|client| client.title).collect();
+        notice("askuser", "the server starts and offers its tools");
+        let titles = titles.join(", ");
+        let next = format!("next: restart {titles} and say: ask me which database to use");
+        notice("askuser", &next);
+        notice("askuser", "answer in the agent's own dialog if it has one, or with `askuser inbox`");
+        Ok(())
+    }
+
+    /// The file of the user's that is meant.
+    fn path(&self, target: Target) -> PathBuf {
+        match target {
+            Target::Client(client) => client.user_file(&self.home),
+            Target::Extra(extra) => (extra.file)(&self.home),
         }
     }
 
-    /// The file of a client that is meant here.
-    fn read(&self, client: &Client) -> Result<(PathBuf, File), Failure> {
-        if !self.args.get_flag("project") {
-            let path = client.user_file(&self.home);
+    /// The file that is meant here.
+    fn read(&self, target: Target) -> Result<(PathBuf, File), Failure> {
+        let (true, Target::Client(client)) = (self.args.get_flag("project"), target) else {
+            let path = self.path(target);
             let file = File::read(&path, Owner::User)?;
             return Ok((path, file));
-        }
+        };
         let folder = std::env::current_dir()
             .map_err(|error| Failure::new(format!("cannot find the current folder: {error}")))?;
         let root = project_root(&folder);
@@ -131,7 +259,7 @@ impl Setup<'_> {
         let command = match self.args.get_flag("project") {
             // Others have it elsewhere.
             true => SERVER.to_owned(),
-            false => self.programs.command(&server_command::this_program()?, client.is_desktop),
+            false => self.command(client.is_desktop)?,
         };
         match (client.entry)(&command) {
             Value::Object(fields) => Ok(fields),
@@ -139,54 +267,80 @@ impl Setup<'_> {
         }
     }
 
-    /// Shows what would change for a client, and changes it if that is agreed to.
-    fn change(&self, client: &Client) -> Result<u8, Failure> {
+    /// What starts this program.
+    fn command(&self, is_desktop: bool) -> Result<String, Failure> {
+        Ok(self.programs.command(&server_command::this_program()?, is_desktop))
+    }
+
+    /// Shows what would change in a file, and changes it if that is agreed to.
+    fn change(&self, target: Target) -> Result<Done, Failure> {
         let [removing, printing, yes] = ["remove", "print", "yes"].map(|flag| self.args.get_flag(flag));
         let state = state_folder()?;
-        let (shown, planned) = self.plan(client, &Changes::read(&state)?)?;
+        let (shown, planned) = self.plan(target, &Changes::read(&state)?)?;
         let nothing_to_do = || {
             let state = if removing { "is not set up" } else { "is set up already" };
-            notice("askuser", &format!("{} {state} ({shown})", client.title));
-            Ok(exit::ANSWERED)
+            notice("askuser", &format!("{} {state} ({shown})", target.title()));
+            Ok(Done::Nothing)
         };
         let Some(agreed) = planned else { return nothing_to_do() };
         let diff = confirm::diff(&shown, &agreed.file.text, &agreed.after);
         if printing {
             write(&diff)?;
-            return Ok(exit::ANSWERED);
+            return Ok(Done::Nothing);
         }
-        let question = match removing {
-            true => format!("Remove askuser from {}?", client.title),
-            false => format!("Add askuser to {}?", client.title),
+        let question = match (target, removing) {
+            (Target::Client(client), true) => format!("Remove askuser from {}?", client.title),
+            (Target::Client(client), false) => format!("Add askuser to {}?", client.title),
+            (Target::Extra(extra), true) => format!("Remove {}?", extra.title),
+            (Target::Extra(extra), false) => format!("Add {}?", extra.title),
         };
         if !yes && !confirm::agrees(&question, &diff, self.settings)? {
-            notice("askuser", &format!("{} was left as it is ({shown})", client.title));
-            return Ok(exit::NOT_ANSWERED);
+            notice("askuser", &format!("{shown} was left as it is"));
+            return Ok(Done::Refused);
         }
         // Another `askuser init` may have changed something while this one was read.
         let mut changes = LockedChanges::wait_for(&state)?;
-        let Some(change) = self.plan(client, &changes)?.1 else { return nothing_to_do() };
+        let Some(change) = self.plan(target, &changes)?.1 else { return nothing_to_do() };
         if !yes && !change.is_shown_as(&agreed) {
             return Err(change.file.changed_meanwhile());
         }
         change.make(&mut changes)?;
-        let done = if removing { "taken out of" } else { "added to" };
-        let tried = if client.is_measured || removing { "" } else { "; by its documentation, not tried with it" };
-        let by_hand = if removing { String::new() } else { client.by_hand(&shown) };
-        notice("askuser", &format!("{done} {} ({shown}){tried}{by_hand}", client.title));
-        Ok(exit::ANSWERED)
+        let client = target.client().filter(|_| !removing);
+        let tried = match client {
+            Some(client) if !client.is_measured => "; this entry follows its documentation and is untested",
+            _ => "",
+        };
+        let by_hand = client.map_or_else(String::new, |client| client.by_hand(&shown));
+        let done = match (target, removing) {
+            (Target::Client(client), true) => format!("removed from {}", client.title),
+            (Target::Client(client), false) => format!("added to {}", client.title),
+            (Target::Extra(extra), true) => format!("removed {}", extra.title),
+            (Target::Extra(extra), false) => format!("added {}", extra.title),
+        };
+        notice("askuser", &format!("{done} ({shown}){tried}{by_hand}"));
+        Ok(Done::Changed)
     }
 
-    /// What a client's file is called, and what has to change in it.
-    fn plan(&self, client: &Client, changes: &Changes) -> Result<(String, Option<Change>), Failure> {
-        let (path, file) = self.read(client)?;
+    /// What a file is called, and what has to change in it.
+    fn plan(&self, target: Target, changes: &Changes) -> Result<(String, Option<Change>), Failure> {
+        let (path, file) = self.read(target)?;
         let shown = match file.path == path {
             true => self.home.shown(&path),
             false => format!("{} -> {}", self.home.shown(&path), self.home.shown(&file.path)),
         };
-        let planned = match self.args.get_flag("remove") {
-            true => removal(client, file, changes)?,
-            false => addition(client, file, changes, &self.server(client)?)?,
+        let planned = match (target, self.args.get_flag("remove")) {
+            (Target::Client(client), true) => removal(client, file, changes)?,
+            (Target::Client(client), false) => addition(client, file, changes, &self.server(client)?)?,
+            (Target::Extra(extra), true) => {
+                let is_there = extra.is_in(&file.text).map_err(|why| unfit(&file, why))?;
+                let undone = changes.of(&file.path).and_then(|splice| splice.undo(&file.text));
+                let after = undone.map_or_else(|| extra.remove(&file.text), Ok).map_err(|why| unfit(&file, why))?;
+                is_there.then_some(Change { file, after, splice: None })
+            }
+            (Target::Extra(extra), false) => {
+                let after = extra.add(&file.text, &self.command(false)?).map_err(|why| unfit(&file, why))?;
+                (after != file.text).then(|| made(file, after, changes, |_| false))
+            }
         };
         Ok((shown, planned))
     }
@@ -219,17 +373,22 @@ fn addition(
     if after == file.text && file.exists() {
         return Ok(None);
     }
+    Ok(Some(made(file, after, changes, |before| !client.format.has_servers(before, entry))))
+}
+
+/// A change with what undoes it; whether it makes a table is told by the text before it.
+fn made(file: File, after: String, changes: &Changes, makes_table: impl Fn(&str) -> bool) -> Change {
     // The content before our first change is the one to restore.
     let earlier = changes.of(&file.path).and_then(|splice| Some((splice.undo(&file.text)?, splice)));
     let before = earlier.as_ref().map_or(file.text.as_str(), |(before, _)| before);
     let mut splice = Splice::between(before, &after);
-    splice.made_table = !client.format.has_servers(before, entry);
+    splice.made_table = makes_table(before);
     splice.created = earlier.as_ref().map_or(!file.exists(), |(_, earlier)| earlier.created);
     splice.folders = match earlier {
         Some((_, earlier)) if file.exists() => earlier.folders.clone(),
         _ => file.missing_folders(),
     };
-    Ok(Some(Change { file, after, splice: Some(splice) }))
+    Change { file, after, splice: Some(splice) }
 }
 
 /// What takes a server out of a file again; `None` if it is not there.

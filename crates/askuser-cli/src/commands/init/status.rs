@@ -53,7 +53,7 @@ fn state(home: &Home<'_>, programs: &Programs, client: &Client) -> Option<Result
 }
 
 /// The words that a client starts the server with.
-fn command(server: &Value) -> Option<Vec<String>> {
+pub(super) fn command(server: &Value) -> Option<Vec<String>> {
     let words = |value: &Value| -> Vec<String> {
         let items = value.as_array().into_iter().flatten();
         items.filter_map(|word| word.as_str().map(str::to_owned)).collect()
@@ -67,7 +67,7 @@ fn command(server: &Value) -> Option<Vec<String>> {
 }
 
 /// Starts the server as a client would, and looks for the tool among those it lists.
-fn starts(words: &[String]) -> Result<(), String> {
+pub(super) fn starts(words: &[String]) -> Result<(), String> {
     let mut child = Command::new(&words[0])
         .args(&words[1..])
         .stdin(Stdio::piped())

@@ -176,24 +176,6 @@ fn a_client_counts_as_tried_exactly_if_the_tests_with_released_clients_run_it() 
 }
 
 #[test]
-fn any_number_of_clients_fits_into_questions_that_can_be_answered_with_none() {
-    let home = Home { folder: "/home/me".into(), variable: &|_| None };
-    for count in 2..=CLIENTS.len() {
-        let clients: Vec<&'static Client> = CLIENTS.iter().take(count).collect();
-        let set = super::detect::questions(&clients, &home).unwrap();
-        let labels: Vec<&str> = set
-            .questions()
-            .iter()
-            .flat_map(|question| question.options())
-            .map(|option| option.label_verbatim())
-            .collect();
-        let nones = labels.iter().filter(|label| **label == "None of these").count();
-        assert_eq!(labels.len() - nones, count);
-        assert_eq!(nones, if count <= 4 { 0 } else { set.questions().len() }, "{count}");
-    }
-}
-
-#[test]
 fn variables_that_move_a_clients_folder_are_followed() {
     let variable = |name: &str| Some(format!("/moved/{name}"));
     let home = Home { folder: "/home/me".into(), variable: &variable };

@@ -14,6 +14,10 @@ pub(in crate::view) struct PromptLines<'a> {
     pub(in crate::view) rows: Vec<Range<usize>>,
     /// The line of the body and the column of the caret.
     pub(in crate::view) caret: Option<(usize, usize)>,
+    /// The same in the head.
+    pub(in crate::view) head_caret: Option<(usize, usize)>,
+    /// The line of the head that is a row of tabs.
+    pub(in crate::view) tabs: Option<usize>,
     /// The lines of the body that are blank.
     pub(in crate::view) gaps: Vec<usize>,
     /// The lines of the body that stand under options without the focus.
@@ -29,7 +33,9 @@ pub(in crate::view) struct PromptLines<'a> {
 impl PromptLines<'_> {
     /// Leaves out blank lines, and the tabs: "Question 1 of 2" has to do.
     pub(in crate::view) fn leave_out_gaps(&mut self) {
-        self.head.truncate(1);
+        if let Some(tabs) = self.tabs.take() {
+            self.head.remove(tabs);
+        }
         let gaps = std::mem::take(&mut self.gaps);
         self.leave_out(gaps.into_iter().map(|line| line..line + 1).collect());
     }

@@ -6,10 +6,12 @@ use crate::view::PromptPhase;
 use crate::view::barred::{self, bar};
 use crate::view::theme::Role;
 use crate::view::wrap::{width, wrap, wrap_exactly, wrap_styled};
-use askuser::Question;
 use askuser::prompt::{AnswerDraft, InputMode, TextField, Wording};
+use askuser::{Form, Question};
 use ratatui_core::style::Style;
 use ratatui_core::text::Span;
+
+const SEARCH: &str = "Search: ";
 
 /// The most lines that stand under a label: under any of them, and under the focused one.
 #[derive(Default)]
@@ -31,14 +33,26 @@ impl<'a> Composer<'a, '_> {
     }
 
     pub(super) fn question(&mut self, question: &'a Question, entry: &'a AnswerDraft) {
-        self.number_column = if self.numbers_fit(question) { width("1 ") } else { 0 };
+        self.number_column = if question.form() == Form::Tool && self.numbers_fit(question) { width("1 ") } else { 0 };
         self.origin();
         self.gap();
         self.question_text(question.text());
         if question.is_multi_select() {
             self.append(INDENT, " (Select multiple with Space)", Role::Muted);
         }
-        self.gap();
+        match question.form() {
+            Form::Input => return self.answer_field(entry),
+            Form::Pick => self.search_field(question, entry),
+            _ => self.gap(),
+        }
+        if question.form() != Form::Tool {
+            for &row in entry.listed().iter() {
+                let start = self.lines.body.len();
+                self.label(question, entry, row, question.options()[row].name());
+                self.lines.rows.push(start..self.lines.body.len());
+            }
+            return;
+        }
         let mut tallest = Tallest::default();
         for (row, option) in question.options().iter().enumerate() {
             let start = self.lines.body.len();
@@ -63,6 +77,45 @@ impl<'a> Composer<'a, '_> {
         }
         self.end_row(entry, row, start);
         self.lines.longer = tallest.any - tallest.shown;
+    }
+
+    /// The field for an answer that is a text.
+    fn answer_field(&mut self, entry: &'a AnswerDraft) {
+        self.gap();
+        let start = self.lines.body.len();
+        let typing = self.prompt.mode() == InputMode::Typing(TextField::Other);
+        self.field(INDENT, "> ", entry.other(), typing);
+        self.lines.rows.push(start..self.lines.body.len());
+    }
+
+    /// What a long list is searched for, and how much of it matches. It stays above the list, as does a short question.
+    fn search_field(&mut self, question: &Question, entry: &'a AnswerDraft) {
+        const SHORT: usize = 4;
+        if self.lines.body.len() <= SHORT {
+            let gaps = std::mem::take(&mut self.lines.gaps);
+            let question = self.lines.body.drain(..).enumerate().filter(|(line, _)| !gaps.contains(line));
+            self.lines.head.extend(question.map(|(_, line)| line));
+        }
+        let (listed, all) = (entry.listed().len(), question.options().len());
+        let picked = (0..all).filter(|&row| entry.is_picked(row)).count();
+        let ticked = if question.is_multi_select() { format!(", {picked} ticked") } else { String::new() };
+        let count = format!("  {listed} of {all}{ticked}");
+        let room = self.room(INDENT).saturating_sub(width(SEARCH) + width(&count) + 1);
+        // The end of it is where the caret is.
+        let search = entry.search().as_str();
+        let start = search.char_indices().map(|(at, _)| at).find(|&at| width(&search[at..]) <= room);
+        let shown = &search[start.unwrap_or(search.len())..];
+        let column = 1 + INDENT + width(SEARCH) + width(shown);
+        let is_open = self.prompt.mode() == InputMode::Choosing && self.phase == PromptPhase::Asking;
+        self.lines.head_caret = is_open.then_some((self.lines.head.len(), column));
+        let spans = vec![
+            Span::styled(SEARCH, self.style(Role::Primary)),
+            Span::styled(shown, self.style(Role::Text)),
+            Span::styled(count, self.style(Role::Muted)),
+        ];
+        let line = self.bordered(INDENT, spans);
+        self.lines.head.push(line);
+        self.gap();
     }
 
     /// Adds what stands under a label. When rows are short it stands under the focused one alone; the others are measured, so

@@ -95,6 +95,12 @@ macro_rules! screen {
     };
 }
 
+screen!(a_yes, fixtures::confirm(), "", &[NORMAL, SMALL, TINY]);
+screen!(a_text, fixtures::input(), "Ann", &[NORMAL, TINY]);
+screen!(a_list, fixtures::pick(100, false), "<down>", &[NORMAL, SMALL, TINY]);
+screen!(a_list_at_its_end, fixtures::pick(100, false), "<pgdn><pgdn><pgdn><pgdn><pgdn><pgdn><pgdn>", &[NORMAL]);
+screen!(a_list_searched, fixtures::pick(100, true), "9 <down> ", &[NORMAL, SMALL]);
+screen!(a_list_in_which_nothing_matches, fixtures::pick(100, true), "zz<enter>", &[NORMAL]);
 screen!(single, database(), "", &[NORMAL, SMALL, LARGE, TINY]);
 screen!(single_moved, database(), "<down>", &[NORMAL, SMALL, TINY]);
 screen!(single_marked, database(), "<down><space>", &[NORMAL]);

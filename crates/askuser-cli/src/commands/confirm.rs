@@ -1,0 +1,36 @@
+//! `askuser confirm`: a question for a yes, which nothing but a yes is.
+
+use super::ask;
+use crate::config::{Format, Settings};
+use crate::failure::Failure;
+use crate::{args, source};
+use askuser::input::QuestionInput;
+use askuser::{QuestionSet, Rules, Violation};
+use clap::ArgMatches;
+use std::ffi::OsString;
+
+pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
+    let (args, settings) = super::parse(args::confirm(), words)?;
+    let question = question(&args, "Confirm").option("Yes", "").option("No", "");
+    put(question, &Rules::confirm(), Format::Nothing, &args, settings)
+}
+
+/// The question of a command, without its options.
+pub(super) fn question(args: &ArgMatches, header: &str) -> QuestionInput {
+    let given = |name: &str| args.get_one::<String>(name).map(String::as_str);
+    QuestionInput::new(given("question").unwrap_or("Pick one"), given("header").unwrap_or(header))
+}
+
+/// Asks by rules that no model's input is read by.
+pub(super) fn put(
+    question: QuestionInput,
+    rules: &Rules,
+    format: Format,
+    args: &ArgMatches,
+    settings: Settings,
+) -> Result<u8, Failure> {
+    let shortened = |text: String| text.replace("questions[0].", "");
+    let named = |bad: Violation| Violation { path: shortened(bad.path), fact: shortened(bad.fact), ..bad };
+    let set = QuestionSet::new([question], rules).map_err(|bad| source::invalid(bad.map(named)))?;
+    ask::put(set, args, &Settings { format: Some(format), ..settings })
+}

@@ -1,0 +1,44 @@
+//! `askuser pick`: a choice among the lines on standard input.
+
+use super::confirm::{put, question};
+use crate::config::Format;
+use crate::failure::Failure;
+use crate::{args, source};
+use askuser::Rules;
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::io::IsTerminal;
+
+pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
+    let (args, settings) = super::parse(args::pick(), words)?;
+    if std::io::stdin().is_terminal() {
+        return Err(Failure::new("there is nothing to pick from: standard input is a terminal")
+            .hint("pipe the lines into it: git branch | askuser pick \"Which branch?\""));
+    }
+    let text = source::read_list()?;
+    let lines = lines(&text)?;
+    let asked = match args.get_flag("multi") {
+        true => question(&args, "Pick").multi_select(),
+        false => question(&args, "Pick"),
+    };
+    let asked = lines.into_iter().fold(asked, |question, line| question.option(line, ""));
+    put(asked, &Rules::pick(), Format::Value, &args, settings)
+}
+
+/// The lines to pick from: without blank ones, and each once.
+fn lines(text: &str) -> Result<Vec<&str>, Failure> {
+    let limits = *Rules::pick().limits();
+    let (most, longest) = (limits.options().max, limits.label_chars().max);
+    let mut seen = HashSet::new();
+    let lines = text.lines().enumerate().filter(|(_, line)| !askuser::sanitize::is_blank(line) && seen.insert(*line));
+    let lines: Vec<(usize, &str)> = lines.collect();
+    if let Some((i, line)) = lines.iter().find(|(_, line)| line.chars().count() > longest) {
+        let chars = line.chars().count();
+        return Err(Failure::new(format!("line {}: {chars} characters, at most {longest}", i + 1)));
+    }
+    match lines.len() {
+        0 => Err(Failure::new("standard input: no lines, needs at least one to pick from")),
+        count if count > most => Err(Failure::new(format!("standard input: {count} lines, at most {most}"))),
+        _ => Ok(lines.into_iter().map(|(_, line)| line).collect()),
+    }
+}
