@@ -19,7 +19,7 @@ use serde_json::Value;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::time::{Instant, sleep_until};
 
-/// How often a client hears that we still wait for the person.
+/// How often a client hears that we still wait for the person, from the beginning on.
 const PROGRESS: Duration = Duration::from_secs(15);
 
 /// The name of a client that gives none.
@@ -197,8 +197,10 @@ impl Server {
         loop {
             let has_dialog = dialog.is_some_and(Dialog::is_open);
             let limit = started + timeout.limit(token.is_some(), has_dialog);
-            let next_word = started + PROGRESS * (told + 1);
+            let next_word = started + PROGRESS * told;
             tokio::select! {
+                // What has ended already needs no word.
+                biased;
                 answered = &mut asking => {
                     let (request, seconds) = (&context.id, started.elapsed().as_secs());
                     let is_read = exchange.is_read().await;
@@ -240,7 +242,7 @@ impl Server {
                 () = sleep_until(next_word), if token.is_some() => {
                     told += 1;
                     if let Some(token) = token.clone() {
-                        let words = format!("Waiting for the user: `{}`", results::how_to_answer(&id));
+                        let words = results::where_to_answer(&id);
                         let progress = ProgressNotificationParam::new(token, f64::from(told)).with_message(words);
                         if context.peer.notify_progress(progress).await.is_err() {
                             return gone(context);

@@ -34,9 +34,9 @@ pub(crate) fn resolved(
 /// No person has answered before the client would have given up.
 pub(crate) fn not_yet(id: &QuestionId) -> CallToolResult {
     let words = format!(
-        "The user has not answered yet. The question stays open: they answer it with `{}`. Do not assume an answer and do \
-         not ask again: call AskUserQuestionResult with {{\"ticket\": \"{id}\"}} to go on waiting.",
-        how_to_answer(id)
+        "The user has not answered yet, and the question stays open. Tell them: \"{}\" Do not assume an answer and do not ask \
+         again: call AskUserQuestionResult with {{\"ticket\": \"{id}\"}} to go on waiting.",
+        where_to_answer(id)
     );
     both(words.clone(), json!({"status": "pending", "ticket": id, "message": words}))
 }
@@ -53,9 +53,9 @@ pub(crate) fn refused(why: impl Into<String>) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(why.into())])
 }
 
-/// How a person answers a question.
-pub(crate) fn how_to_answer(id: &QuestionId) -> String {
-    format!("askuser answer {id}` or `askuser inbox")
+/// What the person is told.
+pub(crate) fn where_to_answer(id: &QuestionId) -> String {
+    format!("A question waits for your answer: run `askuser inbox` in a terminal, or `askuser answer {id}`.")
 }
 
 fn both(words: String, structured: Value) -> CallToolResult {

@@ -68,7 +68,10 @@ async fn before_the_client_gives_up_it_gets_a_ticket_that_another_server_redeems
     client.call(1, ASK, database()).await;
     let result = client.result(1).await;
     let ticket = result["structuredContent"]["ticket"].as_str().unwrap().to_owned();
-    assert!(text(&result).contains("not answered yet") && text(&result).contains("askuser inbox"), "{result}");
+    assert!(
+        text(&result).contains("not answered yet") && text(&result).contains("Tell them: \"A question waits"),
+        "{result}"
+    );
     assert!(text(&result).contains(&ticket) && text(&result).contains(RESULT), "{result}");
     client.call(2, RESULT, json!({"ticket": ticket})).await;
     assert_eq!(client.result(2).await["structuredContent"]["status"], "pending");
@@ -177,22 +180,26 @@ async fn a_server_that_is_told_to_end_leaves_its_questions_in_the_inbox() {
 }
 
 #[tokio::test]
-async fn a_client_that_gave_a_token_hears_every_15_seconds_how_the_user_answers() {
+async fn a_client_that_gave_a_token_hears_at_once_and_every_15_seconds_where_the_person_answers() {
     let desk = Desk::new();
     let mut client = Client::named(&desk, "opencode", options()).await;
     let params = json!({"name": ASK, "arguments": database(), "_meta": {"progressToken": "p"}});
     client.request(1, "tools/call", params).await;
-    desk.pending(1).await;
+    let id = desk.pending(1).await[0].id.clone();
+    let first = client.next().await;
+    let words =
+        format!("A question waits for your answer: run `askuser inbox` in a terminal, or `askuser answer {id}`.");
+    assert_eq!((&first["params"]["progress"].as_f64(), &first["params"]["message"]), (&Some(1.0), &json!(words)));
     // Time stands still from here on, but for the waiting: the store's thread has done its part.
     tokio::time::pause();
     let started = tokio::time::Instant::now();
-    for told in 1..=4 {
+    for told in 2..=5 {
         let progress = client.next().await;
         assert_eq!(progress["method"], "notifications/progress", "{progress}");
         let params = &progress["params"];
         assert_eq!((&params["progressToken"], params["progress"].as_f64()), (&json!("p"), Some(f64::from(told))));
-        assert!(params["message"].as_str().unwrap().contains("askuser inbox"), "{params}");
-        assert_eq!(started.elapsed().as_secs_f64().round() as u64, 15 * told as u64);
+        assert_eq!(params["message"], words);
+        assert_eq!(started.elapsed().as_secs_f64().round() as u64, 15 * (told as u64 - 1));
     }
 }
 
