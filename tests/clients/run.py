@@ -1,5 +1,6 @@
 """Installs the agents, tries every case, and prints what came of it."""
 
+import signal
 import sys
 import time
 
@@ -11,6 +12,8 @@ from stage import ASKUSER, Failed
 
 
 def main():
+    # So that agents are ended with it, as on Ctrl-C.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     words = sys.argv[1:]
     keep = "--keep" in words
     wanted = [word for word in words if not word.startswith("-")]

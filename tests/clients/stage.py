@@ -15,7 +15,7 @@ PROGRAMS = PLACE / "node_modules" / ".bin"
 ASKUSER = Path(os.environ.get("ASKUSER", PLACE.parent / "debug" / "askuser")).resolve()
 
 # Agents start slowly on a busy machine, and nothing here is about speed.
-PATIENCE = 60
+PATIENCE = 120
 
 
 class Failed(Exception):
