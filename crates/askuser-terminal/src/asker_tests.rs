@@ -107,7 +107,7 @@ fn a_panic_while_a_prompt_is_drawn_erases_it_and_gives_the_terminal_back() {
         return;
     }
     let name = "asker::tests::a_panic_while_a_prompt_is_drawn_erases_it_and_gives_the_terminal_back";
-    let output = run(name, &[("? keys", "1")]);
+    let output = run(name, &[("keys", "1")]);
     let (drawn, after) = output.split_once("on purpose").expect("the message");
     let size = |cells| std::num::NonZeroU16::new(cells).unwrap();
     let mut terminal = vt100::Parser::new(size(24), size(80), 0);

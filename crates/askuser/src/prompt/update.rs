@@ -66,11 +66,7 @@ impl Prompt {
         if self.is_arming() {
             self.put_off();
             if self.has_to_wait(key) {
-                if self.arming == Arming::UntilRest {
-                    let text = TOO_EARLY.to_owned();
-                    self.notice = Some(Notice { text, kind: NoticeKind::TooEarly, flash_until: Duration::ZERO });
-                }
-                return Effect::Continue;
+                return self.refuse_early();
             }
         }
         self.notice = None;
@@ -127,6 +123,15 @@ impl Prompt {
         if self.arming == Arming::UntilRest {
             self.armed_at = self.armed_at.max(self.now + REST);
         }
+    }
+
+    /// Takes nothing, and says why where that lasts for as long as the person types.
+    fn refuse_early(&mut self) -> Effect {
+        if self.arming == Arming::UntilRest {
+            let text = TOO_EARLY.to_owned();
+            self.notice = Some(Notice { text, kind: NoticeKind::TooEarly, flash_until: Duration::ZERO });
+        }
+        Effect::Continue
     }
 
     fn act(&mut self, action: Action) -> Effect {
@@ -577,7 +582,7 @@ impl Prompt {
     fn paste(&mut self, text: String) -> Effect {
         if self.is_arming() {
             self.put_off();
-            return Effect::Continue;
+            return self.refuse_early();
         }
         self.notice = None;
         match self.mode {

@@ -86,7 +86,7 @@ impl<'a> Composer<'a, '_> {
     pub(super) fn hints(&self) -> Line<'a> {
         /// What to keep when room is short, the most important last: by the key, digits by what they do.
         const ESSENTIAL: [&str; 11] =
-            ["alt-enter", "↑↓", "c", "d", "esc", "?", "toggle", "change", "move", "choose", "enter"];
+            ["alt-enter", "↑↓", "c", "d", "esc", "toggle", "?", "change", "move", "choose", "enter"];
         let rank = |(key, word): &Hint| ESSENTIAL.iter().position(|name| [&**key, word].contains(name));
         fitting(self.prompt.hints().collect(), self.theme, self.columns, rank)
     }

@@ -234,6 +234,32 @@ fn the_countdown_goes_when_a_person_is_there() {
     assert!(!text(&prompt, &Theme::default(), PromptPhase::Asking, NORMAL).contains("left"));
 }
 
+#[test]
+fn a_number_stands_before_an_option_only_where_it_wraps_no_label() {
+    let shown = |columns| {
+        let prompt = Prompt::new(database(), ARMED);
+        text(&prompt, &Theme::default(), PromptPhase::Asking, (columns, 40))
+    };
+    // The border, two blanks, cursor and mark, the label, and a column that stays free.
+    let fitting = 3 + 4 + "PostgreSQL (Recommended)".len() as u16 + 1;
+    assert!(shown(fitting).contains("│  > ○ PostgreSQL (Recommended)\n"), "{}", shown(fitting));
+    assert!(shown(fitting + 1).contains("│  > ○ PostgreSQL (Recommended)\n"), "{}", shown(fitting + 1));
+    assert!(shown(fitting + 2).contains("│  1 > ○ PostgreSQL (Recommended)\n"), "{}", shown(fitting + 2));
+}
+
+#[test]
+fn the_footer_at_80_columns_offers_digits_talk_and_decline_with_the_same_gaps_everywhere() {
+    let footer = |set: &askuser::QuestionSet, script: &str| {
+        let prompt = played(set, ARMED, script, NORMAL);
+        text(&prompt, &Theme::default(), PromptPhase::Asking, NORMAL).lines().last().unwrap_or_default().to_owned()
+    };
+    let rest = "c talk • d decline • esc cancel • ? keys";
+    assert_eq!(footer(&database(), ""), format!("  enter select • 1-4 choose • {rest}"));
+    assert_eq!(footer(&features(), "1"), format!("  enter confirm • space/1-5 toggle • {rest}"));
+    assert_eq!(footer(&authentication(), "11<enter>"), format!("  enter send • 1-2 change • {rest}"));
+    assert_eq!(footer(&database(), "<down><down><down>"), "  ↑↓ navigate • enter type • 1-4 choose • esc cancel");
+}
+
 // ---- colours and signs ----
 
 const DARK: Theme = Theme {

@@ -75,12 +75,12 @@ fn footer(state: &State, pager: &Pager, theme: &Theme, columns: usize) -> Line<'
     }
     if let Some(waiting) = state.questions.pending.front() {
         let words = format!("A question waits: {}. q goes back to it.", waiting.set().questions()[0].header());
-        let warning = theme.style(Role::Warning);
+        let warning = theme.message(Role::Warning);
         return Line::styled(truncate(&format!("{} {words}", theme.signs.warning), columns, theme), warning);
     }
     if let Search::NotFound(pattern) = &pager.search {
         let words = format!("{INDENT}Not found: {pattern}");
-        return Line::styled(truncate(&words, columns, theme), theme.style(Role::Warning));
+        return Line::styled(truncate(&words, columns, theme), theme.message(Role::Warning));
     }
     let mut facts = vec![format!("{}%", pager.percent()), "q back".to_owned()];
     facts.push(format!("{} PgUp PgDn g G move", [theme.signs.up, theme.signs.down].concat()));

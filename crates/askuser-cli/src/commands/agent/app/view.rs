@@ -146,7 +146,7 @@ fn activity(state: &State, theme: &Theme, (columns, rows): (usize, usize), now: 
         let words = if width(&words) + 3 > columns { short } else { words };
         lines.push(Line::from(vec![
             Span::styled(format!("{} ", theme.signs.warning), theme.style(Role::Warning)),
-            Span::styled(truncate(&words, columns.saturating_sub(3), theme), theme.style(Role::Warning)),
+            Span::styled(truncate(&words, columns.saturating_sub(3), theme), theme.message(Role::Warning)),
         ]));
     }
     lines
