@@ -120,12 +120,14 @@ fn table(list: &List, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     // No wider than what stands in it, so that age and state are near.
     let longest = cells.iter().map(|cells| width(&cells[QUESTION])).max().unwrap_or(0).max(LEGIBLE);
     widths[QUESTION] = left(&widths).min(longest + GAP);
+    // A cell, and what fills its column.
     let fit = |cells: &[String; 5], i: usize| {
         let text = truncate(&cells[i], widths[i].saturating_sub(if i == STATE { 0 } else { GAP }), theme);
-        format!("{text}{}", " ".repeat(widths[i].saturating_sub(width(&text))))
+        let pad = " ".repeat(widths[i].saturating_sub(width(&text)));
+        [text, pad]
     };
     let shown = || (0..5).filter(|column| widths[*column] > 0);
-    let head: String = shown().map(|column| fit(&heads.map(str::to_owned), column)).collect();
+    let head: String = shown().flat_map(|column| fit(&heads.map(str::to_owned), column)).collect();
     let mut lines = vec![Line::styled(format!("{:MARGIN$}{}", "", head.trim_end()), theme.style(Role::Muted))];
     for (i, (row, cells)) in list.rows.iter().zip(&cells).enumerate() {
         let is_selected = i == list.row;
@@ -143,7 +145,8 @@ fn table(list: &List, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
                 (PROJECT | AGE, false) => theme.style(Role::Muted),
                 (_, false) => theme.style(Role::Secondary),
             };
-            spans.push(Span::styled(fit(cells, column), style));
+            let [text, pad] = fit(cells, column);
+            spans.extend([Span::styled(text, style), Span::raw(pad)]);
         }
         lines.push(Line::from(spans));
     }
