@@ -4,8 +4,10 @@ use crate::config::{Format, Settings, Surface};
 use crate::failure::{Failure, exit, notice, reason};
 use crate::json::escape_invisible;
 use crate::source::Rejected;
-use crate::wrapped::wrapped_for;
+use crate::surfaces::terminal_options;
+use crate::wrapped::{columns, wrapped_for};
 use askuser::{Answer, Form, QuestionSet, Resolution, Status, Violations, report, sanitize};
+use askuser_terminal::{Confirm, closing_lines};
 use serde_json::json;
 use std::io::{self, IsTerminal, Write};
 
@@ -67,8 +69,9 @@ pub(crate) fn stands_under_the_prompt(set: &QuestionSet) -> bool {
 
 /// Prints the result.
 pub(crate) fn print(set: &QuestionSet, resolution: &Resolution, settings: &Settings) -> Result<(), Failure> {
-    let format = settings.format.unwrap_or(if io::stdout().is_terminal() { Format::Text } else { Format::Json });
-    let text = match format {
+    let is_for_a_person = settings.format.is_none() && io::stdout().is_terminal();
+    let text = match settings.format.unwrap_or(Format::Json) {
+        _ if is_for_a_person => confirmation(set, resolution, settings),
         Format::Text => wrapped_for(io::stdout(), &report::prose(set, resolution)).into_owned(),
         Format::Json => escape_invisible(&report::json(set, resolution)),
         // A script reads an answer or nothing; the exit code and standard error say why.
@@ -90,6 +93,15 @@ pub(crate) fn print(set: &QuestionSet, resolution: &Resolution, settings: &Setti
     write_all(&format!("{text}\n"))
         // A person took the trouble to answer: it must not be lost with the stream it was meant for.
         .map_err(|error| Failure::new(format!("cannot write the result: {}\n{text}", reason(&error))))
+}
+
+/// What a prompt would leave on the screen. Prose is for models.
+fn confirmation(set: &QuestionSet, resolution: &Resolution, settings: &Settings) -> String {
+    let confirm = if settings.confirm == Confirm::None { Confirm::Inline } else { settings.confirm };
+    let columns = columns(io::stdout()).map_or(80, |columns| columns.saturating_sub(1) as u16);
+    let theme = terminal_options(settings).theme;
+    let lines = closing_lines(set, resolution.outcome(), confirm, &theme, columns);
+    lines.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
 /// What the operator reads of an input that was rejected. A caller that chose a format reads why nothing was asked where they

@@ -61,7 +61,7 @@ pub use line_prompt::LinePrompt;
 pub use session::PromptSession;
 pub use view::{
     Background, ColorDepth, Confirm, PromptPhase, PromptWidget, Role, Signs, Theme, closing_lines, context_lines,
-    diff_role, width, wrap, wrap_styled,
+    diff_role, key_hints, width, wrap, wrap_styled,
 };
 
 /// The ratatui types that a [`Console`] takes.

@@ -5,6 +5,7 @@ use crate::args;
 use crate::config::{self, Layers, Origin, Settings};
 use crate::environment;
 use crate::failure::{Failure, exit};
+use crate::notifier;
 use crate::result::write;
 use crate::state_folder::{check_state_folder, state_folder};
 use crate::store;
@@ -159,7 +160,16 @@ fn mcp(here: &Here) -> Vec<Row> {
              `askuser inbox`",
         ),
     };
-    vec![row]
+    let is_asked = row.is_well == Some(true);
+    let told = match &notifier::ways(&here.settings)[..] {
+        [] => Row::bad(
+            "new questions",
+            "nothing calls you when an agent without a dialog asks: no popup, no desktop, no on_question",
+            Some("work in tmux, set on_question, or keep `askuser inbox` open".to_owned()),
+        ),
+        ways => Row::good("new questions", format!("{} calls you", ways.join(" and "))),
+    };
+    [row].into_iter().chain(is_asked.then_some(told)).collect()
 }
 
 fn state(here: &Here) -> Vec<Row> {

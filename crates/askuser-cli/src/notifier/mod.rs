@@ -60,6 +60,15 @@ pub(crate) fn notifier(
     }
 }
 
+/// What calls the person, from here, to a question of a process that has no terminal.
+pub(crate) fn ways(settings: &Settings) -> Vec<&'static str> {
+    let command = settings.on_question.is_some();
+    let popup = settings.popup && (std::env::var_os("ZELLIJ").is_some() || last_active_client().is_some());
+    let desktop = settings.notify && !command && !popup && desktop::is_there();
+    let ways = [(command, "your on_question command"), (popup, "a popup"), (desktop, "a desktop notification")];
+    ways.into_iter().filter(|(is_used, _)| *is_used).map(|(_, way)| way).collect()
+}
+
 /// Waits until every call is on its way, so that a process may end; not for long.
 pub(crate) fn wait_until_called() {
     let waits = |leaving: &mut usize| *leaving > 0;

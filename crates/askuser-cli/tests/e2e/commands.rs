@@ -193,6 +193,26 @@ fn the_doctor_tells_where_questions_of_mcp_agents_go_whatever_via_says() {
 }
 
 #[test]
+fn the_doctor_says_what_calls_the_person_and_that_nothing_does() {
+    let says = |stage: &Stage, args: &[&str]| stage.run(&[&["doctor", "--via", "inbox"], args].concat()).stdout;
+    let bus = Stage::new().env("XDG_RUNTIME_DIR", "/nowhere").env("TMUX_TMPDIR", "/nowhere");
+    assert!(
+        says(&bus, &[]).contains("✘ new questions nothing calls you when an agent without a dialog asks"),
+        "{}",
+        says(&bus, &[])
+    );
+    let told = says(&bus, &["--on-question", "true"]);
+    assert!(told.contains("✔ new questions your on_question command calls you\n"), "{told}");
+    let desktop = bus
+        .env("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nowhere")
+        .env("PATH", "bin:/usr/bin:/bin")
+        .file("bin/notify-send", "");
+    let program = env!("CARGO_BIN_EXE_askuser");
+    let told = desktop.shell(&format!("exec {program} doctor >out")).finish().stdout;
+    assert!(told.contains("✔ new questions a desktop notification calls you\n"), "{told}");
+}
+
+#[test]
 fn the_doctor_wraps_at_words_under_the_column_they_began_in() {
     let terminal = Stage::new().size(60, 60).shell("askuser doctor; echo done");
     terminal.wait_for("done");

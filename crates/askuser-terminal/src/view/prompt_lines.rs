@@ -8,6 +8,7 @@ mod question;
 mod review;
 mod text_field;
 
+pub use keys::key_hints;
 pub(super) use keys::read_on;
 pub(super) use lines::{FooterKind, PromptLines};
 

@@ -151,9 +151,9 @@ impl Page {
 fn sentence(Row { question, unsent }: &Row) -> String {
     let folder = Some(words::folder(question)).filter(|folder| !folder.is_empty());
     let folder = folder.map(|folder| format!(" in {folder}")).unwrap_or_default();
-    let (who, asked, name) = (words::who(question), words::asked(question), words::name(question));
+    let (who, asked) = (words::who(question), words::asked(question));
     match &question.ending {
-        Some(ending) => format!("{who}{folder}: {asked} {name} {}", words::ended(question.request.set(), ending)),
+        Some(ending) => format!("{who}{folder}: {asked} It {}", words::ended(question.request.set(), ending)),
         None => {
             let draft = if unsent.is_empty() { "" } else { " [draft]" };
             let gone = words::presence(question).map(|gone| format!(" [{gone}]")).unwrap_or_default();

@@ -63,7 +63,7 @@ fn open(question: &StoredQuestion, store: &Handle, settings: &Settings) -> Optio
         Ok(_) => None,
         Err(failure) if failure.code == exit::INTERRUPTED => None,
         Err(failure) => {
-            let message = failure.message.replacen(question.id.as_str(), &words::name(question), 1);
+            let message = failure.message.replacen(question.id.as_str(), "It", 1);
             Some(Notice::new(Role::Warning, message))
         }
     }

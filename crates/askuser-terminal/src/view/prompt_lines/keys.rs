@@ -11,14 +11,20 @@ use std::borrow::Cow;
 pub(crate) fn read_on(key: &'static str, prompt: &Prompt, theme: &Theme, columns: usize) -> Line<'static> {
     let others = prompt.hints().filter(|(key, _)| ["esc", "?"].contains(&&**key));
     let hints = [(key.into(), "read on")].into_iter().chain(others).collect();
-    fitting(hints, theme, columns, |(key, _)| if key == "?" { 0 } else { 1 })
+    key_hints(hints, theme, columns, |(key, _)| if key == "?" { 0 } else { 1 })
 }
 
 /// A key and what it does.
 type Hint = (Cow<'static, str>, &'static str);
 
-/// `enter select • esc cancel`: as many hints as fit, those that `rank` least left out first.
-fn fitting<K: Ord>(mut hints: Vec<Hint>, theme: &Theme, columns: usize, rank: impl Fn(&Hint) -> K) -> Line<'static> {
+/// The keys at the foot of a prompt or a list, `enter select • esc cancel`: as many as fit, those of the least `rank` left out
+/// first.
+pub fn key_hints<K: Ord>(
+    mut hints: Vec<Hint>,
+    theme: &Theme,
+    columns: usize,
+    rank: impl Fn(&Hint) -> K,
+) -> Line<'static> {
     let gap = format!(" {} ", theme.signs.bullet);
     let spelled = |hint: &Hint| spell(&hint.0, theme);
     let columns_of = |hints: &[Hint]| {
@@ -88,6 +94,6 @@ impl<'a> Composer<'a, '_> {
         const ESSENTIAL: [&str; 11] =
             ["alt-enter", "↑↓", "c", "d", "esc", "toggle", "?", "change", "move", "choose", "enter"];
         let rank = |(key, word): &Hint| ESSENTIAL.iter().position(|name| [&**key, word].contains(name));
-        fitting(self.prompt.hints().collect(), self.theme, self.columns, rank)
+        key_hints(self.prompt.hints().collect(), self.theme, self.columns, rank)
     }
 }

@@ -143,10 +143,11 @@ impl List {
         let Some(last) = self.rows.last().map(|row| row.question.cursor) else { return Ok(false) };
         pollster::block_on(async {
             let next = store.list(&self.filter().after(last).at_most(self.height as u32)).await?.questions;
-            if !next.is_empty() {
+            let has_more = !next.is_empty();
+            if has_more {
                 self.rows = with_drafts(next, store).await?;
             }
-            Ok(!self.rows.last().is_none_or(|row| row.question.cursor == last))
+            Ok(has_more)
         })
     }
 
@@ -206,7 +207,7 @@ pub(in super::super) fn withdraw(question: &StoredQuestion, store: &Handle) -> N
         Ok(Ok(_)) => Notice::new(Role::Success, format!("Withdrawn: {}", words::name(question))),
         Ok(Err(StoreError::Ended(ending))) => {
             let ended = words::ended(question.request.set(), &ending);
-            Notice::new(Role::Warning, format!("{} {ended}", words::name(question)))
+            Notice::new(Role::Warning, format!("It {ended}"))
         }
         Ok(Err(error)) => Notice::new(Role::Danger, error.chain()),
         Err(failure) => Notice::new(Role::Danger, failure.message),

@@ -6,8 +6,8 @@ use crate::store::words;
 use crate::truncate::truncate;
 use askuser::store::{AskerPresence, State, StoredQuestion};
 use askuser::{Context, sanitize};
-use askuser_terminal::text::{Line, Modifier, Position, Span};
-use askuser_terminal::{Role, Theme, context_lines, width, wrap};
+use askuser_terminal::text::{Line, Position, Span};
+use askuser_terminal::{Role, Theme, context_lines, key_hints, width, wrap};
 
 /// Title, heads and footer.
 const FRAME: usize = 3;
@@ -74,7 +74,7 @@ fn title(list: &List, theme: &Theme, columns: usize) -> Line<'static> {
         true => String::new(),
         false => format!(" {} filter: {}", theme.signs.dot, sanitize::line(list.filter.as_str())),
     };
-    let edge = theme.style(Role::Primary).add_modifier(Modifier::BOLD);
+    let edge = theme.strong(Role::Primary);
     let chip = format!(" {name} ");
     let rest = columns.saturating_sub(width(theme.signs.chip_left) + width(&chip) + width(theme.signs.chip_right));
     let words = truncate(&format!("  {at}{what}{filter}"), rest, theme);
@@ -120,12 +120,14 @@ fn table(list: &List, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     // No wider than what stands in it, so that age and state are near.
     let longest = cells.iter().map(|cells| width(&cells[QUESTION])).max().unwrap_or(0).max(LEGIBLE);
     widths[QUESTION] = left(&widths).min(longest + GAP);
+    // A cell, and what fills its column.
     let fit = |cells: &[String; 5], i: usize| {
         let text = truncate(&cells[i], widths[i].saturating_sub(if i == STATE { 0 } else { GAP }), theme);
-        format!("{text}{}", " ".repeat(widths[i].saturating_sub(width(&text))))
+        let pad = " ".repeat(widths[i].saturating_sub(width(&text)));
+        [text, pad]
     };
     let shown = || (0..5).filter(|column| widths[*column] > 0);
-    let head: String = shown().map(|column| fit(&heads.map(str::to_owned), column)).collect();
+    let head: String = shown().flat_map(|column| fit(&heads.map(str::to_owned), column)).collect();
     let mut lines = vec![Line::styled(format!("{:MARGIN$}{}", "", head.trim_end()), theme.style(Role::Muted))];
     for (i, (row, cells)) in list.rows.iter().zip(&cells).enumerate() {
         let is_selected = i == list.row;
@@ -133,16 +135,18 @@ fn table(list: &List, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
         let cursor = if is_selected { theme.signs.cursor } else { " " };
         let mut spans = vec![
             Span::styled(format!("{digit} "), theme.style(Role::Muted)),
-            Span::styled(format!("{cursor} "), theme.style(Role::Primary).add_modifier(Modifier::BOLD)),
+            Span::styled(format!("{cursor} "), theme.strong(Role::Primary)),
         ];
         for column in shown() {
             let style = match (column, is_selected) {
-                (STATE, _) => theme.style(state_role(row)),
-                (_, true) => theme.style(Role::Text).add_modifier(Modifier::BOLD),
+                (STATE, _) => theme.message(state_role(row)),
+                (QUESTION, true) => theme.focused(Role::Text),
+                (_, true) => theme.strong(Role::Text),
                 (PROJECT | AGE, false) => theme.style(Role::Muted),
                 (_, false) => theme.style(Role::Secondary),
             };
-            spans.push(Span::styled(fit(cells, column), style));
+            let [text, pad] = fit(cells, column);
+            spans.extend([Span::styled(text, style), Span::raw(pad)]);
         }
         lines.push(Line::from(spans));
     }
@@ -209,7 +213,7 @@ fn preview(Row { question, unsent }: &Row, theme: &Theme, columns: usize, room: 
     put(&mut lines, &by.into_iter().flatten().collect::<Vec<_>>().join(&dot), "  ", Role::Muted);
     if let Some(ending) = &question.ending {
         let ended = words::ended(question.request.set(), ending);
-        put(&mut lines, &format!("{} {ended}", words::name(question)), "  ", Role::Success);
+        put(&mut lines, &format!("It {ended}"), "  ", Role::Success);
     }
     for unsent in unsent {
         let what = if question.ending.is_none() { "Your draft" } else { "You had not sent" };
@@ -280,7 +284,7 @@ fn help(theme: &Theme, columns: usize) -> Vec<Line<'static>> {
 
 fn footer(list: &List, theme: &Theme, columns: usize) -> (Line<'static>, Option<u16>) {
     if let Some(Notice { role, text }) = &list.notice {
-        return (Line::styled(truncate(&sanitize::line(text), columns, theme), theme.style(*role)), None);
+        return (Line::styled(truncate(&sanitize::line(text), columns, theme), theme.message(*role)), None);
     }
     if list.mode == Mode::Filtering {
         let typed = list.filter.as_str();
@@ -291,35 +295,20 @@ fn footer(list: &List, theme: &Theme, columns: usize) -> (Line<'static>, Option<
         let text = Span::styled(format!("{before}{after}"), theme.style(Role::Text));
         return (Line::from(vec![Span::styled("/", theme.style(Role::Primary)), text]), Some(caret));
     }
-    // In the order of the screen; where room is short those that matter least go first.
-    let (answer, back, other) = match list.which {
-        Which::Waiting if list.total == 0 => (None, "leave", "history"),
-        Which::Waiting => (Some("answer"), "leave", "history"),
-        Which::History => (None, "back", "waiting"),
+    let (back, other) = match list.which {
+        Which::Waiting => ("leave", "history"),
+        Which::History => ("back", "waiting"),
     };
     let back = if list.filter.is_empty() { back } else { "clear filter" };
-    let mut hints = vec![("/", "filter", 3), ("h", other, 2), ("?", "keys", 5), ("esc", back, 4)];
-    if let Some(answer) = answer {
-        hints.splice(0..0, [("enter", answer, 6), ("1-9", "open", 1)]);
-        hints.insert(4, ("w", "withdraw", 0));
+    let mut hints = vec![("/", "filter"), ("h", other), ("w", "withdraw"), ("?", "keys"), ("esc", back)];
+    match list.current().is_some_and(|row| row.question.ending.is_none()) {
+        true => _ = hints.splice(0..0, [("enter", "answer"), ("1-9", "open")]),
+        false => hints.retain(|(key, _)| *key != "w"),
     }
-    let between = format!("  {}  ", theme.signs.bullet);
-    let taken = |hints: &[(&str, &str, u8)]| {
-        let words = hints.iter().map(|(key, does, _)| width(key) + 1 + width(does)).sum::<usize>();
-        2 + words + width(&between) * hints.len().saturating_sub(1)
-    };
-    while taken(&hints) > columns && hints.len() > 1 {
-        let least = (0..hints.len()).min_by_key(|i| hints[*i].2).unwrap_or(0);
-        hints.remove(least);
-    }
-    let mut spans = vec![Span::raw("  ")];
-    for (i, (key, does, _)) in hints.into_iter().enumerate() {
-        let before = if i == 0 { String::new() } else { between.clone() };
-        spans.push(Span::styled(before, theme.style(Role::Muted)));
-        spans.push(Span::styled(key, theme.style(Role::Secondary)));
-        spans.push(Span::styled(format!(" {does}"), theme.style(Role::Muted)));
-    }
-    (Line::from(spans), None)
+    // Where room is short, those that matter least go first.
+    const ESSENTIAL: [&str; 7] = ["w", "1-9", "h", "/", "esc", "?", "enter"];
+    let hints = hints.into_iter().map(|(key, does)| (key.into(), does)).collect();
+    (key_hints(hints, theme, columns, |(key, _)| ESSENTIAL.iter().position(|name| key == name)), None)
 }
 
 /// The end of a text, as much as fits.
