@@ -103,6 +103,7 @@ impl LinePrompt {
         let review = self.prompt.page() == Page::Review;
         let form = self.form();
         match word {
+            "" | "y" | "yes" if review => self.press(KeyCode::Enter),
             "" if form == Form::Pick && self.prompt.answer(0).is_some() => {
                 self.end_search();
                 self.press(KeyCode::Enter)
