@@ -1,6 +1,6 @@
 //! A question page: who asks, the question, its options and Other.
 
-use super::{Composer, INDENT};
+use super::{Composer, INDENT, LEGIBLE};
 use crate::markdown;
 use crate::view::PromptPhase;
 use crate::view::barred::{self, bar};
@@ -99,7 +99,9 @@ impl<'a> Composer<'a, '_> {
         let (listed, all) = (entry.listed().len(), question.options().len());
         let picked = (0..all).filter(|&row| entry.is_picked(row)).count();
         let ticked = if question.is_multi_select() { format!(", {picked} ticked") } else { String::new() };
-        let count = format!("  {listed} of {all}{ticked}");
+        let counts = [format!("  {listed} of {all}{ticked}"), format!("  {listed} of {all}"), String::new()];
+        let fits = |count: &String| width(SEARCH) + LEGIBLE + width(count) <= self.room(INDENT);
+        let count = counts.into_iter().find(fits).unwrap_or_default();
         let room = self.room(INDENT).saturating_sub(width(SEARCH) + width(&count) + 1);
         // The end of it is where the caret is.
         let search = entry.search().as_str();

@@ -101,6 +101,26 @@ screen!(a_list, fixtures::pick(100, false), "<down>", &[NORMAL, SMALL, TINY]);
 screen!(a_list_at_its_end, fixtures::pick(100, false), "<pgdn><pgdn><pgdn><pgdn><pgdn><pgdn><pgdn>", &[NORMAL]);
 screen!(a_list_searched, fixtures::pick(100, true), "9 <down> ", &[NORMAL, SMALL]);
 screen!(a_list_in_which_nothing_matches, fixtures::pick(100, true), "zz<enter>", &[NORMAL]);
+
+#[test]
+fn no_line_of_a_form_is_wider_than_its_terminal() {
+    for columns in 20..=60 {
+        for (set, script) in
+            [(fixtures::confirm(), ""), (fixtures::input(), "a long name"), (fixtures::pick(100, true), "item 1")]
+        {
+            let size = (columns, 24);
+            let prompt = played(&set, ARMED, script, size);
+            let view = view(&prompt, &Theme::default(), PromptPhase::Asking, size);
+            let widest = view.lines.iter().map(|line| wrap::spans_width(&line.spans)).max().unwrap();
+            assert!(
+                widest <= usize::from(view.columns),
+                "{columns}: {}",
+                text(&prompt, &Theme::default(), PromptPhase::Asking, size)
+            );
+        }
+    }
+}
+
 screen!(single, database(), "", &[NORMAL, SMALL, LARGE, TINY]);
 screen!(single_moved, database(), "<down>", &[NORMAL, SMALL, TINY]);
 screen!(single_marked, database(), "<down><space>", &[NORMAL]);
