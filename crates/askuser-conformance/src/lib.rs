@@ -109,6 +109,8 @@ macro_rules! conformance {
                 every_principal_may_do_what_the_table_says_and_nothing_else,
                 no_file_and_no_rule_gives_permission_or_approves_a_plan,
                 the_store_says_who_answered_through_what_and_when,
+                an_agent_with_a_credential_settles_its_own_questions_and_is_never_a_person,
+                each_credential_has_keys_of_its_own,
                 what_no_principal_may_do_leaves_no_trace,
                 a_failed_notice_is_remembered_with_the_stores_time;
             races:

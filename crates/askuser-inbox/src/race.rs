@@ -166,6 +166,7 @@ pub(crate) fn answerer(name: &str, via: Option<Via>) -> Principal {
 pub(crate) fn closed(ending: &Ending) -> Closed {
     match ending {
         Ending::Resolved(resolution) => Closed::AnsweredElsewhere(resolution.clone()),
+        Ending::Settled { by, .. } => Closed::Settled(by.clone()),
         Ending::Withdrawn { .. } => Closed::Withdrawn,
     }
 }

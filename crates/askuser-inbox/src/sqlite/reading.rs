@@ -16,7 +16,7 @@ const CANDIDATES: u32 = 6;
 impl Database {
     pub(super) fn get(&mut self, by: &Principal, which: &Which) -> Result<StoredQuestion, StoreError> {
         let now = self.now();
-        let row = self.read(|tx, requests| find(tx, requests, which, now))?;
+        let row = self.read(|tx, requests| find(tx, requests, by, which, now))?;
         by.check(Act::See(&row.question.request))?;
         Ok(self.seen(row))
     }
