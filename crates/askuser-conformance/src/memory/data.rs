@@ -187,7 +187,7 @@ impl Data {
         let last = self.log.last().map_or(0, |event| event.seq);
         let from = self.log.partition_point(|event| event.seq <= after);
         let events = self.log[from..].iter().take(limit as usize).cloned().collect();
-        Ok(Events { events, gap: after > last && !self.errs(Fault::GapIsNotTold) })
+        Ok(Events { events, gap: after > last && !self.errs(Fault::GapIsNotTold), last })
     }
 
     /// A process waits for this question.

@@ -105,7 +105,7 @@ impl Database {
                     events.push(StoreEvent { seq: row.get(0)?, id, state, at_ms });
                 }
             }
-            Ok(Events { events, gap: after.saturating_add(1) < first || after > last })
+            Ok(Events { events, gap: after.saturating_add(1) < first || after > last, last })
         })
     }
 

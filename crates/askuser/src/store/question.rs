@@ -32,6 +32,13 @@ impl QuestionId {
     }
 }
 
+impl<'de> Deserialize<'de> for QuestionId {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<QuestionId, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        QuestionId::parse(&text).ok_or_else(|| serde::de::Error::custom(format!("{text:?} is no id")))
+    }
+}
+
 impl fmt::Display for QuestionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.0)
