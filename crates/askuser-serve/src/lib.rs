@@ -9,11 +9,13 @@
 //! Every request shows a credential, which has one scope: who asks cannot answer. What a client says of itself decides nothing. A GET
 //! never changes anything. There are no cookies, no CORS and no WebSockets.
 
+mod client;
 mod page;
 pub mod pairing;
 mod server;
 pub mod token;
 mod wire;
 
+pub use client::{HttpStore, OpenError, Patience};
 pub use server::{Body, Caller, Mcp, Options, Reply, serve};
 pub use wire::OPENAPI;

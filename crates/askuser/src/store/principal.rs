@@ -95,7 +95,7 @@ impl Principal {
     }
 
     /// The credential of an agent, whose word settles its own questions.
-    pub(super) fn settles_as(&self) -> Option<&str> {
+    pub fn settles_as(&self) -> Option<&str> {
         match &self.0 {
             Kind::Agent { credential, .. } => credential.as_deref(),
             _ => None,
