@@ -49,6 +49,11 @@ pub trait Place: Send + Sync {
     /// A process puts this request, waits for it, and dies without a word.
     fn die_waiting(&self, request: &Request, series: Option<&Series>) -> QuestionId;
 
+    /// How many steps a model takes beside the store.
+    fn steps(&self) -> usize {
+        100_000
+    }
+
     /// What the store itself finds wrong with what it keeps; nothing, if all is well.
     fn damage(&self) -> Vec<String> {
         Vec::new()

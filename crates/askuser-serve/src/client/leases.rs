@@ -53,6 +53,11 @@ impl Leases {
         number
     }
 
+    /// The asker has the answer: nothing waits for it any more, and the server knows.
+    pub(super) fn forget(&self, id: &QuestionId) {
+        self.held().leases.retain(|_, (leased, _)| !matches!(leased, Leased::Question(of) if of == id));
+    }
+
     /// The process has left: what to tell the server.
     pub(super) fn remove(&self, number: u64) -> Option<Sent> {
         let (_, lease) = self.held().leases.remove(&number)?;

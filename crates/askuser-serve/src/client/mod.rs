@@ -150,6 +150,9 @@ fn read_question(connection: &Connection, value: &Value) -> Result<StoredQuestio
 
 impl Store for HttpStore {
     fn put(&self, by: &Principal, request: &Request, series: Option<&Series>) -> Call<Put> {
+        if let Err(error) = by.check(Act::Ask(request)) {
+            return Box::pin(std::future::ready(Err(error)));
+        }
         let series = series.map(|series| json!({"name": series.name, "conversation": series.conversation}));
         let body = json!({"request": request, "series": series});
         let sent = Sent::new(Method::POST, "/questions").by(by).with("whole", "1").body(body);
@@ -204,10 +207,14 @@ impl Store for HttpStore {
 
     fn claim(&self, by: &Principal, id: &QuestionId, attempt: &Attempt) -> Call<Claim> {
         let sent = about(by, Method::POST, &id.into(), "/claim").attempt(attempt).body(json!({}));
+        let id = id.clone();
         self.call(move |connection| async move {
             let body = connection.send(&sent).await?;
             match (body["claim"].as_str(), body["at_ms"].as_u64()) {
-                (Some("won"), _) => Ok(Claim::Won),
+                (Some("won"), _) => {
+                    connection.leases.forget(&id);
+                    Ok(Claim::Won)
+                }
                 (Some("used"), Some(at)) => Ok(Claim::Used(at)),
                 (Some("lapsed"), _) => Ok(Claim::Lapsed),
                 _ => Err(connection.unreadable("no claim")),
@@ -225,7 +232,14 @@ impl Store for HttpStore {
     }
 
     fn delivered(&self, by: &Principal, id: &QuestionId) -> Call<()> {
-        self.order(about(by, Method::POST, &id.into(), "/delivered").body(json!({})))
+        let sent = about(by, Method::POST, &id.into(), "/delivered").body(json!({}));
+        let id = id.clone();
+        self.call(move |connection| async move {
+            if connection.send(&sent).await?["delivered"] == json!(true) {
+                connection.leases.forget(&id);
+            }
+            Ok(())
+        })
     }
 
     fn hold(&self, by: &Principal, which: &Which) -> Call<()> {

@@ -172,7 +172,8 @@ impl Server {
     pub(super) async fn delivered(&self, caller: &Caller, call: &Call, id: &str) -> Result<Reply, Problem> {
         let question = self.store.get(&caller.principal(), &which(call, id)?).await?;
         self.store.delivered(&caller.principal(), &question.id).await?;
-        Ok(reply::ok(&json!({})))
+        // What has not ended cannot be delivered.
+        Ok(reply::ok(&json!({"delivered": question.ending.is_some()})))
     }
 
     pub(super) async fn attach(&self, caller: &Caller, call: &Call, id: &str) -> Result<Reply, Problem> {

@@ -1,6 +1,9 @@
 //! A real server, real connections, a real file.
 
 mod api;
+mod away;
+mod pairing;
+mod stream;
 mod support;
 mod worker;
 

@@ -7,8 +7,8 @@ use askuser::store::{
 use askuser_conformance::{kills, wait};
 use askuser_inbox::{Clock, SqliteStore};
 use askuser_serve::{HttpStore, Options, Patience, serve, token};
-use std::collections::HashMap;
 use serde_json::{Value, json};
+use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,12 +26,26 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn start(store: &SqliteStore, change: impl FnOnce(&mut Options)) -> Server {
+        Server::at("127.0.0.1:0".parse().unwrap(), store, change)
+    }
+
+    pub(crate) fn stop(&mut self) {
+        self.end.cancel();
+        self.thread.take().map(std::thread::JoinHandle::join);
+    }
+
+    /// One more at the same address.
+    pub(crate) fn start_again(&mut self, store: &SqliteStore, change: impl FnOnce(&mut Options)) {
+        *self = Server::at(self.address, store, change);
+    }
+
+    fn at(address: SocketAddr, store: &SqliteStore, change: impl FnOnce(&mut Options)) -> Server {
         let mut options = Options::default();
         options.person = "ada".into();
-        options.lease = Duration::from_millis(600);
+        options.lease = Duration::from_secs(5);
         change(&mut options);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
+        let listener = runtime.block_on(tokio::net::TcpListener::bind(address)).unwrap();
         let (address, end, store) = (listener.local_addr().unwrap(), CancellationToken::new(), Arc::new(store.clone()));
         let told = end.clone();
         let thread = std::thread::spawn(move || {
@@ -47,8 +61,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.end.cancel();
-        self.thread.take().map(std::thread::JoinHandle::join);
+        self.stop();
     }
 }
 
@@ -103,6 +116,11 @@ impl askuser_conformance::Place for Place {
     fn die_waiting(&self, request: &Request, series: Option<&Series>) -> QuestionId {
         let token = self.principals().token(&Principal::agent(request.origin()));
         kills::die_waiting(|job| worker::command(job, &self.server.url(), &token), request, series)
+    }
+
+    /// Each is a request and more.
+    fn steps(&self) -> usize {
+        10_000
     }
 
     fn damage(&self) -> Vec<String> {
@@ -181,7 +199,7 @@ pub(crate) struct Site {
     pub(crate) ask: String,
     pub(crate) answer: String,
     pub(crate) admin: String,
-    pub(crate) folder: TempDir,
+    _folder: TempDir,
 }
 
 impl Site {
@@ -195,7 +213,7 @@ impl Site {
         let [ask, answer, admin] =
             [("ci", CredentialScope::Ask), ("phone", CredentialScope::Answer), ("root", CredentialScope::Admin)]
                 .map(|(name, scope)| token_for(&store, name, scope, "ada"));
-        Site { server: Server::start(&store, change), store, ask, answer, admin, folder }
+        Site { server: Server::start(&store, change), store, ask, answer, admin, _folder: folder }
     }
 
     /// A request of the holder of a token.
@@ -284,7 +302,8 @@ impl Client {
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         let headers: String = self.headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
         let length = body.len();
-        let head = format!("{method} {path} HTTP/1.1\r\n{headers}Content-Length: {length}\r\nConnection: close\r\n\r\n");
+        let head =
+            format!("{method} {path} HTTP/1.1\r\n{headers}Content-Length: {length}\r\nConnection: close\r\n\r\n");
         stream.write_all((head + body).as_bytes()).unwrap();
         stream
     }
