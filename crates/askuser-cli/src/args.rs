@@ -29,6 +29,7 @@ pub(crate) fn command() -> Command {
         .max_term_width(MAX_WIDTH)
         .subcommand_required(true)
         .subcommands([ask(), confirm(), input(), pick(), inbox(), wait(), answer(), withdraw(), log(), mcp(), agent()])
+        .subcommands([serve(), token(), devices(), pair()])
         .subcommands([init(), hook(), check(), schema(), demo(), doctor(), config(), completions(), man()])
         .after_help(EXIT_CODES)
 }
@@ -241,6 +242,104 @@ pub(crate) fn mcp() -> Command {
                 .args(settings(&[Of::Mcp]))
                 .args(some_settings(&["store", "popup", "notify", "on_question", "timeout", "repair", "answers", "headless"]))
         })
+}
+
+/// People and agents elsewhere.
+pub(crate) fn serve() -> Command {
+    Command::new("serve")
+        .about("Serve the inbox over HTTP: a page to answer from anywhere, an address for agents elsewhere")
+        .long_about(
+            "Serve the inbox over HTTP: a page to answer from anywhere, an address for agents elsewhere.\n\nPrints a link that \
+             lets one browser in, for five minutes. Every request needs a credential, on this machine too. Beyond this machine \
+             it listens only once a device is paired or a token made, or with --tls.",
+        )
+        .defer(|command| {
+            command
+                .arg(
+                    Arg::new("listen")
+                        .long("listen")
+                        .value_name("ADDR")
+                        .default_value("127.0.0.1:7420")
+                        .value_parser(clap::value_parser!(std::net::SocketAddr))
+                        .help("The address to listen on; 0.0.0.0:7420 for every network"),
+                )
+                .arg(
+                    Arg::new("public-url")
+                        .long("public-url")
+                        .value_name("URL")
+                        .value_parser(public_url)
+                        .help("The address of a proxy in front of it, such as https://ask.example.org"),
+                )
+                .arg(
+                    Arg::new("tls")
+                        .long("tls")
+                        .value_names(["CERT", "KEY"])
+                        .num_args(2)
+                        .value_parser(clap::value_parser!(std::path::PathBuf))
+                        .help("Encrypt with this certificate and key, as PEM files"),
+                )
+                .args(some_settings(&["store", "popup", "notify", "on_question"]))
+        })
+}
+
+fn public_url(text: &str) -> Result<String, &'static str> {
+    let (scheme, rest) = text.split_once("://").unwrap_or_default();
+    let authority = rest.trim_end_matches('/');
+    let is_plain = !authority.is_empty() && !authority.contains(['/', '?', '#', '@', ' ']);
+    let is_url = matches!(scheme, "http" | "https") && is_plain;
+    if is_url { Ok(format!("{scheme}://{authority}")) } else { Err("must be https://HOST, without a path") }
+}
+
+/// Credentials of agents elsewhere.
+pub(crate) fn token() -> Command {
+    let name = || Arg::new("name").value_name("NAME").required(true).value_parser(not_blank);
+    let scope = |scope: &'static str, help: &'static str| {
+        Arg::new(scope).long(scope).action(ArgAction::SetTrue).group("scope").help(help)
+    };
+    Command::new("token")
+        .about("Make, list and revoke credentials for `askuser serve`")
+        .subcommand_required(true)
+        .disable_help_subcommand(true)
+        .subcommand(
+            Command::new("new")
+                .about("Make a token and print it, this once")
+                .arg(name().help("Its name: questions belong to it, also with a later token of the same name"))
+                .arg(scope("ask", "It puts questions, and waits for its own"))
+                .arg(scope("answer", "It lists and answers questions"))
+                .arg(scope("admin", "It lists, makes and revokes tokens, and lets devices in"))
+                .group(clap::ArgGroup::new("scope").required(true))
+                .args(some_settings(&["store"])),
+        )
+        .subcommand(Command::new("list").about("List the tokens").args(some_settings(&["store"])))
+        .subcommand(
+            Command::new("revoke")
+                .about("Revoke a token at once")
+                .arg(name().help("Its name"))
+                .args(some_settings(&["store"])),
+        )
+}
+
+/// Browsers and machines that were paired.
+pub(crate) fn devices() -> Command {
+    Command::new("devices")
+        .about("List the devices that may answer through `askuser serve`, and revoke them")
+        .disable_help_subcommand(true)
+        .args(some_settings(&["store"]))
+        .subcommand(
+            Command::new("revoke")
+                .about("Revoke a device at once")
+                .arg(Arg::new("name").value_name("NAME").required(true).help("Its name"))
+                .args(some_settings(&["store"])),
+        )
+}
+
+/// Lets a browser in.
+pub(crate) fn pair() -> Command {
+    Command::new("pair").about("Let in the browser that shows this code").defer(|command| {
+        command
+            .arg(Arg::new("code").value_name("CODE").required(true).help("The code on the page: ABCD-EFGH"))
+            .args(inbox_settings())
+    })
 }
 
 fn loopback(text: &str) -> Result<std::net::SocketAddr, &'static str> {

@@ -71,8 +71,13 @@ macro_rules! settings {
                 must_be: "policy, terminal or inbox, or several of them with commas",
             }
             store: Option<PathBuf> = |v| Some((v != "auto").then(|| v.into())) => {
-                "Where the inbox keeps questions; auto is a file in your state folder",
-                value: "FILE", default: "auto", by: User, of: Asking,
+                "Where the inbox keeps questions: a file, or the address of an `askuser serve`; auto is a file in your state folder",
+                value: "FILE|URL", default: "auto", by: User, of: Asking,
+            }
+            token_file: Option<PathBuf> = |v| unless(v, "none", path) => {
+                "A file with the token for a store at an address; ASKUSER_TOKEN is the token itself",
+                value: "FILE", default: "none", by: User, of: Asking, flag: "token-file",
+                must_be: "a file",
             }
             on_question: Option<String> = |v| Some(text(v)) => {
                 "Run this when the agent or the inbox has a question; it gets the question as JSON",

@@ -97,6 +97,7 @@ pub fn a_reader_resumes_where_it_was_and_can_tell_a_gap(place: &dyn Place) {
     assert_eq!(events(0, 2).events, all.events[..2]);
     assert_eq!(events(0, 0).events, []);
     assert!(!events(last, 100).gap && events(last, 100).events.is_empty());
+    assert_eq!([events(0, 0).last, events(last, 1).last, events(u64::MAX, 0).last], [last; 3], "the latest there is");
     for foreign in [last + 5, u64::MAX] {
         assert!(events(foreign, 100).gap, "a number of another store is told to be one: {foreign}");
     }

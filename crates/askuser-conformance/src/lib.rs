@@ -49,6 +49,11 @@ pub trait Place: Send + Sync {
     /// A process puts this request, waits for it, and dies without a word.
     fn die_waiting(&self, request: &Request, series: Option<&Series>) -> QuestionId;
 
+    /// How many steps a model takes beside the store.
+    fn steps(&self) -> usize {
+        100_000
+    }
+
     /// What the store itself finds wrong with what it keeps; nothing, if all is well.
     fn damage(&self) -> Vec<String> {
         Vec::new()
@@ -109,6 +114,8 @@ macro_rules! conformance {
                 every_principal_may_do_what_the_table_says_and_nothing_else,
                 no_file_and_no_rule_gives_permission_or_approves_a_plan,
                 the_store_says_who_answered_through_what_and_when,
+                an_agent_with_a_credential_settles_its_own_questions_and_is_never_a_person,
+                each_credential_has_keys_of_its_own,
                 what_no_principal_may_do_leaves_no_trace,
                 a_failed_notice_is_remembered_with_the_stores_time;
             races:

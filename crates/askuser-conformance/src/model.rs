@@ -11,7 +11,6 @@ use std::time::Duration;
 
 /// Every step goes through one of several processes.
 const PROCESSES: usize = 3;
-const STEPS: usize = 100_000;
 /// How many questions are asked by a key that is used again.
 const KEYS: usize = 300;
 const LASTS: u64 = PERMISSION_LASTS.as_millis() as u64;
@@ -67,7 +66,7 @@ struct Model<'a> {
     done: BTreeMap<&'static str, usize>,
 }
 
-/// A hundred thousand steps.
+/// A hundred thousand steps, where the store does not say otherwise.
 pub fn the_store_does_what_a_small_model_of_it_does(place: &dyn Place) {
     let stage = Stage::new(place);
     let processes = (0..PROCESSES).map(|_| stage.open()).collect();
@@ -83,7 +82,7 @@ pub fn the_store_does_what_a_small_model_of_it_does(place: &dyn Place) {
         events: 0,
         done: BTreeMap::new(),
     };
-    for _ in 0..STEPS {
+    for _ in 0..place.steps() {
         model.step();
     }
     model.agrees();

@@ -1,11 +1,13 @@
 //! Who may do what, and who is written down.
 
 use crate::Place;
-use crate::support::{Process, Stage, agent, by_agent, choice, new_attempt, ok, person, request, request_for, wait};
+use crate::support::{
+    Process, Stage, agent, by_agent, choice, is_forbidden, new_attempt, ok, person, request, request_for, wait,
+};
 use askuser::store::{
     AskerPresence, Draft, End, Ending, Filter, NotifierFailure, Principal, QuestionId, State, StoreError, Watched,
 };
-use askuser::{Outcome, Purpose, Request, Via};
+use askuser::{Origin, Outcome, Purpose, Request, Via};
 use serde_json::{Map, Value};
 
 /// Something that can be done with a question; whether it was.
@@ -80,6 +82,8 @@ pub fn every_principal_may_do_what_the_table_says_and_nothing_else(place: &dyn P
                 let is_as_it_should = match &result {
                     Ok(()) => is_allowed,
                     Err(StoreError::Forbidden(why)) => !is_allowed && !why.is_empty(),
+                    // Behind a server each credential has keys of its own.
+                    Err(StoreError::NotFound(_)) => !is_allowed && deed == "see by key",
                     Err(_) => false,
                 };
                 assert!(is_as_it_should, "{who}, {purpose:?}: may they {deed}? {result:?}");
@@ -140,6 +144,57 @@ pub fn the_store_says_who_answered_through_what_and_when(place: &dyn Place) {
     }
 }
 
+/// What an agent with a credential says of its own question is its word: kept, given back to it, and never a person's answer.
+pub fn an_agent_with_a_credential_settles_its_own_questions_and_is_never_a_person(place: &dyn Place) {
+    let stage = Stage::new(place);
+    let process = stage.open();
+    let of = |credential: &str, call: &str| {
+        let origin = Origin::default().with_agent("claude").with_credential(credential);
+        request(call).with_origin(origin)
+    };
+    let id = process.ask(&of("ci", "1"));
+    let [ci, other] = ["ci", "other"].map(|name| process.by(Principal::agent(of(name, "").origin())));
+    let says = [("by", Value::from("root")), ("via", "terminal".into())];
+    let claim: Map<String, Value> = says.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    let end = End::Resolve { outcome: choice(0), self_reported: claim };
+    for stranger in [other, process.agent()] {
+        assert!(is_forbidden(wait(stranger.end(&id, &end, &new_attempt()))), "it is another's question");
+    }
+    stage.advance(10);
+    let attempt = new_attempt();
+    let ending = ok(wait(ci.end(&id, &end, &attempt)));
+    assert_eq!((ending.state(), ending.by(), ending.at_ms()), (State::Settled, Some("ci"), Some(stage.now())));
+    assert_eq!(ending.resolution(), None, "it is nobody's answer");
+    let word = ending.for_asker().expect("its own word");
+    assert_eq!((word.outcome(), word.by(), word.via()), (&choice(0), Some("root"), Some(Via::Terminal)));
+    assert_eq!(ok(wait(ci.end(&id, &end, &attempt))), ending, "the same attempt gets the same result");
+    assert_eq!(process.get(&id).ending.as_ref(), Some(&ending), "and it is kept so");
+    let late = wait(process.person("ada").answer(&id, choice(1), &new_attempt()));
+    assert!(matches!(late, Err(StoreError::Ended(first)) if *first == ending), "the first wins");
+    let answered = process.ask(&of("ci", "2"));
+    process.answer(&answered, 0, "ada");
+    let late = wait(ci.end(&answered, &end, &new_attempt()));
+    assert!(matches!(late, Err(StoreError::Ended(first)) if first.by() == Some("ada")), "the first wins");
+}
+
+/// The same key means the same question to one credential alone; another finds, and changes, nothing by it.
+pub fn each_credential_has_keys_of_its_own(place: &dyn Place) {
+    let process = Stage::new(place).open();
+    let of = |credential: &str| request("1").with_origin(Origin::default().with_credential(credential));
+    let ids = ["ci", "cd", "c]"].map(|name| process.ask(&of(name)));
+    assert!(ids[0] != ids[1] && ids[1] != ids[2] && ids[0] != ids[2], "each has a question of its own");
+    for (name, id) in ["ci", "cd", "c]"].into_iter().zip(&ids) {
+        assert_eq!(&process.ask(&of(name)), id, "the same key is the same question");
+        let agent = process.by(Principal::agent(of(name).origin()));
+        assert_eq!(ok(wait(agent.get(request("1").key()))).id, *id);
+    }
+    let ada = process.person("ada");
+    let several = wait(ada.get(request("1").key()));
+    assert!(matches!(several, Err(StoreError::NotFound(_))), "it names several: {several:?}");
+    let only = process.ask(&request("2").with_origin(Origin::default().with_credential("ci")));
+    assert_eq!(ok(wait(ada.get(request("2").key()))).id, only, "to a person it names the only one");
+}
+
 /// A refused call changes nothing, and no watcher hears of it.
 pub fn what_no_principal_may_do_leaves_no_trace(place: &dyn Place) {
     let stage = Stage::new(place);
@@ -150,7 +205,13 @@ pub fn what_no_principal_may_do_leaves_no_trace(place: &dyn Place) {
     for by in stranger {
         for (deed, act) in DEEDS.into_iter().filter(|(deed, _)| !["follow", "read events"].contains(deed)) {
             let result = act(&process, &by, &request("1").with_audience(["ada"]), id);
-            assert!(matches!(result, Err(StoreError::Forbidden(_))), "may they {deed}? {result:?}");
+            let is_refused = match result {
+                Err(StoreError::Forbidden(_)) => true,
+                // Behind a server each credential has keys, and so questions, of its own.
+                Err(StoreError::NotFound(_)) => deed == "see by key",
+                _ => false,
+            };
+            assert!(is_refused, "may they {deed}? {result:?}");
         }
     }
     assert!(matches!(wait(process.person("ada").put(&request("2"), None)), Err(StoreError::Forbidden(_))));

@@ -83,8 +83,12 @@ impl InboxAsker {
             let ending = agent.wait(id).await.map_err(AskError::Store)?;
             return self.deliver(&question, ending, None, attachment).await;
         }
-        let person = self.handle(answerer(&self.person, delivery.resolution().via()));
-        match record(&person, id, delivery).await {
+        // What is answered beside an agent that came with a credential is that agent's word.
+        let answerer = match question.request.origin().credential {
+            Some(_) => agent,
+            None => self.handle(answerer(&self.person, delivery.resolution().via())),
+        };
+        match record(&answerer, id, delivery).await {
             Ok((ending, delivery)) => self.deliver(&question, ending, Some(delivery), attachment).await,
             Err(StoreError::Ended(ending)) => self.deliver(&question, *ending, None, attachment).await,
             Err(error) => Err(AskError::Store(error)),
@@ -103,7 +107,7 @@ impl InboxAsker {
         let (agent, id) = (self.agent(&question.request), question.id.clone());
         let resolution = match ending {
             Ending::Withdrawn { .. } => return Err(AskError::Withdrawn),
-            Ending::Resolved(resolution) => resolution,
+            Ending::Resolved(resolution) | Ending::Settled { word: resolution, .. } => resolution,
         };
         let is_permission = question.request.key().purpose() == Purpose::Permission;
         let resolution = match is_permission {

@@ -33,7 +33,7 @@ impl Location {
         match self {
             Location::File(path) => Ok(Arc::new(SqliteStore::open(path)?)),
             Location::Address(address) => {
-                let why = "this version keeps questions in a file: give a path";
+                let why = "it is a server, and no file";
                 Err(StoreError::unavailable(format!("cannot open {address}"), why))
             }
         }

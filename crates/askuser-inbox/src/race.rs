@@ -57,7 +57,12 @@ pub(crate) async fn record(
     delivery: Delivery,
 ) -> Result<(Ending, Delivery), StoreError> {
     let resolution = delivery.resolution();
-    let self_reported = resolution.self_reported().cloned().unwrap_or_default();
+    let mut self_reported = resolution.self_reported().cloned().unwrap_or_default();
+    // An agent's word says through what it came, and from whom.
+    if store.principal().via().is_none() {
+        let says = [("via", resolution.via().map(Via::name)), ("by", resolution.by())];
+        self_reported.extend(says.into_iter().filter_map(|(name, said)| Some((name.to_owned(), said?.into()))));
+    }
     let end = End::Resolve { outcome: resolution.outcome().clone(), self_reported };
     match end_once(store, id, &end).await {
         Ok(ending) => Ok((ending, delivery)),
@@ -166,6 +171,7 @@ pub(crate) fn answerer(name: &str, via: Option<Via>) -> Principal {
 pub(crate) fn closed(ending: &Ending) -> Closed {
     match ending {
         Ending::Resolved(resolution) => Closed::AnsweredElsewhere(resolution.clone()),
+        Ending::Settled { by, .. } => Closed::Settled(by.clone()),
         Ending::Withdrawn { .. } => Closed::Withdrawn,
     }
 }

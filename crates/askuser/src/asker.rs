@@ -72,6 +72,8 @@ pub enum Closed {
     Withdrawn,
     /// Another surface has the answer. Its `ask` completes with this one.
     AnsweredElsewhere(Resolution),
+    /// Its own asker says how it ended; this is the name of its credential.
+    Settled(String),
 }
 
 impl Closed {
@@ -79,6 +81,7 @@ impl Closed {
     pub fn words(&self) -> String {
         match self {
             Closed::Withdrawn => "Withdrawn, no answer needed".into(),
+            Closed::Settled(by) => format!("Settled by the asker ({})", sanitize::line(by)),
             Closed::AnsweredElsewhere(resolution) if *resolution.outcome().status() == Status::TimedOut => {
                 "Timed out, no answer sent".into()
             }

@@ -31,6 +31,7 @@ mod asker;
 mod draft;
 mod error_chain;
 pub mod exact;
+pub mod gate;
 mod inbox;
 pub mod input;
 mod key;

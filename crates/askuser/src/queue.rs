@@ -208,7 +208,7 @@ impl Asker for QuestionQueue {
 
     fn close(&self, key: &RequestKey, why: &Closed) {
         let result = match why {
-            Closed::Withdrawn => Err(AskError::Withdrawn),
+            Closed::Withdrawn | Closed::Settled(_) => Err(AskError::Withdrawn),
             Closed::AnsweredElsewhere(resolution) => Ok(resolution.clone().into()),
         };
         let mut state = self.state();

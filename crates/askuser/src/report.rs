@@ -75,16 +75,20 @@ pub fn stored(question: &StoredQuestion) -> Value {
             AskerPresence::Died(at) => json!({"waits": false, "gone_ms": at}),
         },
     });
-    let withdrawn_by = match &question.ending {
-        Some(Ending::Withdrawn { by, .. }) => Some(Value::from(by.as_str())),
-        _ => None,
+    let (withdrawn_by, settled) = match &question.ending {
+        Some(Ending::Withdrawn { by, .. }) => (Some(Value::from(by.as_str())), None),
+        Some(Ending::Settled { by, word }) => (None, Some(json!({"by": by, "claim": word}))),
+        _ => (None, None),
     };
+    let addressees = Some(request.addressees()).filter(|names| !names.is_empty());
     let fields = [
         ("context", request.context().map(|context| json!(context))),
         ("expires_ms", question.expires_ms.map(Value::from)),
         ("delivered_ms", question.delivered_ms.map(Value::from)),
         ("ended_ms", question.ending.as_ref().and_then(Ending::at_ms).map(Value::from)),
+        ("for", addressees.map(|names| json!(names))),
         ("withdrawn_by", withdrawn_by),
+        ("settled", settled),
         ("resolution", question.ending.as_ref().and_then(Ending::resolution).map(|resolution| json!(resolution))),
     ];
     for (name, value) in fields {

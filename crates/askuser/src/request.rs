@@ -39,13 +39,14 @@ pub struct Request {
     known: Vec<Answer>,
     deadline: Option<Duration>,
     audience: Vec<String>,
+    addressees: Vec<String>,
 }
 
 impl Request {
     /// A request that needs nothing but its questions.
     pub fn new(key: RequestKey, set: QuestionSet) -> Request {
-        let origin = Origin::default();
-        Request { key, set, origin, context: None, known: Vec::new(), deadline: None, audience: Vec::new() }
+        let (known, audience, addressees) = (Vec::new(), Vec::new(), Vec::new());
+        Request { key, set, origin: Origin::default(), context: None, known, deadline: None, audience, addressees }
     }
 
     /// Says who asks.
@@ -66,6 +67,11 @@ impl Request {
     /// Says for whom it is, by their names; for everybody if there are none.
     pub fn with_audience(self, audience: impl IntoIterator<Item = impl Into<String>>) -> Request {
         Request { audience: audience.into_iter().map(Into::into).collect(), ..self }
+    }
+
+    /// Says whom the asker had in mind: shown, and decides nothing.
+    pub fn with_addressees(self, names: impl IntoIterator<Item = impl Into<String>>) -> Request {
+        Request { addressees: names.into_iter().map(Into::into).collect(), ..self }
     }
 
     /// Adds answers that are known already: the person is asked the rest, and sees these filled in.
@@ -118,6 +124,11 @@ impl Request {
     /// For whom it is, by their names; for everybody if there are none.
     pub fn audience(&self) -> &[String] {
         &self.audience
+    }
+
+    /// Whom the asker had in mind. Unlike the audience this keeps nobody from answering.
+    pub fn addressees(&self) -> &[String] {
+        &self.addressees
     }
 
     /// Whether a person reads and decides the same. Who asks, for whom and for how long may differ.
@@ -258,6 +269,9 @@ pub struct Origin {
     /// The machine it runs on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
+    /// The name of the credential it asked with; set by a server, never by who asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credential: Option<String>,
 }
 
 impl Origin {
@@ -279,6 +293,11 @@ impl Origin {
     /// The same with a machine.
     pub fn with_host(self, host: impl Into<String>) -> Origin {
         Origin { host: Some(host.into()), ..self }
+    }
+
+    /// The same with the name of the credential that a server has checked.
+    pub fn with_credential(self, credential: impl Into<String>) -> Origin {
+        Origin { credential: Some(credential.into()), ..self }
     }
 }
 
@@ -353,12 +372,14 @@ struct Stored {
     deadline_ms: Option<u64>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     audience: Vec<String>,
+    #[serde(default, rename = "for", skip_serializing_if = "Vec::is_empty")]
+    addressees: Vec<String>,
 }
 
 impl From<Request> for Stored {
-    fn from(Request { key, set, origin, context, known, deadline, audience }: Request) -> Stored {
+    fn from(Request { key, set, origin, context, known, deadline, audience, addressees }: Request) -> Stored {
         let deadline_ms = deadline.map(|deadline| u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX));
-        Stored { version: VERSION, key, set, origin, context, known, deadline_ms, audience }
+        Stored { version: VERSION, key, set, origin, context, known, deadline_ms, audience, addressees }
     }
 }
 
@@ -373,7 +394,8 @@ impl TryFrom<Stored> for Request {
             .with_origin(stored.origin)
             .with_context(stored.context)
             .with_deadline(stored.deadline_ms.map(Duration::from_millis))
-            .with_audience(stored.audience);
+            .with_audience(stored.audience)
+            .with_addressees(stored.addressees);
         request.with_known(stored.known).map_err(|violations| violations.to_string())
     }
 }

@@ -1,10 +1,10 @@
 //! What is wrong with an input, in words that let a model fix everything at once.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// One thing wrong: where, what it is, and what it may be.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Violation {
     /// Where: `questions[1].header`.
     pub path: String,
@@ -21,7 +21,7 @@ impl fmt::Display for Violation {
 }
 
 /// Everything wrong with an input; never empty.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Violations(Vec<Violation>);
 

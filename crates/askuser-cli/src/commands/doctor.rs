@@ -13,10 +13,12 @@ use crate::surfaces::{Surfaces, terminal_options};
 use crate::wrapped::columns;
 use askuser::policy::Headless;
 use askuser::sanitize;
-use askuser_inbox::Location;
+use askuser::store::{Credentials, Store};
+use askuser_inbox::{Location, SqliteStore};
 use askuser_terminal::{Background, ColorDepth, Options, Presentation, Signs, wrap};
 use std::ffi::OsString;
 use std::io;
+use std::sync::Arc;
 
 /// What is looked at, in the order of the report.
 const CHECKS: [fn(&Here) -> Vec<Row>; 8] = [terminal, policy, mcp, inbox, clients, state, variables, surroundings];
@@ -203,10 +205,7 @@ fn inbox(here: &Here) -> Vec<Row> {
         false => "used by mcp and hook; ask and agent use it with --via inbox",
     };
     let row = Row::good("inbox", location.to_string()).and(users);
-    vec![match last_reach_failure(&location) {
-        Some(failed) => Row { is_well: Some(false), ..row.and(failed) },
-        None => row,
-    }]
+    vec![trouble(&location).into_iter().fold(row, |row, fact| Row { is_well: Some(false), ..row.and(fact) })]
 }
 
 fn clients(_: &Here) -> Vec<Row> {
@@ -304,12 +303,20 @@ impl Reasons<'_> {
     }
 }
 
-/// What went wrong when a person was last called to the inbox. A store that is not there is not made for that.
-fn last_reach_failure(location: &Location) -> Option<String> {
-    let store = location.exists().then(|| location.open().ok()).flatten()?;
-    let person = store::at_the_terminal(&store);
-    let failure = pollster::block_on(person.last_failure()).ok()??;
-    Some(format!("the last notification failed: {}: {}", failure.what, failure.why))
+/// What went wrong when a person was last called to the inbox, and credentials that did not count. A store that is not there is
+/// not made for that, and one at an address not asked.
+fn trouble(location: &Location) -> Vec<String> {
+    let Location::File(path) = location else { return Vec::new() };
+    let Some(store) = path.exists().then(|| SqliteStore::open(path).ok()).flatten() else { return Vec::new() };
+    let store = Arc::new(store);
+    let person = store::at_the_terminal(&(store.clone() as Arc<dyn Store>));
+    let failure = pollster::block_on(person.last_failure()).ok().flatten();
+    let failure = failure.map(|failure| format!("the last notification failed: {}: {}", failure.what, failure.why));
+    let failed = pollster::block_on(store.failed_credentials()).ok().flatten().map(|failed| {
+        let when = store::words::date_time(failed.last_ms);
+        format!("{} credentials did not count at `askuser serve`, the last from {} at {when}", failed.count, failed.address)
+    });
+    failure.into_iter().chain(failed).collect()
 }
 
 /// An answers file that cannot be read is found here rather than when a question is asked.

@@ -94,6 +94,7 @@ fn outcome(question: &StoredQuestion) -> String {
     let after = after.unwrap_or_default();
     let via = ending.resolution().and_then(|resolution| resolution.via()).map(|via| format!(" from {}", via.name()));
     let by = ending.by().map(|by| sanitize::line(by).into_owned()).unwrap_or_else(|| "no person".into());
+    let by = if ending.state() == State::Settled { format!("the asker, {by}") } else { by };
     let by = format!("{by}{}, after {after}", via.unwrap_or_default());
     let delivered = match (question.delivered_ms, ending) {
         (None, Ending::Resolved(_)) => ", not delivered yet",

@@ -9,6 +9,7 @@ mod completions;
 mod config;
 mod confirm;
 mod demo;
+mod devices;
 mod doctor;
 mod hook;
 mod inbox;
@@ -17,10 +18,13 @@ mod input;
 mod log;
 mod man;
 mod mcp;
+mod pair;
 mod pick;
 mod schema;
+mod serve;
 #[cfg(unix)]
 mod supervise;
+mod token;
 mod wait;
 mod withdraw;
 
@@ -50,6 +54,10 @@ pub(crate) fn run(words: impl ExactSizeIterator<Item = OsString>) -> Result<u8, 
         Some("withdraw") => withdraw::run(words),
         Some("log") => log::run(words),
         Some("mcp") => mcp::run(words),
+        Some("serve") => serve::run(words),
+        Some("token") => token::run(words),
+        Some("devices") => devices::run(words),
+        Some("pair") => pair::run(words),
         Some("agent") => agent::run(words),
         Some(agent::api_keys::WITH_KEYS) => {
             agent::api_keys::take_up(words.nth(1))?;

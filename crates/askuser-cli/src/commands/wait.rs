@@ -39,7 +39,7 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
         })?,
     };
     match &ending {
-        Ending::Withdrawn { .. } => Err(ended_elsewhere(&question, &ending)),
+        Ending::Withdrawn { .. } | Ending::Settled { .. } => Err(ended_elsewhere(&question, &ending)),
         Ending::Resolved(resolution) => {
             print(question.request.set(), resolution, &settings)?;
             // Lost, it is delivered once more.

@@ -20,11 +20,12 @@ pub(super) fn similar_setting(word: &str) -> Option<&'static str> {
 
 /// Variables that set nothing but look as if they were meant to, with the one that may be meant.
 pub(crate) fn misspelt_variables(names: impl Iterator<Item = String>) -> Vec<(String, String)> {
-    // What commands of ours are started with.
-    const TOLD_BY_US: [&str; 4] = ["ASKUSER_HEADER", "ASKUSER_QUESTION", "ASKUSER_FROM", "ASKUSER_STARTED_BY_AGENT"];
+    // What commands of ours are started with, and a secret.
+    const NO_SETTINGS: [&str; 5] =
+        ["ASKUSER_HEADER", "ASKUSER_QUESTION", "ASKUSER_FROM", "ASKUSER_STARTED_BY_AGENT", "ASKUSER_TOKEN"];
     let known = |name: &str| {
         let of = |setting: &Setting| setting.old_name.map(variable_of).into_iter().chain([variable(setting)]);
-        TOLD_BY_US.contains(&name) || SETTINGS.iter().flat_map(of).any(|variable| variable == name)
+        NO_SETTINGS.contains(&name) || SETTINGS.iter().flat_map(of).any(|variable| variable == name)
     };
     let meant = |name: String| {
         let similar = similar_setting(&name.strip_prefix("ASKUSER_")?.to_lowercase())?;

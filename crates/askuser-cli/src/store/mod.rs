@@ -3,16 +3,21 @@
 pub(crate) mod words;
 
 use crate::config::Settings;
-use crate::failure::{Failure, exit};
+use crate::environment;
+use crate::failure::{self, Failure, exit};
 use crate::notifier::{self, announced::announced};
-use crate::state_folder::{check_state_folder, inbox_file, state_folder};
+use crate::state_folder::{check_state_folder, for_this_user_alone, inbox_file, state_folder};
 use crate::surfaces::Surfaces;
 use askuser::store::{Attempt, Ending, Filter, Handle, Principal, QuestionId, Store, StoreError, StoredQuestion};
 use askuser::{Asker, Origin, Via};
-use askuser_inbox::{InboxAsker, Location};
+use askuser_agent::regular_file::{self, Links};
+use askuser_inbox::{InboxAsker, Location, SqliteStore};
+use askuser_serve::{HttpStore, Patience};
 use clap::ArgMatches;
-use std::path::PathBuf;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Where the settings say that questions are kept.
 pub(crate) fn location(settings: &Settings) -> Result<Location, Failure> {
@@ -27,12 +32,63 @@ pub(crate) fn files(settings: &Settings) -> Vec<PathBuf> {
     settings.store.as_ref().map(|store| Location::parse(store.as_os_str()).files()).unwrap_or_default()
 }
 
-/// The store that the settings name.
+/// The token for a store at an address, in the environment.
+pub(crate) const TOKEN: &str = "ASKUSER_TOKEN";
+
+/// The store that the settings name. A server that is away is waited for, and that is said once.
 pub(crate) fn open(settings: &Settings) -> Result<Arc<dyn Store>, Failure> {
+    open_within(settings, None)
+}
+
+/// The same; a server is waited for so long at most.
+pub(crate) fn open_within(settings: &Settings, limit: Option<Duration>) -> Result<Arc<dyn Store>, Failure> {
+    match location(settings)? {
+        Location::Address(address) => {
+            let on_away = Arc::new(|words: &str| failure::notice("askuser", words)) as Arc<dyn Fn(&str) + Send + Sync>;
+            let patience = Patience { limit, on_away: Some(on_away) };
+            let store = HttpStore::open(&address, &token(settings)?, patience);
+            store.map(|store| Arc::new(store) as Arc<dyn Store>).map_err(Failure::new)
+        }
+        _ => open_file(settings).map(|store| Arc::new(store) as Arc<dyn Store>),
+    }
+}
+
+/// The store in a file that the settings name: what only the machine that keeps the questions can do.
+pub(crate) fn open_file(settings: &Settings) -> Result<SqliteStore, Failure> {
     if settings.store.is_none() {
         check_state_folder(&state_folder()?)?;
     }
-    location(settings)?.open().map_err(failed)
+    match location(settings)? {
+        Location::File(path) => SqliteStore::open(&path).map_err(failed),
+        location => Err(Failure::new(format!("{location} is a server; this works on the file of the store"))
+            .hint("run it on the machine where `askuser serve` runs, or give --store FILE")),
+    }
+}
+
+/// The token for a store at an address.
+fn token(settings: &Settings) -> Result<String, Failure> {
+    let token = match (environment::variable(TOKEN), &settings.token_file) {
+        (Some(token), _) => token,
+        (None, Some(path)) => read_token(path).map_err(|error| Failure::new(format!("{} {error}", path.display())))?,
+        (None, None) => {
+            return Err(Failure::new(format!("a store at an address needs a token: set {TOKEN} or token_file"))
+                .hint("`askuser token new NAME --ask` makes one where `askuser serve` runs"));
+        }
+    };
+    match token.trim() {
+        token if !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic()) => Ok(token.to_owned()),
+        _ => Err(Failure::new(format!(
+            "{TOKEN} or token_file: no token, must be one line as `askuser token new` prints it"
+        ))),
+    }
+}
+
+fn read_token(path: &Path) -> io::Result<String> {
+    let file = regular_file::open(path, Links::Follow)?;
+    for_this_user_alone(&file.metadata()?)?;
+    let mut text = String::new();
+    file.take(4096).read_to_string(&mut text)?;
+    Ok(text)
 }
 
 /// The store that the settings name, for a person at a shell. One that was named and is not there was misspelt, or nothing

@@ -11,6 +11,7 @@ pub(crate) fn ended(set: &QuestionSet, ending: &Ending) -> String {
     let at = ending.at_ms().map(|at| format!(" at {}", time(at))).unwrap_or_default();
     match ending {
         Ending::Withdrawn { by, .. } => format!("was withdrawn by {}{at}", sanitize::line(by)),
+        Ending::Settled { by, .. } => format!("was settled by the asker ({}){at}", sanitize::line(by)),
         Ending::Resolved(resolution) => {
             let by = resolution.by().map(|by| format!(" by {}", sanitize::line(by))).unwrap_or_default();
             let via = resolution.via().map(|via| format!(" from {}", via.name())).unwrap_or_default();

@@ -19,7 +19,7 @@ impl Data {
         series: Option<&Series>,
     ) -> Result<(bool, StoredQuestion, u64), StoreError> {
         self.check(by, Act::Ask(&request))?;
-        let known = self.by_key.get(request.key()).copied();
+        let known = self.find(by, &request.key().into()).ok();
         let open = series.and_then(|series| self.open_one(by, series, &request));
         let found = match self.errs(Fault::SeriesComesBeforeTheKey) {
             true => open.or(known),
@@ -55,7 +55,7 @@ impl Data {
         let question = StoredQuestion::new(id.clone(), request.clone(), self.now_ms, Cursor(n as u64 + 1));
         self.expiring.extend(question.expires_ms.map(|due| (due, n)));
         self.by_id.insert(id, n);
-        self.by_key.insert(request.key().clone(), n);
+        self.by_key.entry(request.key().clone()).or_default().insert(request.origin().credential.clone(), n);
         if let Some(series) = series {
             self.by_series.entry(series.name.clone()).or_default().push(n);
         }
@@ -95,7 +95,7 @@ impl Data {
         end: &End,
         attempt: Attempt,
     ) -> Result<Ending, StoreError> {
-        let n = self.find(which)?;
+        let n = self.find(by, which)?;
         let kept = &self.kept[n];
         self.check(by, Act::End(&kept.question.request, end))?;
         if let End::Resolve { outcome, .. } = end
@@ -133,7 +133,7 @@ impl Data {
     }
 
     pub(super) fn claim(&mut self, by: &Principal, id: &QuestionId, attempt: Attempt) -> Result<Claim, StoreError> {
-        let n = self.find(&id.into())?;
+        let n = self.find(by, &id.into())?;
         let kept = &self.kept[n];
         self.check(by, Act::Use(&kept.question.request))?;
         let is_permission = kept.question.request.key().purpose() == Purpose::Permission;
@@ -155,13 +155,13 @@ impl Data {
     }
 
     pub(super) fn attach(&mut self, process: u64, by: &Principal, id: &QuestionId) -> Result<u64, StoreError> {
-        let n = self.find(&id.into())?;
+        let n = self.find(by, &id.into())?;
         self.check(by, Act::Use(&self.kept[n].question.request))?;
         Ok(self.wait_for(n, process))
     }
 
     pub(super) fn delivered(&mut self, by: &Principal, id: &QuestionId) -> Result<(), StoreError> {
-        let n = self.find(&id.into())?;
+        let n = self.find(by, &id.into())?;
         self.check(by, Act::Use(&self.kept[n].question.request))?;
         if self.kept[n].question.ending.is_some() || self.errs(Fault::DeliveredBeforeTheEnd) {
             self.delivered_now(n);
@@ -170,7 +170,7 @@ impl Data {
     }
 
     pub(super) fn hold(&mut self, by: &Principal, which: &Which) -> Result<(), StoreError> {
-        let n = self.find(which)?;
+        let n = self.find(by, which)?;
         self.check(by, Act::Consider(&self.kept[n].question.request))?;
         let due = self.kept[n].question.expires_ms.take();
         if let Some(due) = due.filter(|_| !self.errs(Fault::HeldClockRunsOn)) {
@@ -185,7 +185,7 @@ impl Data {
 
     pub(super) fn save_draft(&mut self, by: &Principal, which: &Which, draft: Draft) -> Result<(), StoreError> {
         let bytes = serde_json::to_string(&draft).map_or(usize::MAX, |text| text.len());
-        let n = self.find(which)?;
+        let n = self.find(by, which)?;
         self.check(by, Act::Consider(&self.kept[n].question.request))?;
         if bytes > MAX_DRAFT {
             let why = format!("it has {bytes} bytes, at most {MAX_DRAFT} are kept");
@@ -200,7 +200,7 @@ impl Data {
     }
 
     pub(super) fn draft(&self, by: &Principal, which: &Which) -> Result<Draft, StoreError> {
-        let kept = &self.kept[self.find(which)?];
+        let kept = &self.kept[self.find(by, which)?];
         self.check(by, Act::Consider(&kept.question.request))?;
         Ok(kept.drafts.get(&self.drafter(by)).cloned().unwrap_or_default())
     }

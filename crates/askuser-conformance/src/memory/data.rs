@@ -3,8 +3,8 @@
 use super::fault::Fault;
 use crate::Dice;
 use askuser::store::{
-    Act, AskerPresence, Attempt, Draft, Ending, Events, NotifierFailure, Principal, QuestionId, State, StoreError,
-    StoreEvent, StoredQuestion, Watchers, Which,
+    Act, AskerPresence, Attempt, Departure, Draft, Ending, Events, NotifierFailure, Principal, QuestionId, Scope,
+    State, StoreError, StoreEvent, StoredQuestion, Watchers, Which,
 };
 use askuser::{Outcome, RequestKey, Via};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -17,7 +17,8 @@ pub(super) struct Data {
     /// In the order of asking.
     pub(super) kept: Vec<Kept>,
     pub(super) by_id: BTreeMap<QuestionId, usize>,
-    pub(super) by_key: HashMap<RequestKey, usize>,
+    /// Each credential has keys of its own.
+    pub(super) by_key: HashMap<RequestKey, BTreeMap<Option<String>, usize>>,
     pub(super) by_series: HashMap<String, Vec<usize>>,
     /// When what is pending gives up.
     pub(super) expiring: BTreeSet<(u64, usize)>,
@@ -91,10 +92,14 @@ impl Data {
     }
 
     /// Where a question is.
-    pub(super) fn find(&self, which: &Which) -> Result<usize, StoreError> {
+    pub(super) fn find(&self, by: &Principal, which: &Which) -> Result<usize, StoreError> {
         let found = match which {
             Which::Id(id) => self.by_id.get(id),
-            Which::Key(key) => self.by_key.get(key),
+            Which::Key(key) => self.by_key.get(key).and_then(|named| match by.scope() {
+                Scope::Of(_) => named.get(&None),
+                Scope::OfCredential(credential) => named.get(&Some(credential.to_owned())),
+                _ => named.get(&None).or(named.values().next().filter(|_| named.len() == 1)),
+            }),
         };
         found.copied().ok_or_else(|| StoreError::NotFound(which.to_string()))
     }
@@ -115,7 +120,7 @@ impl Data {
     }
 
     pub(super) fn get(&self, by: &Principal, which: &Which) -> Result<StoredQuestion, StoreError> {
-        let n = self.find(which)?;
+        let n = self.find(by, which)?;
         self.check(by, Act::See(&self.kept[n].question.request))?;
         Ok(self.read(n))
     }
@@ -182,7 +187,7 @@ impl Data {
         let last = self.log.last().map_or(0, |event| event.seq);
         let from = self.log.partition_point(|event| event.seq <= after);
         let events = self.log[from..].iter().take(limit as usize).cloned().collect();
-        Ok(Events { events, gap: after > last && !self.errs(Fault::GapIsNotTold) })
+        Ok(Events { events, gap: after > last && !self.errs(Fault::GapIsNotTold), last })
     }
 
     /// A process waits for this question.
@@ -203,7 +208,7 @@ impl Data {
         self.attached.values().any(|attached| matches!(attached, Attached::List { .. }))
     }
 
-    pub(super) fn detach(&mut self, attachment: u64) -> Result<(), StoreError> {
+    pub(super) fn detach(&mut self, attachment: u64, how: Departure) -> Result<(), StoreError> {
         if let Some(Attached::Waiting(n)) = self.attached.remove(&attachment) {
             let (now, detaches_all) = (self.now_ms, self.errs(Fault::DetachingDetachesAll));
             let kept = &mut self.kept[n];
@@ -212,7 +217,10 @@ impl Data {
                 kept.waiters.clear();
             }
             if kept.waiters.is_empty() {
-                kept.question.asker = AskerPresence::Left(now);
+                kept.question.asker = match how {
+                    Departure::Left => AskerPresence::Left(now),
+                    Departure::Died => AskerPresence::Died(now),
+                };
             }
         }
         Ok(())

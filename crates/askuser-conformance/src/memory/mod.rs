@@ -192,7 +192,7 @@ impl MemoryStore {
 
     fn attachment(&self, waiter: u64) -> Attachment {
         let store = self.clone();
-        Attachment::new(move || store.call(move |data| data.detach(waiter)))
+        Attachment::new(move |how| store.call(move |data| data.detach(waiter, how)))
     }
 }
 

@@ -15,7 +15,7 @@ impl Database {
     ) -> Result<Ending, StoreError> {
         let now = self.now();
         self.write(|tx, requests| {
-            let row = find(tx, requests, which, now)?;
+            let row = find(tx, requests, by, which, now)?;
             by.check(Act::End(&row.question.request, end))?;
             if let End::Resolve { outcome, .. } = end {
                 outcome.check(row.question.request.set()).map_err(StoreError::Misfit)?;
@@ -35,7 +35,7 @@ impl Database {
 
     pub(super) fn hold(&mut self, by: &Principal, which: &Which) -> Result<(), StoreError> {
         self.write(|tx, requests| {
-            let row = find_known(tx, requests, which)?;
+            let row = find_known(tx, requests, by, which)?;
             by.check(Act::Consider(&row.request))?;
             tx.execute("UPDATE question SET expires_ms = NULL WHERE n = ?1 AND state = 'pending'", [row.n])?;
             Ok(())
@@ -49,7 +49,7 @@ impl Database {
             return Err(StoreError::Forbidden(format!("cannot keep the draft: {why}")));
         }
         self.write_unsynced(|tx, requests| {
-            let row = find_known(tx, requests, which)?;
+            let row = find_known(tx, requests, by, which)?;
             by.check(Act::Consider(&row.request))?;
             let person = by.name().unwrap_or_default();
             tx.execute("DELETE FROM person_draft WHERE question = ?1 AND person = ?2", params![row.n, person])?;
@@ -64,7 +64,7 @@ impl Database {
 
     pub(super) fn draft(&mut self, by: &Principal, which: &Which) -> Result<Draft, StoreError> {
         self.read(|tx, requests| {
-            let row = find_known(tx, requests, which)?;
+            let row = find_known(tx, requests, by, which)?;
             by.check(Act::Consider(&row.request))?;
             // Drafts of version 1 are of no particular person.
             let text = tx

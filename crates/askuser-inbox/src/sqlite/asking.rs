@@ -1,12 +1,12 @@
 //! What an agent does: asks, waits, takes the answer, uses a permission.
 
-use super::database::{Database, event, find, find_known, is_any_alive};
+use super::database::{Database, event, find, find_known, is_any_alive, key_of};
 use super::fault::{Fault, unwritable};
 use super::row::{Requests, SELECT, StoredRow};
 use crate::random_id;
 use askuser::store::{
-    Act, AskerPresence, Attempt, Claim, Cursor, Earlier, Ending, Principal, QuestionId, Series, State, StoreError,
-    StoredQuestion, lasts, words,
+    Act, AskerPresence, Attempt, Claim, Cursor, Departure, Earlier, Ending, Principal, QuestionId, Series, State,
+    StoreError, StoredQuestion, lasts, words,
 };
 use askuser::{Purpose, Request};
 use rusqlite::{Transaction, params};
@@ -64,7 +64,7 @@ impl Database {
         let body = serde_json::to_string(&*request).map_err(unwritable)?;
         let audience = (!request.audience().is_empty()).then(|| serde_json::json!(request.audience()).to_string());
         let (is_new, waiter, mut question) = self.write(|tx, requests| {
-            let known = known_one(tx, requests, &request, now)?;
+            let known = known_one(tx, requests, by, &request, now)?;
             let found = match (known, series) {
                 (None, Some(series)) => open_one(tx, requests, &locks, by, series, &request, now)?,
                 (known, _) => known,
@@ -83,11 +83,11 @@ impl Database {
             let mut question = StoredQuestion::new(new_id(tx)?, request.clone(), now, Cursor(0));
             tx.prepare_cached(
                 "INSERT INTO question (id, key, request, agent, state, asked_ms, expires_ms, words, audience, series,
-                 conversation, asker) VALUES (?1, ?2, ?3, ?4, 'pending', ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+                 conversation, asker, credential) VALUES (?1, ?2, ?3, ?4, 'pending', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
             )?
             .execute(params![
                 question.id.as_str(),
-                request.key().to_string(),
+                key_of(request.key(), request.origin().credential.as_deref()),
                 body,
                 request.origin().agent,
                 now,
@@ -97,6 +97,7 @@ impl Database {
                 series.map(|series| &series.name),
                 series.map(|series| &series.conversation),
                 process,
+                request.origin().credential,
             ])?;
             let n = tx.last_insert_rowid();
             question.cursor = Cursor(n.unsigned_abs());
@@ -112,10 +113,10 @@ impl Database {
     pub(super) fn claim(&mut self, by: &Principal, id: &QuestionId, attempt: &Attempt) -> Result<Claim, StoreError> {
         let now = self.now();
         let (claim, n) = self.write(|tx, requests| {
-            let row = find(tx, requests, &id.into(), now)?;
+            let row = find(tx, requests, by, &id.into(), now)?;
             by.check(Act::Use(&row.question.request))?;
             let is_permission = row.question.request.key().purpose() == Purpose::Permission;
-            if !is_permission || row.question.ending.as_ref().and_then(Ending::resolution).is_none() {
+            if !is_permission || row.question.ending.as_ref().and_then(Ending::for_asker).is_none() {
                 return Err(StoreError::Forbidden("only a permission that was answered can be used".into()).into());
             }
             if let Some(at) = row.question.delivered_ms {
@@ -140,7 +141,7 @@ impl Database {
     pub(super) fn attach(&mut self, by: &Principal, id: &QuestionId) -> Result<Waiter, StoreError> {
         let process = self.lock()?;
         let waiter = self.write_unsynced(|tx, requests| {
-            let known = find_known(tx, requests, &id.into())?;
+            let known = find_known(tx, requests, by, &id.into())?;
             by.check(Act::Use(&known.request))?;
             Waiter::insert(tx, known.n, &process)
         })?;
@@ -149,20 +150,20 @@ impl Database {
     }
 
     /// Says that a waiter of this process has left.
-    pub(super) fn detach(&mut self, waiter: &Waiter) -> Result<(), StoreError> {
+    pub(super) fn detach(&mut self, waiter: &Waiter, how: Departure) -> Result<(), StoreError> {
         let Entry::Occupied(mut waiting) = self.waiting.entry(waiter.n) else { return Ok(()) };
         waiting.get_mut().retain(|other| other != waiter);
         if waiting.get().is_empty() {
             waiting.remove();
         }
         let (process, now) = (self.lock()?, self.now());
-        self.write_unsynced(|tx, _| waiter.remove(tx, &process, now, false))
+        self.write_unsynced(|tx, _| waiter.remove(tx, &process, now, how == Departure::Died))
     }
 
     pub(super) fn delivered(&mut self, by: &Principal, id: &QuestionId) -> Result<(), StoreError> {
         let now = self.now();
         let delivered = self.write_unsynced(|tx, requests| {
-            let known = find_known(tx, requests, &id.into())?;
+            let known = find_known(tx, requests, by, &id.into())?;
             by.check(Act::Use(&known.request))?;
             if known.state == State::Pending {
                 return Ok(None);
@@ -196,10 +197,11 @@ fn new_id(tx: &Transaction<'_>) -> Result<QuestionId, Fault> {
 fn known_one(
     tx: &Transaction<'_>,
     requests: &mut Requests,
+    by: &Principal,
     request: &Request,
     now: u64,
 ) -> Result<Option<StoredRow>, Fault> {
-    match find(tx, requests, &request.key().into(), now) {
+    match find(tx, requests, by, &request.key().into(), now) {
         Ok(row) => Ok(Some(row)),
         Err(Fault::Ours(StoreError::NotFound(_))) => Ok(None),
         Err(fault) => Err(fault),

@@ -7,8 +7,8 @@ use super::row::{Known, Requests, SELECT, SELECT_KNOWN, StoredRow};
 use super::{schema, words};
 use crate::changes::Bell;
 use crate::process_lock::{self, ProcessLock};
-use askuser::store::{AskerPresence, Attempt, Ending, State, StoreError, StoredQuestion, Which};
-use askuser::{Outcome, Via};
+use askuser::store::{AskerPresence, Attempt, Ending, Principal, Scope, State, StoreError, StoredQuestion, Which};
+use askuser::{Outcome, RequestKey, Via};
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -293,33 +293,63 @@ pub(super) fn is_any_alive(locks: &Path, processes: &[String]) -> bool {
     processes.iter().any(|process| process_lock::is_alive(locks, process))
 }
 
-pub(super) fn find(tx: &Transaction<'_>, requests: &mut Requests, which: &Which, now: u64) -> Result<StoredRow, Fault> {
-    find_row(tx, SELECT, which, |row| StoredRow::read(row, requests, now))
+pub(super) fn find(
+    tx: &Transaction<'_>,
+    requests: &mut Requests,
+    by: &Principal,
+    which: &Which,
+    now: u64,
+) -> Result<StoredRow, Fault> {
+    find_row(tx, SELECT, by, which, |row| StoredRow::read(row, requests, now))
 }
 
-pub(super) fn find_known(tx: &Transaction<'_>, requests: &mut Requests, which: &Which) -> Result<Known, Fault> {
-    find_row(tx, SELECT_KNOWN, which, |row| Known::read(row, requests))
+pub(super) fn find_known(
+    tx: &Transaction<'_>,
+    requests: &mut Requests,
+    by: &Principal,
+    which: &Which,
+) -> Result<Known, Fault> {
+    find_row(tx, SELECT_KNOWN, by, which, |row| Known::read(row, requests))
 }
 
 fn find_row<T>(
     tx: &Transaction<'_>,
     select: &str,
+    by: &Principal,
     which: &Which,
     read: impl FnOnce(&Row<'_>) -> Result<T, Fault>,
 ) -> Result<T, Fault> {
-    let (column, value) = match which {
-        Which::Id(id) => ("id", id.to_string()),
-        Which::Key(key) => ("key", key.to_string()),
+    let (condition, value) = match (which, by.scope()) {
+        (Which::Id(id), _) => ("id = ?1", id.to_string()),
+        (Which::Key(key), Scope::OfCredential(credential)) => ("key = ?1", key_of(key, Some(credential))),
+        (Which::Key(key), Scope::Of(_)) => ("key = ?1", key_of(key, None)),
+        // A person has no credential that asks: the key of this process, or the only one of that name.
+        (Which::Key(key), _) => (ANY_KEY, key_of(key, None)),
     };
-    tx.prepare_cached(&format!("{select} WHERE {column} = ?1"))?
+    tx.prepare_cached(&format!("{select} WHERE {condition}"))?
         .query_row([value], |row| Ok(read(row)))
         .optional()?
         .unwrap_or_else(|| Err(StoreError::NotFound(which.to_string()).into()))
 }
 
+/// A key, with or without a credential after it, where no two have it.
+const ANY_KEY: &str = "key = ?1 OR key IN (
+     SELECT min(key) FROM question WHERE key > rtrim(?1, ']') || ',' AND key < rtrim(?1, ']') || '-' HAVING count(*) = 1)
+     ORDER BY length(key) LIMIT 1";
+
+/// What tells a question from every other: each credential has keys of its own.
+pub(super) fn key_of(key: &RequestKey, credential: Option<&str>) -> String {
+    let mut text = key.to_string();
+    if let Some(credential) = credential {
+        text.truncate(text.len() - 1);
+        text = format!("{text},{}]", serde_json::json!(credential));
+    }
+    text
+}
+
 /// Ends a question if it is pending: the one update that decides which attempt was first, with its event.
 pub(super) fn end_row(tx: &Transaction<'_>, n: i64, ending: &Ending, attempt: Option<&Attempt>) -> Result<bool, Fault> {
-    let resolution = ending.resolution().map(serde_json::to_string).transpose().map_err(unwritable)?;
+    let resolution = ending.for_asker().map(serde_json::to_string).transpose().map_err(unwritable)?;
     let changed = tx
         .prepare_cached(
             "UPDATE question SET state = ?1, resolution = ?2, ended_by = ?3, ended_ms = ?4, answer_key = ?5, expires_ms = NULL

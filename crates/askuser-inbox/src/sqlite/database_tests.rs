@@ -38,7 +38,7 @@ fn what_must_not_be_lost_is_synced_also_after_what_may_be() {
     let end = End::from(Outcome::cancelled());
     database.end(&ada, &(&question.id).into(), &end, &Attempt::new("k")).unwrap();
     assert_eq!(synchronous(&database), FULL, "an end");
-    database.detach(&waiter).unwrap();
+    database.detach(&waiter, askuser::store::Departure::Left).unwrap();
     assert_eq!(synchronous(&database), NORMAL, "a waiter that left");
     database.claim(&agent, &question.id, &Attempt::new("c")).unwrap();
     assert_eq!(synchronous(&database), FULL, "the use of a permission");

@@ -8,7 +8,8 @@ pub(super) fn conditions(by: &Principal, filter: &Filter) -> String {
     let mut conditions = vec![match by.scope() {
         Scope::Everything => "1",
         Scope::For(_) => "(audience IS NULL OR ?1 IN (SELECT value FROM json_each(audience)))",
-        Scope::Of(_) => "agent IS ?1",
+        Scope::Of(_) => "agent IS ?1 AND credential IS NULL",
+        Scope::OfCredential(_) => "credential = ?1",
     }];
     match filter.pending {
         Some(true) => conditions.push("state = 'pending'"),
@@ -42,6 +43,7 @@ pub(super) fn bind(statement: &mut Statement<'_>, by: &Principal, filter: &Filte
         Scope::Everything => {}
         Scope::For(name) => statement.raw_bind_parameter(1, name)?,
         Scope::Of(name) => statement.raw_bind_parameter(1, name)?,
+        Scope::OfCredential(name) => statement.raw_bind_parameter(1, name)?,
     }
     if let Some(since) = filter.since_ms {
         statement.raw_bind_parameter(2, signed(since))?;

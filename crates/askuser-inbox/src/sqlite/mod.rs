@@ -7,6 +7,7 @@
 
 mod answering;
 mod asking;
+mod credentials;
 mod database;
 mod fault;
 mod filter;
@@ -140,7 +141,7 @@ impl SqliteStore {
     /// Says that a waiter of this process has left, once it is dropped.
     fn attachment(&self, waiter: Waiter) -> Attachment {
         let store = self.clone();
-        Attachment::new(move || store.call(move |database| database.detach(&waiter)))
+        Attachment::new(move |how| store.call(move |database| database.detach(&waiter, how)))
     }
 }
 
@@ -189,7 +190,7 @@ impl Store for SqliteStore {
         let (by, store) = (by.clone(), self.clone());
         self.call(move |database| {
             let name = database.show_list(&by)?;
-            Ok(Attachment::new(move || store.call(move |database| database.hide_list(&name))))
+            Ok(Attachment::new(move |_| store.call(move |database| database.hide_list(&name))))
         })
     }
 

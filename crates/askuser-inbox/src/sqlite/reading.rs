@@ -16,7 +16,7 @@ const CANDIDATES: u32 = 6;
 impl Database {
     pub(super) fn get(&mut self, by: &Principal, which: &Which) -> Result<StoredQuestion, StoreError> {
         let now = self.now();
-        let row = self.read(|tx, requests| find(tx, requests, which, now))?;
+        let row = self.read(|tx, requests| find(tx, requests, by, which, now))?;
         by.check(Act::See(&row.question.request))?;
         Ok(self.seen(row))
     }
@@ -105,7 +105,7 @@ impl Database {
                     events.push(StoreEvent { seq: row.get(0)?, id, state, at_ms });
                 }
             }
-            Ok(Events { events, gap: after.saturating_add(1) < first || after > last })
+            Ok(Events { events, gap: after.saturating_add(1) < first || after > last, last })
         })
     }
 

@@ -85,7 +85,14 @@ impl StoredRow {
             }),
             (_, Some(text)) => {
                 let value = serde_json::from_str(&text).map_err(unreadable)?;
-                Some(Ending::Resolved(reply::resolution(request.set(), &value).map_err(unreadable)?))
+                let resolution = reply::resolution(request.set(), &value).map_err(unreadable)?;
+                Some(match state {
+                    State::Settled => {
+                        let by = row.get::<_, Option<String>>("ended_by")?.unwrap_or_default();
+                        Ending::Settled { by, word: resolution }
+                    }
+                    _ => Ending::Resolved(resolution),
+                })
             }
             (state, None) => return Err(unreadable(format!("{} without a resolution", state.name()))),
         };

@@ -25,6 +25,8 @@ pub(super) enum Message {
     Call(Box<dyn FnOnce(&mut Database) + Send>),
     /// Tell this principal what happens.
     Watch { by: Principal, what: Watched, reply: oneshot::Sender<Result<Watch, StoreError>> },
+    /// Say when credentials may have been revoked.
+    WatchRevocations { reply: oneshot::Sender<Result<Watch, StoreError>> },
     /// The file may have changed.
     Changed,
     /// No caller is left.
@@ -37,6 +39,9 @@ pub(super) struct Thread {
     /// For the watcher of the file.
     sender: Sender<Message>,
     watchers: Watchers,
+    /// Those that are told when a credential is revoked, and how many were when they were told last.
+    of_revocations: Watchers,
+    revoked: u64,
     file_watcher: Option<FileWatcher>,
     /// The last event that the watchers were told of.
     told: u64,
@@ -53,6 +58,8 @@ impl Thread {
             messages,
             sender,
             watchers: Watchers::default(),
+            of_revocations: Watchers::default(),
+            revoked: 0,
             file_watcher: None,
             told: 0,
             behind: None,
@@ -84,6 +91,10 @@ impl Thread {
                     let _ = reply.send(self.watch(&by, what));
                     false
                 }
+                Ok(Message::WatchRevocations { reply }) => {
+                    let _ = reply.send(self.watch_revocations());
+                    false
+                }
                 Ok(Message::Changed) => {
                     self.settle = SETTLE.map(|after| Instant::now() + after);
                     if let Some(watcher) = &self.file_watcher {
@@ -94,20 +105,21 @@ impl Thread {
                 Ok(Message::Close) | Err(RecvTimeoutError::Disconnected) => return,
                 Err(RecvTimeoutError::Timeout) => {
                     self.watchers.forget_closed();
+                    self.of_revocations.forget_closed();
                     true
                 }
             };
-            if self.watchers.is_empty() {
-                self.file_watcher = None;
-            } else if may_have_changed {
+            if self.is_watched() && may_have_changed {
                 self.tell();
+            } else if !self.is_watched() {
+                self.file_watcher = None;
             }
         }
     }
 
     /// How long to wait for the next message; without watchers for as long as it takes.
     fn patience(&mut self) -> Option<Duration> {
-        if self.watchers.is_empty() {
+        if !self.is_watched() {
             return None;
         }
         let poll = match self.behind.is_some() || self.file_watcher.is_none() {
@@ -131,20 +143,42 @@ impl Thread {
         }
         // Those who are there already hear of what is past first.
         self.tell();
+        self.watch_file();
         if self.watchers.is_empty() {
-            self.file_watcher = FileWatcher::of(self.database.path(), {
-                let sender = self.sender.clone();
-                move || drop(sender.send(Message::Changed))
-            });
             self.told = self.database.last_event()?;
         }
         Ok(self.watchers.add(&what))
     }
 
+    fn watch_revocations(&mut self) -> Result<Watch, StoreError> {
+        self.watch_file();
+        self.revoked = self.database.revocations()?;
+        Ok(self.of_revocations.add(&Watched::All))
+    }
+
+    fn is_watched(&self) -> bool {
+        !self.watchers.is_empty() || !self.of_revocations.is_empty()
+    }
+
+    fn watch_file(&mut self) {
+        if !self.is_watched() {
+            self.file_watcher = FileWatcher::of(self.database.path(), {
+                let sender = self.sender.clone();
+                move || drop(sender.send(Message::Changed))
+            });
+        }
+    }
+
     /// Tells watchers what has happened since.
     fn tell(&mut self) {
-        if self.watchers.is_empty() || self.behind.is_some_and(|since| since.elapsed() < RETRY_DELAY) {
+        if !self.is_watched() || self.behind.is_some_and(|since| since.elapsed() < RETRY_DELAY) {
             return;
+        }
+        if !self.of_revocations.is_empty()
+            && let Ok(revoked) = self.database.revocations()
+            && revoked != std::mem::replace(&mut self.revoked, revoked)
+        {
+            self.of_revocations.tell_lagged();
         }
         match self.tell_events() {
             Ok(()) => {}

@@ -125,11 +125,20 @@ impl fmt::Debug for Handle {
 
 /// Says that a process is there: it waits for an answer, or looks at a list. Dropping it says that it has left.
 #[must_use = "dropping it says that the process has left"]
-pub struct Attachment(Option<Box<dyn FnOnce() -> Call<()> + Send + Sync>>);
+pub struct Attachment(Option<Box<dyn FnOnce(Departure) -> Call<()> + Send + Sync>>);
+
+/// How a process stops being there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Departure {
+    /// It said so.
+    Left,
+    /// Nothing was heard of it any more.
+    Died,
+}
 
 impl Attachment {
     /// An attachment that ends by making this call.
-    pub fn new(end: impl FnOnce() -> Call<()> + Send + Sync + 'static) -> Attachment {
+    pub fn new(end: impl FnOnce(Departure) -> Call<()> + Send + Sync + 'static) -> Attachment {
         Attachment(Some(Box::new(end)))
     }
 
@@ -137,10 +146,15 @@ impl Attachment {
     ///
     /// # Errors
     /// Where the store cannot be written.
-    pub async fn detach(mut self) -> Result<(), StoreError> {
+    pub async fn detach(self) -> Result<(), StoreError> {
+        self.end(Departure::Left).await
+    }
+
+    /// Ends it for a process that cannot do so itself any more.
+    pub fn end(mut self, how: Departure) -> Call<()> {
         match self.0.take() {
-            Some(end) => end().await,
-            None => Ok(()),
+            Some(end) => end(how),
+            None => Box::pin(std::future::ready(Ok(()))),
         }
     }
 }
@@ -148,7 +162,7 @@ impl Attachment {
 impl Drop for Attachment {
     fn drop(&mut self) {
         if let Some(end) = self.0.take() {
-            drop(end());
+            drop(end(Departure::Left));
         }
     }
 }

@@ -7,6 +7,11 @@
 //! | an agent | its own | its own | – | its own | its own | – |
 //! | a policy | – | everything | plain questions | – | – | – |
 //!
+//! | an agent with a credential | its credential's | its credential's | – (settles) | its credential's | its credential's | – |
+//!
+//! An agent with a credential that a server has checked *settles* its own questions: what it was told at its own terminal or in
+//! its client's dialog is its word, recorded as [`Ending::Settled`](super::Ending::Settled) and never as a person's answer.
+//!
 //! In a local file this is a record of honest programs; behind a server it is a wall.
 
 use super::{End, StoreError};
@@ -21,7 +26,7 @@ pub struct Principal(Kind);
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Kind {
     Person { name: String, via: Via, device: Option<String> },
-    Agent { name: Option<String> },
+    Agent { name: Option<String>, credential: Option<String> },
     Policy { via: Via },
 }
 
@@ -51,9 +56,9 @@ impl Principal {
         })
     }
 
-    /// An agent that asks from there.
+    /// An agent that asks from there, with the credential that a server has checked, if it has one.
     pub fn agent(origin: &Origin) -> Principal {
-        Principal(Kind::Agent { name: origin.agent.clone() })
+        Principal(Kind::Agent { name: origin.agent.clone(), credential: origin.credential.clone() })
     }
 
     /// The same person at this device.
@@ -68,8 +73,32 @@ impl Principal {
     pub fn name(&self) -> Option<&str> {
         match &self.0 {
             Kind::Person { name, .. } => Some(name),
-            Kind::Agent { name } => name.as_deref(),
+            Kind::Agent { name, credential } => credential.as_deref().or(name.as_deref()),
             Kind::Policy { .. } => None,
+        }
+    }
+
+    /// At which surface they act; an agent is at none.
+    pub fn via(&self) -> Option<Via> {
+        match &self.0 {
+            Kind::Person { via, .. } | Kind::Policy { via } => Some(*via),
+            Kind::Agent { .. } => None,
+        }
+    }
+
+    /// On which of their devices, where that is known.
+    pub fn device(&self) -> Option<&str> {
+        match &self.0 {
+            Kind::Person { device, .. } => device.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// The credential of an agent, whose word settles its own questions.
+    pub fn settles_as(&self) -> Option<&str> {
+        match &self.0 {
+            Kind::Agent { credential, .. } => credential.as_deref(),
+            _ => None,
         }
     }
 
@@ -82,7 +111,8 @@ impl Principal {
     pub fn scope(&self) -> Scope<'_> {
         match &self.0 {
             Kind::Person { name, .. } => Scope::For(name),
-            Kind::Agent { name } => Scope::Of(name.as_deref()),
+            Kind::Agent { credential: Some(credential), .. } => Scope::OfCredential(credential),
+            Kind::Agent { name, credential: None } => Scope::Of(name.as_deref()),
             Kind::Policy { .. } => Scope::Everything,
         }
     }
@@ -103,7 +133,9 @@ impl Principal {
                 true => Ok(()),
                 false => forbidden("an agent withdraws its own questions only"),
             },
-            (Kind::Agent { .. }, Act::End(_, End::Resolve { .. })) => forbidden("an agent cannot answer"),
+            (Kind::Agent { credential: None, .. }, Act::End(_, End::Resolve { .. })) => {
+                forbidden("an agent cannot answer")
+            }
             (Kind::Agent { .. }, Act::Consider(_)) => forbidden("only a person drafts an answer or stops the clock"),
             (Kind::Agent { .. }, Act::Follow) => forbidden("an agent follows its own questions only"),
             (_, Act::End(_, End::Resolve { outcome, .. }))
@@ -111,6 +143,10 @@ impl Principal {
             {
                 forbidden("that time ran out, or no person was reached, is no answer")
             }
+            (Kind::Agent { .. }, Act::End(request, End::Resolve { .. })) => match self.sees(request) {
+                true => Ok(()),
+                false => forbidden("an agent settles its own questions only"),
+            },
             (Kind::Policy { .. }, Act::End(request, End::Resolve { .. })) => match request.key().purpose() {
                 Purpose::Permission | Purpose::Plan => {
                     forbidden("only a person gives permission or approves a plan, no file and no rule")
@@ -135,7 +171,8 @@ impl Principal {
         match self.scope() {
             Scope::Everything => true,
             Scope::For(name) => request.audience().is_empty() || request.audience().iter().any(|one| one == name),
-            Scope::Of(name) => request.origin().agent.as_deref() == name,
+            Scope::Of(name) => request.origin().credential.is_none() && request.origin().agent.as_deref() == name,
+            Scope::OfCredential(name) => request.origin().credential.as_deref() == Some(name),
         }
     }
 
@@ -164,6 +201,8 @@ pub enum Scope<'a> {
     Everything,
     /// Those that are for everybody, or for this person.
     For(&'a str),
-    /// Those of this agent.
+    /// Those of this agent, asked without a credential.
     Of(Option<&'a str>),
+    /// Those that were asked with the credential of this name.
+    OfCredential(&'a str),
 }

@@ -3,7 +3,7 @@
 use super::{Cursor, Principal};
 use crate::outcome::{Outcome, Status};
 use crate::request::{Request, RequestKey};
-use crate::resolution::Resolution;
+use crate::resolution::{Resolution, Via};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::fmt;
@@ -29,6 +29,13 @@ impl QuestionId {
     /// As it is written.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+impl<'de> Deserialize<'de> for QuestionId {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<QuestionId, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        QuestionId::parse(&text).ok_or_else(|| serde::de::Error::custom(format!("{text:?} is no id")))
     }
 }
 
@@ -103,13 +110,28 @@ impl End {
     /// The ending that is recorded for this principal at this time.
     pub fn stamped(&self, principal: &Principal, at_ms: u64) -> Ending {
         match self {
-            End::Resolve { outcome, self_reported } => {
-                Ending::Resolved(principal.stamp(outcome.clone(), at_ms).with_self_reported(self_reported.clone()))
-            }
+            End::Resolve { outcome, self_reported } => match principal.settles_as() {
+                Some(credential) => Ending::Settled {
+                    by: credential.to_owned(),
+                    word: as_reported(outcome.clone(), self_reported).with_time(at_ms),
+                },
+                None => Ending::Resolved(principal.stamp(outcome.clone(), at_ms).with_self_reported(self_reported.clone())),
+            },
             End::Withdraw => {
                 Ending::Withdrawn { by: principal.name().unwrap_or("a program without a name").to_owned(), at_ms }
             }
         }
+    }
+}
+
+/// An outcome with the provenance that it reports of itself.
+fn as_reported(outcome: Outcome, self_reported: &Map<String, Value>) -> Resolution {
+    let text = |name: &str| self_reported.get(name).and_then(Value::as_str);
+    let via = Via::ALL.into_iter().find(|via| text("via") == Some(via.name())).unwrap_or(Via::FrontEnd);
+    let resolution = outcome.through(via).with_self_reported(self_reported.clone());
+    match text("by") {
+        Some(by) => resolution.with_by(by),
+        None => resolution,
     }
 }
 
@@ -124,6 +146,13 @@ impl From<Outcome> for End {
 pub enum Ending {
     /// With a resolution.
     Resolved(Resolution),
+    /// Its own asker says how: at its terminal, in its client's dialog. No person is known to have answered.
+    Settled {
+        /// The name of the asker's credential.
+        by: String,
+        /// What it says, with the provenance that it claims. For the asker alone: nobody else may take it for an answer.
+        word: Resolution,
+    },
     /// It was taken back.
     Withdrawn {
         /// By whom, as they say.
@@ -138,6 +167,7 @@ impl Ending {
     pub fn state(&self) -> State {
         match self {
             Ending::Withdrawn { .. } => State::Withdrawn,
+            Ending::Settled { .. } => State::Settled,
             Ending::Resolved(resolution) => match resolution.outcome().status() {
                 Status::Answered => State::Answered,
                 Status::Cancelled | Status::Unavailable { .. } => State::Cancelled,
@@ -151,7 +181,7 @@ impl Ending {
     /// When, in milliseconds since 1970, where that is known.
     pub fn at_ms(&self) -> Option<u64> {
         match self {
-            Ending::Resolved(resolution) => resolution.at_ms(),
+            Ending::Resolved(resolution) | Ending::Settled { word: resolution, .. } => resolution.at_ms(),
             Ending::Withdrawn { at_ms, .. } => Some(*at_ms),
         }
     }
@@ -160,14 +190,22 @@ impl Ending {
     pub fn by(&self) -> Option<&str> {
         match self {
             Ending::Resolved(resolution) => resolution.by(),
-            Ending::Withdrawn { by, .. } => Some(by),
+            Ending::Withdrawn { by, .. } | Ending::Settled { by, .. } => Some(by),
         }
     }
 
-    /// The resolution, unless it was taken back.
+    /// The resolution, unless it was taken back or is only its asker's word.
     pub fn resolution(&self) -> Option<&Resolution> {
         match self {
             Ending::Resolved(resolution) => Some(resolution),
+            Ending::Withdrawn { .. } | Ending::Settled { .. } => None,
+        }
+    }
+
+    /// What its asker goes on with: the resolution, or its own word.
+    pub fn for_asker(&self) -> Option<&Resolution> {
+        match self {
+            Ending::Resolved(resolution) | Ending::Settled { word: resolution, .. } => Some(resolution),
             Ending::Withdrawn { .. } => None,
         }
     }
@@ -185,19 +223,22 @@ pub enum State {
     Declined,
     Discuss,
     TimedOut,
+    /// Its own asker says how it ended.
+    Settled,
     /// Withdrawn before it was answered.
     Withdrawn,
 }
 
 impl State {
     /// Every state there is.
-    pub const ALL: [State; 7] = [
+    pub const ALL: [State; 8] = [
         State::Pending,
         State::Answered,
         State::Cancelled,
         State::Declined,
         State::Discuss,
         State::TimedOut,
+        State::Settled,
         State::Withdrawn,
     ];
 
@@ -210,6 +251,7 @@ impl State {
             State::Declined => "declined",
             State::Discuss => "discuss",
             State::TimedOut => "timed_out",
+            State::Settled => "settled",
             State::Withdrawn => "withdrawn",
         }
     }
@@ -309,7 +351,6 @@ pub enum Claim {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::resolution::Via;
 
     #[test]
     fn every_state_is_listed_and_spelled_as_serde_spells_it() {

@@ -1,7 +1,7 @@
 //! What happens in a store, as it happens.
 
 use super::{QuestionId, State, StoreError};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::future::poll_fn;
@@ -11,7 +11,7 @@ use std::task::{Context, Poll, Waker};
 /// Something that happened to a question. Events are only ever added.
 ///
 /// They become visible in the order of their numbers: a reader that has seen one never finds a smaller number later.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoreEvent {
     /// Grows, and never repeats in a store.
     pub seq: u64,
@@ -30,6 +30,8 @@ pub struct Events {
     pub events: Vec<StoreEvent>,
     /// Whether some are missing between the number asked for and the first of these: a follower reads everything anew.
     pub gap: bool,
+    /// The number of the latest event there is, whether it is among these or not.
+    pub last: u64,
 }
 
 /// What to watch.

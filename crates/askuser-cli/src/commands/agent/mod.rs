@@ -134,11 +134,9 @@ fn supervisor() -> Vec<OsString> {
 /// The keys of all providers, whichever is used, and the passwords in their addresses.
 fn secrets(passed: &[String]) -> Secrets {
     let addresses = provider::address_variables().chain(["ASKUSER_BASE_URL"]);
-    Secrets::in_variables(provider::key_variables(), environment::variable, passed).with_addresses(
-        addresses,
-        environment::variable,
-        passed,
-    )
+    // The token of a store at an address asks in this agent's name: commands get none.
+    let keys = provider::key_variables().chain([store::TOKEN]);
+    Secrets::in_variables(keys, environment::variable, passed).with_addresses(addresses, environment::variable, passed)
 }
 
 /// Commands run as the same user: they must not read the keys from this process's memory.

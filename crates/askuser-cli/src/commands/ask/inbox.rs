@@ -5,14 +5,15 @@ use crate::failure::{self, Failure, exit};
 use crate::notifier;
 use crate::result::{self, print};
 use crate::signals::Signals;
-use crate::store::{asker, at_the_terminal, done, open, origin, runtime, words};
+use crate::store::{asker, at_the_terminal, done, failed, open, open_within, origin, runtime, words};
 use crate::surfaces::Surfaces;
-use askuser::store::{Handle, Principal};
+use askuser::store::{Handle, Principal, StoreError};
 use askuser::{AskError, Asker, Decision, Delivery, Inbox, QuestionSet, Request, RequestKey};
 use askuser_inbox::InboxAsker;
 use askuser_terminal::TerminalAsker;
 use clap::ArgMatches;
 use std::sync::Arc;
+use std::time::Duration;
 
 pub(super) fn run(set: QuestionSet, args: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
     let from = args.get_one::<String>("from").map_or("askuser ask", String::as_str);
@@ -56,10 +57,16 @@ fn key(args: &ArgMatches) -> Result<RequestKey, Failure> {
     }
 }
 
+/// How long a server that is away is waited for by a caller that does not wait for the answer.
+const AWAY: Duration = Duration::from_secs(10);
+
 /// Keeps the question and does not wait for it.
 fn detach(request: &Request, settings: &Settings) -> Result<u8, Failure> {
-    let asker = asker(settings, open(settings)?, None)?;
-    let put = done(asker.keep(request, None))?;
+    let asker = asker(settings, open_within(settings, Some(AWAY))?, None)?;
+    let put = pollster::block_on(asker.keep(request, None)).map_err(|error| match error {
+        StoreError::Unavailable { .. } | StoreError::Unknown { .. } => failed(error).code(exit::UNAVAILABLE),
+        error => failed(error),
+    })?;
     result::write(&format!("{}\n", put.question.id))?;
     done(put.attachment.detach())?;
     notifier::wait_until_called();

@@ -19,13 +19,17 @@ pub(super) fn diff(name: &str, before: &str, after: &str) -> String {
 pub(super) fn agrees(question: &str, diff: &str, settings: &Settings) -> Result<bool, Failure> {
     let question = QuestionInput::new(question, "Set up").option(YES, "").option(NO, "");
     let set = QuestionSet::new([question], &Rules::confirm()).map_err(Failure::new)?;
-    let resolution = ask(set, Some(Context::diff(diff)), Vec::new(), settings)?;
-    let is_yes = |answer: &Answer| answer.selected_options == [YES];
-    Ok(*resolution.outcome().status() == Status::Answered && resolution.outcome().answers().iter().all(is_yes))
+    Ok(is_answered_with(&ask(set, Some(Context::diff(diff)), Vec::new(), settings)?, YES))
+}
+
+/// Whether the person chose this, and nothing else.
+pub(in crate::commands) fn is_answered_with(resolution: &Resolution, label: &str) -> bool {
+    let is_it = |answer: &Answer| answer.selected_options == [label] && answer.custom_input.is_none();
+    *resolution.outcome().status() == Status::Answered && resolution.outcome().answers().iter().all(is_it)
 }
 
 /// Asks at the terminal: only the person there can agree to this.
-pub(super) fn ask(
+pub(in crate::commands) fn ask(
     set: QuestionSet,
     context: Option<Context>,
     known: Vec<Answer>,

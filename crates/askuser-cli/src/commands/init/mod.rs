@@ -1,7 +1,7 @@
 //! `askuser init`: adds our server to the configuration of a client, and removes it again.
 
 mod clients;
-mod confirm;
+pub(super) mod confirm;
 mod detect;
 mod extras;
 pub(super) mod file;

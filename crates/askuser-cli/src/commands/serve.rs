@@ -1,0 +1,117 @@
+//! `askuser serve`: the inbox over HTTP, for people and agents elsewhere.
+
+use super::token::refuse_agents;
+use crate::config::Settings;
+use crate::failure::{self, Failure, exit, reason};
+use crate::notifier;
+use crate::result::write;
+use crate::signals::Signals;
+use crate::store::{done, location, open_file, person, runtime};
+use askuser::store::Credentials;
+use askuser_inbox::{InboxAsker, SqliteStore};
+use askuser_serve::{Options, pairing};
+use clap::ArgMatches;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use std::ffi::OsString;
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
+    let (args, settings) = super::parse(crate::args::serve(), words)?;
+    refuse_agents("serve the inbox")?;
+    let store = Arc::new(open_file(&settings)?);
+    let listen = args.get_one::<SocketAddr>("listen").copied().unwrap_or(([127, 0, 0, 1], 7420).into());
+    let options = options(&args, &settings, &store)?;
+    if !listen.ip().is_loopback() && options.tls.is_none() && done(store.credentials())?.is_empty() {
+        return Err(Failure::new(format!("{listen} can be reached from elsewhere, and no device is paired yet"))
+            .hint("pair a browser on this machine first, make a token, or give --tls CERT KEY"));
+    }
+    let served = runtime()?.block_on(async {
+        let mut signals = Signals::listen().map_err(|error| Failure::new(format!("cannot start: {error}")))?;
+        let listener = TcpListener::bind(listen).await;
+        let listener =
+            listener.map_err(|error| Failure::new(format!("cannot listen on {listen}: {}", reason(&error))))?;
+        let end = CancellationToken::new();
+        let told = end.clone();
+        tokio::spawn(async move {
+            signals.next().await;
+            told.cancel();
+        });
+        greet(&store, listener.local_addr().unwrap_or(listen), &options).await?;
+        let served = askuser_serve::serve(store.clone(), store.clone(), listener, options, end).await;
+        served.map_err(|error| Failure::new(format!("cannot serve: {error}")))
+    });
+    notifier::wait_until_called();
+    served.map(|()| exit::ANSWERED)
+}
+
+fn options(args: &ArgMatches, settings: &Settings, store: &Arc<SqliteStore>) -> Result<Options, Failure> {
+    let mut options = Options::default();
+    options.person = person();
+    options.public_url = args.get_one::<String>("public-url").cloned();
+    if let Some(mut files) = args.get_many::<PathBuf>("tls")
+        && let (Some(certificate), Some(key)) = (files.next(), files.next())
+    {
+        options.tls = Some(Arc::new(tls(certificate, key)?));
+    }
+    let asker = InboxAsker::new(store.clone(), person());
+    options.on_new = Some(Arc::new(notifier::notifier(settings, &location(settings)?, &asker, false)));
+    Ok(options)
+}
+
+fn tls(certificate: &Path, key: &Path) -> Result<rustls::ServerConfig, Failure> {
+    let failed =
+        |path: &Path, error: &dyn std::fmt::Display| Failure::new(format!("--tls: {}: {error}", path.display()));
+    let certificates = CertificateDer::pem_file_iter(certificate)
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .map_err(|error| failed(certificate, &error))?;
+    let private = PrivateKeyDer::from_pem_file(key).map_err(|error| failed(key, &error))?;
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    rustls::ServerConfig::builder()
+        .with_no_client_auth()
+        .with_single_cert(certificates, private)
+        .map_err(|error| failed(certificate, &error))
+}
+
+/// Says where it is, how a browser comes in, and what is not encrypted.
+async fn greet(store: &SqliteStore, address: SocketAddr, options: &Options) -> Result<(), Failure> {
+    let scheme = if options.tls.is_some() { "https" } else { "http" };
+    let base = match &options.public_url {
+        Some(url) => url.clone(),
+        None => format!("{scheme}://{}", reachable(address)),
+    };
+    let code = pairing::link_code(store).await.map_err(Failure::new)?;
+    let link = format!("{base}/#pair={code}");
+    if !address.ip().is_loopback() || options.public_url.is_some() {
+        write(&pairing::qr(&link).map(|code| code + "\n").unwrap_or_default())?;
+    }
+    write(&format!("{link}\n"))?;
+    failure::notice("askuser", "the link lets one browser in, for five minutes; Ctrl-C ends the server");
+    if !address.ip().is_loopback() && options.tls.is_none() {
+        let words = "not encrypted: everyone on the way can read questions, answers and tokens; give --tls CERT KEY, or \
+                     listen on 127.0.0.1 behind a proxy that encrypts (--public-url)";
+        failure::notice("askuser", words);
+    }
+    Ok(())
+}
+
+/// The address that others use: of "every network", the one that leads out. Nothing is sent to find it.
+fn reachable(address: SocketAddr) -> SocketAddr {
+    if !address.ip().is_unspecified() {
+        return address;
+    }
+    let outward = || -> io::Result<SocketAddr> {
+        let socket = UdpSocket::bind("0.0.0.0:0")?;
+        socket.connect("192.0.2.1:9")?;
+        socket.local_addr()
+    };
+    match outward() {
+        Ok(local) => SocketAddr::new(local.ip(), address.port()),
+        Err(_) => SocketAddr::new([127, 0, 0, 1].into(), address.port()),
+    }
+}

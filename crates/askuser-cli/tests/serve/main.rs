@@ -1,0 +1,5 @@
+//! `askuser serve` and its commands, as real processes.
+
+mod commands;
+mod killed;
+mod support;

@@ -1,0 +1,129 @@
+use askuser::input::QuestionInput;
+use askuser::{Origin, Outcome, QuestionSet, Request, RequestKey, Rules};
+use askuser_serve::{HttpStore, Patience};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use tempfile::TempDir;
+
+/// A home with an inbox.
+pub(crate) struct Home(pub(crate) TempDir);
+
+impl Home {
+    pub(crate) fn new() -> Home {
+        Home(tempfile::tempdir().unwrap())
+    }
+
+    pub(crate) fn inbox(&self) -> PathBuf {
+        self.0.path().join("inbox.sqlite")
+    }
+
+    /// A command on the file of the inbox.
+    pub(crate) fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_askuser"));
+        command
+            .args(words)
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", self.0.path())
+            .env("USER", "ada")
+            .env("ASKUSER_STORE", self.inbox())
+            .env("ASKUSER_POPUP", "none")
+            .current_dir(self.0.path())
+            .stdin(Stdio::null());
+        command
+    }
+
+    pub(crate) fn run(&self, words: &[&str]) -> Output {
+        self.command(words).output().unwrap()
+    }
+
+    pub(crate) fn token(&self, name: &str, scope: &str) -> String {
+        let made = self.run(&["token", "new", name, scope]);
+        assert!(made.status.success(), "{made:?}");
+        String::from_utf8(made.stdout).unwrap().trim_end().to_owned()
+    }
+
+    pub(crate) fn serve(&self, listen: &str) -> Served {
+        let mut child =
+            self.command(&["serve", "--listen", listen]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut link = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut link).unwrap();
+        if link.is_empty() {
+            let mut why = String::new();
+            child.stderr.take().unwrap().read_to_string(&mut why).unwrap();
+            child.wait().unwrap();
+            panic!("it does not serve: {why}");
+        }
+        let (url, code) = link.trim_end().split_once("/#pair=").expect("a link");
+        let address = url.strip_prefix("http://").unwrap().parse().unwrap();
+        Served { child, address, code: code.to_owned() }
+    }
+}
+
+/// A server process.
+pub(crate) struct Served {
+    child: Child,
+    pub(crate) address: SocketAddr,
+    pub(crate) code: String,
+}
+
+impl Served {
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// kill -9.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    #[cfg(unix)]
+    pub(crate) fn terminate(mut self) -> std::process::ExitStatus {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        self.child.wait().unwrap()
+    }
+
+    /// The reply to a request, as text.
+    pub(crate) fn send(&self, method: &str, path: &str, token: Option<&str>, body: &str) -> String {
+        let mut stream = TcpStream::connect(self.address).unwrap();
+        let token = token.map(|token| format!("Authorization: Bearer {token}\r\n")).unwrap_or_default();
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nHost: {}\r\nX-Askuser: 1\r\nContent-Type: application/json\r\n{token}Content-Length: \
+             {}\r\nConnection: close\r\n\r\n{body}",
+            self.address,
+            body.len()
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        text
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The store at an address, for as long as it takes.
+pub(crate) fn store_at(url: &str, token: &str) -> HttpStore {
+    HttpStore::open(url, token, Patience { limit: None, on_away: None }).unwrap()
+}
+
+pub(crate) fn request(call: &str) -> Request {
+    let question = QuestionInput::new("Which one?", "Pick").option("A", "The first").option("B", "The second");
+    let set = QuestionSet::new([question], &Rules::strict()).unwrap();
+    Request::new(RequestKey::new("session", call), set).with_origin(Origin::default().with_agent("tester"))
+}
+
+pub(crate) fn choice() -> Outcome {
+    let set = request("").set().clone();
+    let answer = set.questions()[0].answer(&[0], None, None).unwrap();
+    Outcome::answered(&set, vec![answer]).unwrap()
+}

@@ -1,0 +1,237 @@
+//! Who may use the store through a server.
+
+use super::SqliteStore;
+use super::database::Database;
+use super::fault::{Fault, unreadable};
+use super::thread::Message;
+use askuser::store::{
+    Call, Credential, CredentialScope, Credentials, Digest, FailedCredentials, NewCredential, Pairing, PairingKind,
+    StoreError, Watch,
+};
+use rusqlite::{OptionalExtension, Row, Transaction, params};
+
+/// How often it is noted at most that a credential was used.
+const SEEN_MS: u64 = 60_000;
+
+const SELECT: &str = "SELECT id, name, scope, is_device, person, digest, made_ms, seen_ms, address FROM credential \
+     WHERE revoked_ms IS NULL";
+
+fn read(row: &Row<'_>) -> Result<Credential, Fault> {
+    let scope = row.get_ref(2)?.as_str().unwrap_or_default();
+    let scope = CredentialScope::named(scope).ok_or_else(|| unreadable(format!("unknown scope {scope:?}")))?;
+    let made = NewCredential {
+        id: row.get(0)?,
+        name: row.get(1)?,
+        scope,
+        is_device: row.get(3)?,
+        person: row.get(4)?,
+        digest: row.get::<_, Digest>(5)?,
+        address: row.get(8)?,
+    };
+    Ok(Credential { made, made_ms: row.get(6)?, seen_ms: row.get(7)? })
+}
+
+fn insert(tx: &Transaction<'_>, new: &NewCredential, now: u64) -> Result<Credential, Fault> {
+    let other = "SELECT scope FROM credential WHERE name = ?1 AND scope <> ?2 AND revoked_ms IS NULL";
+    let other: Option<String> =
+        tx.query_row(other, params![new.name, new.scope.name()], |row| row.get(0)).optional()?;
+    if let Some(other) = other {
+        let why = format!("{} is the name of a credential with the scope {other}: revoke it first", new.name);
+        return Err(StoreError::Forbidden(why).into());
+    }
+    tx.execute(
+        "INSERT INTO credential (id, name, scope, is_device, person, digest, made_ms, address)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        params![new.id, new.name, new.scope.name(), new.is_device, new.person, new.digest, now, new.address],
+    )?;
+    Ok(Credential { made: new.clone(), made_ms: now, seen_ms: None })
+}
+
+fn pairing(tx: &Transaction<'_>, id: &str, now: u64) -> Result<Option<Pairing>, Fault> {
+    let found = tx.query_row(
+        "SELECT id, is_link, digest, address, browser, expires_ms, tries, is_approved FROM pairing
+         WHERE id = ?1 AND expires_ms > ?2 AND tries < ?3",
+        params![id, now, Pairing::MOST_TRIES],
+        |row| {
+            Ok(Pairing {
+                id: row.get(0)?,
+                kind: if row.get(1)? { PairingKind::Link } else { PairingKind::Code },
+                digest: row.get(2)?,
+                address: row.get(3)?,
+                browser: row.get(4)?,
+                expires_ms: row.get(5)?,
+                tries: row.get(6)?,
+                is_approved: row.get(7)?,
+            })
+        },
+    );
+    Ok(found.optional()?)
+}
+
+impl Database {
+    /// How many credentials were revoked: grows whenever one is.
+    pub(super) fn revocations(&mut self) -> Result<u64, StoreError> {
+        self.read(|tx, _| {
+            let sql = "SELECT count(*) FROM credential WHERE revoked_ms IS NOT NULL";
+            Ok(tx.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
+        })
+    }
+}
+
+impl Credentials for SqliteStore {
+    fn add_credential(&self, new: &NewCredential) -> Call<Credential> {
+        let new = new.clone();
+        self.call(move |database| {
+            let now = database.now();
+            database.write(|tx, _| insert(tx, &new, now))
+        })
+    }
+
+    fn credential(&self, id: &str) -> Call<Option<Credential>> {
+        let id = id.to_owned();
+        self.call(move |database| {
+            database.read(|tx, _| {
+                let mut statement = tx.prepare_cached(&format!("{SELECT} AND id = ?1"))?;
+                statement.query_row([id], |row| Ok(read(row))).optional()?.transpose()
+            })
+        })
+    }
+
+    fn credentials(&self) -> Call<Vec<Credential>> {
+        self.call(|database| {
+            database.read(|tx, _| {
+                let mut statement = tx.prepare_cached(&format!("{SELECT} ORDER BY made_ms, rowid"))?;
+                let (mut rows, mut found) = (statement.query([])?, Vec::new());
+                while let Some(row) = rows.next()? {
+                    found.push(read(row)?);
+                }
+                Ok(found)
+            })
+        })
+    }
+
+    fn credential_seen(&self, id: &str, address: &str) -> Call<()> {
+        let (id, address) = (id.to_owned(), address.to_owned());
+        self.call(move |database| {
+            let now = database.now();
+            database.write_unsynced(|tx, _| {
+                tx.execute(
+                    "UPDATE credential SET seen_ms = ?1, address = ?2
+                     WHERE id = ?3 AND (address IS NOT ?2 OR coalesce(seen_ms, 0) <= ?1 - ?4)",
+                    params![now, address, id, SEEN_MS],
+                )?;
+                Ok(())
+            })
+        })
+    }
+
+    fn revoke_credential(&self, id: &str) -> Call<bool> {
+        let id = id.to_owned();
+        self.call(move |database| {
+            let now = database.now();
+            database.write(|tx, _| {
+                let sql = "UPDATE credential SET revoked_ms = ?1 WHERE id = ?2 AND revoked_ms IS NULL";
+                Ok(tx.execute(sql, params![now, id])? == 1)
+            })
+        })
+    }
+
+    fn watch_revocations(&self) -> Call<Watch> {
+        self.send(|reply| Message::WatchRevocations { reply })
+    }
+
+    fn offer_pairing(&self, pairing: &Pairing) -> Call<Pairing> {
+        let mut pairing = pairing.clone();
+        self.call(move |database| {
+            let now = database.now();
+            pairing.expires_ms = now + Pairing::LASTS_MS;
+            database.write_unsynced(|tx, _| {
+                tx.execute("DELETE FROM pairing WHERE expires_ms <= ?1", [now])?;
+                tx.execute(
+                    "INSERT INTO pairing (id, is_link, digest, address, browser, expires_ms)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                    params![
+                        pairing.id,
+                        pairing.kind == PairingKind::Link,
+                        pairing.digest,
+                        pairing.address,
+                        pairing.browser,
+                        pairing.expires_ms
+                    ],
+                )?;
+                Ok(())
+            })?;
+            Ok(pairing)
+        })
+    }
+
+    fn pairing(&self, id: &str) -> Call<Option<Pairing>> {
+        let id = id.to_owned();
+        self.call(move |database| {
+            let now = database.now();
+            database.read(|tx, _| pairing(tx, &id, now))
+        })
+    }
+
+    fn pairing_failed(&self, id: &str) -> Call<()> {
+        let id = id.to_owned();
+        self.call(move |database| {
+            database.write_unsynced(|tx, _| {
+                tx.execute("UPDATE pairing SET tries = tries + 1 WHERE id = ?1", [id])?;
+                Ok(())
+            })
+        })
+    }
+
+    fn approve_pairing(&self, id: &str) -> Call<bool> {
+        let id = id.to_owned();
+        self.call(move |database| {
+            let now = database.now();
+            database.write(|tx, _| {
+                let known = pairing(tx, &id, now)?.is_some_and(|pairing| pairing.kind == PairingKind::Code);
+                Ok(known && tx.execute("UPDATE pairing SET is_approved = 1 WHERE id = ?1", [id])? == 1)
+            })
+        })
+    }
+
+    fn redeem_pairing(&self, id: &str, new: &NewCredential) -> Call<Option<Credential>> {
+        let (id, new) = (id.to_owned(), new.clone());
+        self.call(move |database| {
+            let now = database.now();
+            database.write(|tx, _| {
+                let is_ready = |pairing: &Pairing| pairing.kind == PairingKind::Link || pairing.is_approved;
+                if !pairing(tx, &id, now)?.as_ref().is_some_and(is_ready) {
+                    return Ok(None);
+                }
+                tx.execute("DELETE FROM pairing WHERE id = ?1", [id])?;
+                insert(tx, &new, now).map(Some)
+            })
+        })
+    }
+
+    fn credential_failed(&self, address: &str) -> Call<()> {
+        let address = address.to_owned();
+        self.call(move |database| {
+            let now = database.now();
+            database.write_unsynced(|tx, _| {
+                tx.execute(
+                    "INSERT INTO failed_credential (one, count, last_ms, address) VALUES (1, 1, ?1, ?2)
+                     ON CONFLICT (one) DO UPDATE SET count = count + 1, last_ms = ?1, address = ?2",
+                    params![now, address],
+                )?;
+                Ok(())
+            })
+        })
+    }
+
+    fn failed_credentials(&self) -> Call<Option<FailedCredentials>> {
+        self.call(|database| {
+            database.read(|tx, _| {
+                let failed = tx.query_row("SELECT count, last_ms, address FROM failed_credential", [], |row| {
+                    Ok(FailedCredentials { count: row.get(0)?, last_ms: row.get(1)?, address: row.get(2)? })
+                });
+                Ok(failed.optional()?)
+            })
+        })
+    }
+}

@@ -1,0 +1,219 @@
+//! Requests to a server: sent, and sent again while it is away.
+
+use super::leases::Leases;
+use super::stream::Followed;
+use crate::wire;
+use askuser::store::{Attempt, Principal, StoreError};
+use hyper::Method;
+use reqwest::Client;
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use serde_json::Value;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// How long to wait before a request is sent again, at first and at most.
+const SOON: Duration = Duration::from_millis(50);
+const LATER: Duration = Duration::from_secs(2);
+/// How long a reply may take.
+const REPLY: Duration = Duration::from_secs(30);
+
+/// What to do about a server that is away.
+#[derive(Clone)]
+pub struct Patience {
+    /// Give up then; `None` waits for as long as it takes.
+    pub limit: Option<Duration>,
+    /// Told once, each time the server is away.
+    pub on_away: Option<Arc<dyn Fn(&str) + Send + Sync>>,
+}
+
+/// A request, as often as it is sent.
+#[derive(Clone)]
+pub(super) struct Sent {
+    method: Method,
+    path: String,
+    query: Vec<(&'static str, String)>,
+    headers: HeaderMap,
+    body: Option<Value>,
+}
+
+impl Sent {
+    pub(super) fn new(method: Method, path: impl Into<String>) -> Sent {
+        Sent { method, path: path.into(), query: Vec::new(), headers: HeaderMap::new(), body: None }
+    }
+
+    /// At the surface where this principal acts. Who it is says the token.
+    pub(super) fn by(mut self, by: &Principal) -> Sent {
+        if let Some(via) = by.via() {
+            self.headers.insert(HeaderName::from_static(wire::VIA), HeaderValue::from_static(via.name()));
+        }
+        self
+    }
+
+    pub(super) fn with(mut self, name: &'static str, value: impl ToString) -> Sent {
+        self.query.push((name, value.to_string()));
+        self
+    }
+
+    pub(super) fn attempt(mut self, attempt: &Attempt) -> Sent {
+        // What no header can hold is named by its digest: the same attempt, the same name.
+        let name = attempt.as_str();
+        let is_plain = !name.is_empty() && name.len() <= 128 && name.bytes().all(|byte| (32..127).contains(&byte));
+        let name = if is_plain { name.to_owned() } else { format!("{:x?}", crate::token::digest(name)) };
+        if let Ok(name) = HeaderValue::from_str(&name) {
+            self.headers.insert(HeaderName::from_static(wire::IDEMPOTENCY_KEY), name);
+        }
+        self
+    }
+
+    pub(super) fn body(self, body: Value) -> Sent {
+        Sent { body: Some(body), ..self }
+    }
+}
+
+/// A server, and what this process has there.
+pub(super) struct Connection {
+    client: Client,
+    base: String,
+    patience: Patience,
+    is_away: AtomicBool,
+    pub(super) leases: Leases,
+    pub(super) followed: Followed,
+}
+
+impl Connection {
+    pub(super) fn new(address: &str, token: &str, patience: Patience) -> Result<Connection, reqwest::Error> {
+        // Fails if one is installed already, which is as good.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let mut headers = HeaderMap::new();
+        if let Ok(mut token) = HeaderValue::from_str(&format!("Bearer {token}")) {
+            token.set_sensitive(true);
+            headers.insert(AUTHORIZATION, token);
+        }
+        headers.insert("x-askuser", HeaderValue::from_static("1"));
+        let builder = Client::builder()
+            .user_agent(concat!("askuser/", env!("CARGO_PKG_VERSION")))
+            .redirect(reqwest::redirect::Policy::none())
+            .referer(false)
+            .default_headers(headers)
+            .connect_timeout(REPLY);
+        let builder = match address.starts_with("http://") {
+            // This machine: a proxy would connect to its own, and without TLS no certificates are needed.
+            true => builder.no_proxy().tls_certs_only([]),
+            false => builder,
+        };
+        Ok(Connection {
+            client: builder.build()?,
+            base: format!("{address}{}", wire::API),
+            patience,
+            is_away: AtomicBool::new(false),
+            leases: Leases::default(),
+            followed: Followed::default(),
+        })
+    }
+
+    /// The same server, used with another token.
+    pub(super) fn with_token(&self, token: &str) -> Result<Connection, reqwest::Error> {
+        Connection::new(self.address(), token, self.patience.clone())
+    }
+
+    pub(super) fn address(&self) -> &str {
+        self.base.strip_suffix(wire::API).unwrap_or(&self.base)
+    }
+
+    /// The thread that sends has failed.
+    pub(super) fn lost(&self) -> StoreError {
+        StoreError::unknown(format!("cannot use {}", self.address()), "the thread that sends has failed")
+    }
+
+    fn request(&self, sent: &Sent) -> reqwest::RequestBuilder {
+        let mut url = format!("{}{}", self.base, sent.path);
+        if !sent.query.is_empty() {
+            let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(&sent.query).finish();
+            url = format!("{url}?{query}");
+        }
+        let request = self.client.request(sent.method.clone(), url).headers(sent.headers.clone());
+        match &sent.body {
+            Some(body) => request.header(CONTENT_TYPE, "application/json").body(body.to_string()),
+            None => request,
+        }
+    }
+
+    /// Sends a request once, and reads its reply.
+    pub(super) async fn try_once(&self, sent: &Sent) -> Result<(u16, Value), reqwest::Error> {
+        let response = self.request(sent).timeout(REPLY).send().await?;
+        let status = response.status().as_u16();
+        let body = response.bytes().await?;
+        Ok((status, serde_json::from_slice(&body).unwrap_or(Value::Null)))
+    }
+
+    /// Opens the stream of events, from this number on.
+    pub(super) async fn stream(&self, after: Option<u64>) -> Result<reqwest::Response, reqwest::Error> {
+        let sent = Sent::new(Method::GET, "/events");
+        let request = self.request(&sent).header(ACCEPT, "text/event-stream");
+        match after {
+            Some(after) => request.header("last-event-id", after).send().await,
+            None => request.send().await,
+        }
+    }
+
+    /// Sends a request until there is a reply.
+    pub(super) async fn send(&self, sent: &Sent) -> Result<Value, StoreError> {
+        self.send_raw(sent).await?.map_err(|(status, body)| self.error(status, &body))
+    }
+
+    /// The same; a reply that is an error comes with its status.
+    pub(super) async fn send_raw(&self, sent: &Sent) -> Result<Result<Value, (u16, Value)>, StoreError> {
+        let (began, mut pause) = (Instant::now(), SOON);
+        loop {
+            let why = match self.try_once(sent).await {
+                Ok((200..300, body)) => {
+                    self.is_away.store(false, Ordering::Relaxed);
+                    return Ok(Ok(body));
+                }
+                // A proxy speaks for a server that is away.
+                Ok((status @ (502..=504), body)) if body["error"]["code"].is_null() => format!("it said {status}"),
+                Ok((status, body)) => {
+                    self.is_away.store(false, Ordering::Relaxed);
+                    return Ok(Err((status, body)));
+                }
+                Err(error) => chain(&error),
+            };
+            if self.patience.limit.is_some_and(|limit| began.elapsed() + pause > limit) {
+                let what = format!("cannot reach {}", self.address());
+                // A request that reads has done nothing; any other may have been done.
+                return Err(match sent.method {
+                    Method::GET => StoreError::unavailable(what, why),
+                    _ => StoreError::unknown(what, why),
+                });
+            }
+            self.tell_away(&why);
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(LATER);
+        }
+    }
+
+    fn tell_away(&self, why: &str) {
+        let was_away = self.is_away.swap(true, Ordering::Relaxed);
+        if let (false, Some(tell)) = (was_away, &self.patience.on_away) {
+            tell(&format!("cannot reach {}: {why}; waiting for it", self.address()));
+        }
+    }
+
+    /// An error that the server sent.
+    pub(super) fn error(&self, status: u16, body: &Value) -> StoreError {
+        wire::read_error(status, body, &format!("cannot use {}", self.address()))
+    }
+
+    /// A reply that makes no sense.
+    pub(super) fn unreadable(&self, why: impl Into<String>) -> StoreError {
+        StoreError::damaged(format!("cannot read what {} sent", self.address()), why.into())
+    }
+}
+
+fn chain(error: &reqwest::Error) -> String {
+    let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
+    // Without the address, which is said anyway.
+    causes.last().map_or_else(|| "no reply".to_owned(), ToString::to_string)
+}

@@ -1,0 +1,107 @@
+//! What this process says of itself to a server, again and again: that it waits, that it shows a list.
+
+use super::connection::{Connection, Sent};
+use askuser::store::QuestionId;
+use hyper::Method;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+/// What a lease is for.
+#[derive(Clone)]
+pub(super) enum Leased {
+    Question(QuestionId),
+    List,
+}
+
+impl Leased {
+    /// Asks for a lease.
+    pub(super) fn request(&self) -> Sent {
+        match self {
+            Leased::Question(id) => Sent::new(Method::POST, format!("/questions/{id}/attach")).body(json!({})),
+            Leased::List => Sent::new(Method::POST, "/lists").body(json!({})),
+        }
+    }
+}
+
+#[derive(Default)]
+pub(super) struct Leases(Mutex<Held>);
+
+#[derive(Default)]
+struct Held {
+    leases: HashMap<u64, (Leased, String)>,
+    last: u64,
+    is_renewed: bool,
+}
+
+impl Leases {
+    fn held(&self) -> MutexGuard<'_, Held> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps a lease that the server gave, and renews it from now on.
+    pub(super) fn add(&self, connection: &Arc<Connection>, leased: Leased, lease: &Value) -> u64 {
+        let mut held = self.held();
+        held.last += 1;
+        let (number, name) = (held.last, lease["lease"].as_str().unwrap_or_default().to_owned());
+        held.leases.insert(number, (leased, name));
+        if !std::mem::replace(&mut held.is_renewed, true) {
+            let every = Duration::from_millis(lease["lasts_ms"].as_u64().unwrap_or(30_000).max(30) / 3);
+            tokio::spawn(renew(Arc::downgrade(connection), every));
+        }
+        number
+    }
+
+    /// The asker has the answer: nothing waits for it any more, and the server knows.
+    pub(super) fn forget(&self, id: &QuestionId) {
+        self.held().leases.retain(|_, (leased, _)| !matches!(leased, Leased::Question(of) if of == id));
+    }
+
+    /// The process has left: what to tell the server.
+    pub(super) fn remove(&self, number: u64) -> Option<Sent> {
+        let (_, lease) = self.held().leases.remove(&number)?;
+        Some(Sent::new(Method::DELETE, format!("/leases/{lease}")))
+    }
+}
+
+/// Renews what is held, as long as there is anything. A server that was started anew knows of nothing, and is told.
+async fn renew(connection: Weak<Connection>, every: Duration) {
+    loop {
+        tokio::time::sleep(every).await;
+        let Some(connection) = connection.upgrade() else { return };
+        let names: Vec<String> = {
+            let mut held = connection.leases.held();
+            if held.leases.is_empty() {
+                held.is_renewed = false;
+                return;
+            }
+            held.leases.values().map(|(_, name)| name.clone()).collect()
+        };
+        let renewal = Sent::new(Method::POST, "/leases").body(json!({ "renew": names }));
+        // A server that is away is told later.
+        let Ok((200, body)) = connection.try_once(&renewal).await else { continue };
+        for name in body["gone"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+            let lost = connection
+                .leases
+                .held()
+                .leases
+                .iter()
+                .find(|(_, (_, held))| held == name)
+                .map(|(number, (leased, _))| (*number, leased.clone()));
+            let Some((number, leased)) = lost else { continue };
+            let Ok((200, lease)) = connection.try_once(&leased.request()).await else { continue };
+            let name = lease["lease"].as_str().unwrap_or_default().to_owned();
+            let is_left = match connection.leases.held().leases.get_mut(&number) {
+                Some((_, held)) => {
+                    *held = name.clone();
+                    false
+                }
+                None => true,
+            };
+            if is_left {
+                let _ = connection.try_once(&Sent::new(Method::DELETE, format!("/leases/{name}"))).await;
+            }
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! What happens at a server: one stream of events for all watches of this process.
+
+use super::connection::Connection;
+use askuser::store::{StoreError, StoreEvent, Watch, Watched, Watchers};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+use tokio::sync::watch;
+
+/// A stream on which nothing is heard for so long is dead: three heartbeats.
+const SILENCE: Duration = Duration::from_secs(45);
+/// How long to wait before it is opened again, at first and at most.
+const SOON: Duration = Duration::from_millis(50);
+const LATER: Duration = Duration::from_secs(2);
+
+#[derive(Default)]
+pub(super) struct Followed {
+    watchers: Mutex<Watchers>,
+    /// Says `true` once the stream is open; `None` where there is none.
+    open: Mutex<Option<watch::Receiver<bool>>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Hears from now on what happens.
+pub(super) async fn watch(connection: &Arc<Connection>, what: &Watched) -> Result<Watch, StoreError> {
+    let heard = lock(&connection.followed.watchers).add(what);
+    let mut open = {
+        let mut open = lock(&connection.followed.open);
+        open.get_or_insert_with(|| {
+            let (tell, open) = watch::channel(false);
+            tokio::spawn(follow(Arc::downgrade(connection), tell));
+            open
+        })
+        .clone()
+    };
+    // Where the stream is refused, the watch hears of that.
+    let _ = open.wait_for(|is_open| *is_open).await;
+    Ok(heard)
+}
+
+/// Keeps the stream open, and tells the watches.
+async fn follow(connection: Weak<Connection>, tell: watch::Sender<bool>) {
+    let (mut last, mut pause) = (None, SOON);
+    loop {
+        let Some(connection) = connection.upgrade() else { return };
+        match connection.stream(last).await {
+            Ok(response) if response.status().is_success() => {
+                pause = SOON;
+                read(Arc::downgrade(&connection), response, &mut last, &tell).await;
+            }
+            Ok(response) if response.status().is_client_error() => {
+                let status = response.status().as_u16();
+                let body = response.bytes().await.ok().and_then(|body| serde_json::from_slice(&body).ok());
+                let why = connection.error(status, &body.unwrap_or_default());
+                *lock(&connection.followed.open) = None;
+                lock(&connection.followed.watchers).disconnect(&why);
+                return;
+            }
+            _ => {}
+        }
+        drop(connection);
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(LATER);
+    }
+}
+
+/// Reads one stream to its end.
+async fn read(
+    connection: Weak<Connection>,
+    mut response: reqwest::Response,
+    last: &mut Option<u64>,
+    tell: &watch::Sender<bool>,
+) {
+    let mut text = Vec::new();
+    while let Ok(Ok(Some(chunk))) = tokio::time::timeout(SILENCE, response.chunk()).await {
+        text.extend_from_slice(&chunk);
+        while let Some(end) = text.windows(2).position(|two| two == b"\n\n") {
+            let block: Vec<u8> = text.drain(..end + 2).collect();
+            let Some(connection) = connection.upgrade() else { return };
+            let frame = String::from_utf8_lossy(&block);
+            let field = |name: &str| frame.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default().trim();
+            let data = field("data:");
+            let seq = || serde_json::from_str::<serde_json::Value>(data).ok()?["seq"].as_u64();
+            match field("event:") {
+                "resumed" => {
+                    *last = last.or_else(seq);
+                    tell.send_replace(true);
+                }
+                "gap" => {
+                    *last = seq().or(*last);
+                    tell.send_replace(true);
+                    lock(&connection.followed.watchers).tell_lagged();
+                }
+                "question" => {
+                    if let Ok(event) = serde_json::from_str::<StoreEvent>(data) {
+                        *last = Some(event.seq);
+                        lock(&connection.followed.watchers).tell(&event);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}

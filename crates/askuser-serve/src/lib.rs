@@ -1,0 +1,21 @@
+//! Questions over HTTP: a server in front of a store, and the store as its clients see it.
+//!
+//! ```text
+//! an agent elsewhere ──HttpStore──▶ /api/v1 ─┐
+//! an MCP client ───────────────────▶ /mcp    ├─ Server ──▶ Store (a file)
+//! a browser ───────▶ / and /api/v1 ──────────┘
+//! ```
+//!
+//! Every request shows a credential, which has one scope: who asks cannot answer. What a client says of itself decides nothing. A GET
+//! never changes anything. There are no cookies, no CORS and no WebSockets.
+
+mod client;
+mod page;
+pub mod pairing;
+mod server;
+pub mod token;
+mod wire;
+
+pub use client::{HttpStore, OpenError, Patience};
+pub use server::{Body, Caller, Mcp, Options, Reply, serve};
+pub use wire::OPENAPI;

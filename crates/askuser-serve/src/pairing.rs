@@ -1,0 +1,116 @@
+//! A device comes in: by a link that the person opens, or by a code that it shows and somebody at a terminal lets in.
+
+use crate::token::{self, digest, random};
+use askuser::gate::is_same;
+use askuser::store::{CredentialScope, Credentials, Pairing, PairingKind, StoreError};
+use qrcodegen::{QrCode, QrCodeEcc};
+use std::io;
+
+/// Letters and digits that nobody mistakes for each other.
+const ALPHABET: &[u8; 32] = b"ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
+
+/// Why a device was not let in.
+#[derive(Debug, thiserror::Error)]
+pub enum PairingError {
+    /// Used, over, tried too often, or never there.
+    #[error("this code was used already, or its time is over")]
+    Gone,
+    /// Nobody has let it in yet.
+    #[error("nobody has let this device in yet")]
+    NotYet,
+    /// The store cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The system gives no random numbers.
+    #[error("cannot get random numbers: {0}")]
+    Random(#[from] io::Error),
+}
+
+/// Makes a code of 128 random bits that lets one device in, for five minutes: what stands behind `#pair=` in a link.
+///
+/// # Errors
+/// Where the store cannot be written.
+pub async fn link_code(store: &dyn Credentials) -> Result<String, PairingError> {
+    let (id, secret) = (random::<6>()?, random::<16>()?);
+    store.offer_pairing(&offered(id.clone(), PairingKind::Link, &secret, None, None)).await?;
+    Ok(format!("{id}.{secret}"))
+}
+
+/// A code that a device shows, `ABCD-EFGH`, and the secret that it keeps to itself.
+pub(crate) struct Shown {
+    pub(crate) code: String,
+    pub(crate) secret: String,
+    pub(crate) expires_ms: u64,
+}
+
+pub(crate) async fn shown_code(
+    store: &dyn Credentials,
+    address: String,
+    browser: Option<String>,
+) -> Result<Shown, PairingError> {
+    let mut bytes = [0_u8; 8];
+    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
+    let id: String = bytes.iter().map(|byte| char::from(ALPHABET[usize::from(byte % 32)])).collect();
+    let secret = random::<32>()?;
+    let pairing = offered(id.clone(), PairingKind::Code, &secret, Some(address), browser);
+    let expires_ms = store.offer_pairing(&pairing).await?.expires_ms;
+    Ok(Shown { code: format!("{}-{}", &id[..4], &id[4..]), secret, expires_ms })
+}
+
+/// The id of a code as a person types it.
+pub fn code_id(code: &str) -> String {
+    code.chars().filter(|letter| !matches!(letter, '-' | ' ')).map(|letter| letter.to_ascii_uppercase()).collect()
+}
+
+fn offered(id: String, kind: PairingKind, secret: &str, address: Option<String>, browser: Option<String>) -> Pairing {
+    let digest = digest(secret);
+    Pairing { id, kind, digest, address, browser, expires_ms: 0, tries: 0, is_approved: false }
+}
+
+/// Lets a device in that knows the secret of a pairing: its token, once.
+pub(crate) async fn redeem(
+    store: &dyn Credentials,
+    (id, secret): (&str, &str),
+    kind: PairingKind,
+    (name, person, address): (&str, &str, String),
+) -> Result<String, PairingError> {
+    let pairing = store.pairing(id).await?.filter(|pairing| pairing.kind == kind).ok_or(PairingError::Gone)?;
+    if !is_same(&pairing.digest, &digest(secret)) {
+        store.pairing_failed(id).await?;
+        return Err(PairingError::Gone);
+    }
+    if kind == PairingKind::Code && !pairing.is_approved {
+        return Err(PairingError::NotYet);
+    }
+    let name = free_name(store, name).await?;
+    let (token, mut new) = token::make(&name, CredentialScope::Answer, person)?;
+    new.is_device = true;
+    new.address = Some(address);
+    store.redeem_pairing(id, &new).await?.map(|_| token).ok_or(PairingError::Gone)
+}
+
+/// A name that no other credential has: two phones of one make are two devices.
+async fn free_name(store: &dyn Credentials, name: &str) -> Result<String, StoreError> {
+    let taken: Vec<String> = store.credentials().await?.into_iter().map(|known| known.made.name).collect();
+    let numbered = (2..).map(|number| format!("{name} {number}"));
+    let free = std::iter::once(name.to_owned()).chain(numbered).find(|name| !taken.contains(name));
+    Ok(free.unwrap_or_else(|| name.to_owned()))
+}
+
+/// A link as a code for a camera, two rows of it in a line of text. Dark on light, whatever the terminal's colours.
+pub fn qr(link: &str) -> Option<String> {
+    const MARGIN: i32 = 2;
+    let code = QrCode::encode_text(link, QrCodeEcc::Low).ok()?;
+    let sides = -MARGIN..code.size() + MARGIN;
+    let row = |y: i32| {
+        let cell = |x: i32| match (code.get_module(x, y), code.get_module(x, y + 1)) {
+            (true, true) => ' ',
+            (true, false) => '▄',
+            (false, true) => '▀',
+            (false, false) => '█',
+        };
+        sides.clone().map(cell).collect::<String>()
+    };
+    let rows: Vec<String> = sides.clone().step_by(2).map(row).collect();
+    Some(rows.join("\n"))
+}

@@ -1,0 +1,137 @@
+//! The routes of tokens and devices.
+
+use super::reply::{self, Problem};
+use super::{Call, Caller, Reply, Server};
+use crate::pairing::{self, PairingError};
+use crate::token;
+use askuser::store::{Credential, CredentialScope, PairingKind, StoreError};
+use hyper::StatusCode;
+use hyper::header::USER_AGENT;
+use serde_json::{Value, json};
+
+/// How long a name may be.
+const LONGEST_NAME: usize = 64;
+
+pub(super) fn me(caller: &Caller) -> Reply {
+    let made = &caller.credential.made;
+    reply::ok(&json!({"name": made.name, "scope": made.scope, "person": made.person}))
+}
+
+fn shown(credential: &Credential) -> Value {
+    let made = &credential.made;
+    json!({
+        "id": made.id,
+        "name": made.name,
+        "scope": made.scope,
+        "device": made.is_device,
+        "person": made.person,
+        "made_ms": credential.made_ms,
+        "seen_ms": credential.seen_ms,
+        "address": made.address,
+    })
+}
+
+impl Server {
+    pub(super) async fn tokens(&self) -> Result<Reply, Problem> {
+        let known = self.credentials.credentials().await?;
+        Ok(reply::ok(&json!({"tokens": known.iter().map(shown).collect::<Vec<_>>()})))
+    }
+
+    pub(super) async fn new_token(&self, call: &Call) -> Result<Reply, Problem> {
+        let scope = call.body["scope"].as_str().and_then(CredentialScope::named);
+        let scope = scope.ok_or_else(|| Problem::violation("scope", "unknown", "must be ask, answer or admin"))?;
+        let name = name(&call.body)?.ok_or_else(|| Problem::violation("name", "missing", "must be a name"))?;
+        let made = token::make(&name, scope, &self.options.person);
+        let (token, new) = made.map_err(|error| StoreError::unavailable("cannot make a token", error))?;
+        let mut body = shown(&self.credentials.add_credential(&new).await?);
+        body["token"] = token.into();
+        Ok(reply::json(StatusCode::CREATED, &body))
+    }
+
+    pub(super) async fn revoke(&self, id: &str) -> Result<Reply, Problem> {
+        match self.credentials.revoke_credential(id).await? {
+            true => Ok(reply::ok(&json!({}))),
+            false => Err(Problem::not_found(format!("there is no token {id}"))),
+        }
+    }
+
+    pub(super) async fn pairing(&self, code: &str) -> Result<Reply, Problem> {
+        let pairing = self.credentials.pairing(&pairing::code_id(code)).await?;
+        let pairing = pairing.filter(|pairing| pairing.kind == PairingKind::Code);
+        let pairing = pairing.ok_or_else(|| Problem::not_found("no device shows this code"))?;
+        Ok(reply::ok(&json!({
+            "address": pairing.address,
+            "browser": pairing.browser,
+            "expires_ms": pairing.expires_ms,
+            "approved": pairing.is_approved,
+        })))
+    }
+
+    pub(super) async fn approve(&self, code: &str) -> Result<Reply, Problem> {
+        match self.credentials.approve_pairing(&pairing::code_id(code)).await? {
+            true => Ok(reply::ok(&json!({}))),
+            false => Err(Problem::not_found("no device shows this code")),
+        }
+    }
+
+    /// A device comes in, or shows a code to be let in.
+    pub(super) async fn pair(&self, call: &Call) -> Result<Reply, Problem> {
+        if call.method != hyper::Method::POST {
+            return Err(Problem::method());
+        }
+        let text = |field: &str| call.body[field].as_str().unwrap_or_default();
+        let browser = call.header(USER_AGENT).map(str::to_owned);
+        let name = name(&call.body)?.unwrap_or_else(|| "browser".to_owned());
+        let store = &*self.credentials;
+        let path: Vec<&str> = call.path.iter().map(String::as_str).collect();
+        let (kind, id, secret) = match path[..] {
+            ["pair", "code"] => {
+                let shown = pairing::shown_code(store, call.address.clone(), browser).await.map_err(problem)?;
+                let body = json!({"code": shown.code, "secret": shown.secret, "expires_ms": shown.expires_ms});
+                return Ok(reply::ok(&body));
+            }
+            ["pair", "claim"] => (PairingKind::Code, pairing::code_id(text("code")), text("secret")),
+            _ => {
+                let (id, secret) = text("code").split_once('.').unwrap_or_default();
+                (PairingKind::Link, id.to_owned(), secret)
+            }
+        };
+        let person = &self.options.person;
+        match pairing::redeem(store, (&id, secret), kind, (&name, person, call.address.clone())).await {
+            Ok(token) => {
+                let known = token::credential(store, &token).await?;
+                let name = known.map(|known| known.made.name);
+                Ok(reply::ok(&json!({"token": token, "name": name, "person": person})))
+            }
+            Err(PairingError::NotYet) => Ok(reply::json(StatusCode::ACCEPTED, &json!({"approved": false}))),
+            Err(error) => {
+                if matches!(error, PairingError::Gone) {
+                    drop(store.credential_failed(&call.address));
+                }
+                Err(problem(error))
+            }
+        }
+    }
+}
+
+fn problem(error: PairingError) -> Problem {
+    match error {
+        PairingError::Store(error) => error.into(),
+        PairingError::Random(error) => StoreError::unavailable("cannot pair", error).into(),
+        error => Problem::gone(error.to_string()),
+    }
+}
+
+/// A name that fits into a line.
+fn name(body: &Value) -> Result<Option<String>, Problem> {
+    let name = match &body["name"] {
+        Value::Null => return Ok(None),
+        Value::String(name) => askuser::sanitize::line(name).trim().to_owned(),
+        _ => return Err(Problem::violation("name", "not a string", "must be a string")),
+    };
+    match name.chars().count() {
+        0 => Ok(None),
+        1..=LONGEST_NAME => Ok(Some(name)),
+        long => Err(Problem::violation("name", format!("{long} characters"), "at most 64")),
+    }
+}

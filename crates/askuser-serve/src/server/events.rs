@@ -1,0 +1,255 @@
+//! What happens, as a stream of server-sent events.
+//!
+//! One watch of the store serves all streams; it is there only while there are any. A stream that is too slow for the queue is told
+//! that there is a gap. Streams end when the server does, when their credential is revoked, and after a while anyway: numbers
+//! make coming back free.
+
+use super::reply::{self, Problem};
+use super::{Call, Caller, Options, Reply, Server};
+use askuser::store::{Change, Credentials, Principal, Store, StoreError, StoreEvent, Watch, Watched};
+use askuser::{Request, Via};
+use bytes::Bytes;
+use futures_util::stream;
+use http_body_util::{BodyExt, StreamBody};
+use hyper::body::Frame;
+use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
+use serde_json::json;
+use std::collections::{HashSet, VecDeque};
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{Mutex, broadcast};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+/// How much is kept for a stream that is slow.
+const QUEUE: usize = 1024;
+/// How many events are told again to a stream that comes back; for more there is a gap.
+const REPLAYED: u32 = 1000;
+
+/// What all streams are told.
+#[derive(Clone)]
+enum Told {
+    /// This happened, to this question.
+    Event(Arc<Heard>),
+    /// The store lagged.
+    Gap,
+    Heartbeat,
+    /// Only these credentials are left.
+    Live(Arc<HashSet<String>>),
+}
+
+struct Heard {
+    event: StoreEvent,
+    /// `None` where it cannot be read: then nobody hears of it.
+    request: Option<Arc<Request>>,
+    frame: Bytes,
+}
+
+impl Heard {
+    fn new(event: StoreEvent, request: Option<Arc<Request>>) -> Heard {
+        let frame = frame(Some(event.seq), "question", &json!(event).to_string());
+        Heard { event, request, frame }
+    }
+}
+
+pub(super) struct Hub {
+    store: Arc<dyn Store>,
+    credentials: Arc<dyn Credentials>,
+    heartbeat: Duration,
+    lasts: Duration,
+    end: CancellationToken,
+    /// To the streams that are there, if any.
+    channel: Mutex<Option<broadcast::WeakSender<Told>>>,
+}
+
+/// Follows everything.
+fn follower() -> Principal {
+    Principal::person("askuser serve", Via::Web)
+}
+
+/// Sees everything.
+fn reader() -> Principal {
+    Principal::person("", Via::Policy)
+}
+
+impl Hub {
+    pub(super) fn new(
+        store: Arc<dyn Store>,
+        credentials: Arc<dyn Credentials>,
+        options: &Options,
+        end: CancellationToken,
+    ) -> Arc<Hub> {
+        let (heartbeat, lasts) = (options.heartbeat, options.stream);
+        Arc::new(Hub { store, credentials, heartbeat, lasts, end, channel: Mutex::default() })
+    }
+
+    /// Hears from now on. The sender is held by the streams: the last one that goes ends the watch.
+    async fn subscribe(
+        self: &Arc<Hub>,
+    ) -> Result<(Arc<broadcast::Sender<Told>>, broadcast::Receiver<Told>), StoreError> {
+        let mut channel = self.channel.lock().await;
+        if let Some(sender) = channel.as_ref().and_then(broadcast::WeakSender::upgrade) {
+            let receiver = sender.subscribe();
+            return Ok((Arc::new(sender), receiver));
+        }
+        let watch = self.store.watch(&follower(), &Watched::All).await?;
+        let revocations = self.credentials.watch_revocations().await?;
+        let (sender, receiver) = broadcast::channel(QUEUE);
+        *channel = Some(sender.downgrade());
+        tokio::spawn(self.clone().pump(watch, revocations, sender.downgrade()));
+        Ok((Arc::new(sender), receiver))
+    }
+
+    /// Tells all streams, as long as there are any.
+    async fn pump(self: Arc<Hub>, mut watch: Watch, mut revocations: Watch, channel: broadcast::WeakSender<Told>) {
+        let mut heartbeat = tokio::time::interval(self.heartbeat);
+        heartbeat.tick().await;
+        loop {
+            let told = tokio::select! {
+                change = watch.next() => match change {
+                    Change::Event(event) => {
+                        let question = self.store.get(&reader(), &(&event.id).into()).await;
+                        Told::Event(Arc::new(Heard::new(event, question.ok().map(|question| question.request))))
+                    }
+                    Change::Lagged => Told::Gap,
+                    Change::Disconnected(_) => return,
+                },
+                _ = revocations.next() => match self.live().await {
+                    Some(live) => Told::Live(Arc::new(live)),
+                    None => continue,
+                },
+                _ = heartbeat.tick() => Told::Heartbeat,
+            };
+            let Some(sender) = channel.upgrade() else { return };
+            let _ = sender.send(told);
+        }
+    }
+
+    async fn live(&self) -> Option<HashSet<String>> {
+        Some(self.credentials.credentials().await.ok()?.into_iter().map(|known| known.made.id).collect())
+    }
+}
+
+impl Server {
+    pub(super) async fn events(&self, caller: &Caller, call: &Call) -> Result<Reply, Problem> {
+        let after = match call.header("last-event-id") {
+            Some(id) => Some(id.parse().map_err(|_| Problem::bad(format!("Last-Event-ID: {id:?} is no number")))?),
+            None => call.number("after")?,
+        };
+        let is_stream = call.header(ACCEPT).is_some_and(|kinds| kinds.contains("text/event-stream"));
+        if !is_stream {
+            return self.list_events(caller, call, after.unwrap_or_default()).await;
+        }
+        // From before it is read what has happened, so that nothing falls between.
+        let (sender, receiver) = self.hub.subscribe().await?;
+        // It may have been revoked before.
+        if self.credentials.credential(caller.id()).await?.is_none() {
+            return Err(Problem::refused(askuser::gate::Refusal::NoToken));
+        }
+        let stretch = self.store.events(&follower(), after.unwrap_or(u64::MAX), REPLAYED).await?;
+        let is_cut = stretch.events.last().is_some_and(|event| event.seq < stretch.last);
+        let is_gap = after.is_some() && (stretch.gap || is_cut);
+        let first = if is_gap { "gap" } else { "resumed" };
+        let mut frames = VecDeque::from([Bytes::from_static(b"retry: 1000\n")]);
+        let principal = caller.principal();
+        let begins = if is_gap || after.is_none() { stretch.last } else { after.unwrap_or_default() };
+        frames.push_back(frame(None, first, &json!({ "seq": begins }).to_string()));
+        if after.is_some() && !is_gap {
+            for event in stretch.events {
+                if self.store.get(&principal, &(&event.id).into()).await.is_ok() {
+                    frames.push_back(Heard::new(event, None).frame);
+                }
+            }
+        }
+        let stream = Stream {
+            frames,
+            receiver: Some(receiver),
+            _sender: sender,
+            told: stretch.last,
+            credential: caller.id().to_owned(),
+            principal,
+            until: Instant::now() + self.hub.lasts,
+            end: self.hub.end.clone(),
+        };
+        let body = StreamBody::new(stream::unfold(stream, Stream::next));
+        let mut reply = Reply::new(body.boxed_unsync());
+        reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+        // A proxy that gathers what it passes on would keep it.
+        reply.headers_mut().insert("x-accel-buffering", HeaderValue::from_static("no"));
+        Ok(reply)
+    }
+
+    async fn list_events(&self, caller: &Caller, call: &Call, after: u64) -> Result<Reply, Problem> {
+        let limit = call.number("limit")?.unwrap_or(u64::from(REPLAYED));
+        let limit = u32::try_from(limit.min(u64::from(REPLAYED))).unwrap_or(REPLAYED);
+        let stretch = self.store.events(&follower(), after, limit).await?;
+        // What is not theirs is left out; where the next stretch begins is said all the same.
+        let next = stretch.events.last().map_or(after, |event| event.seq);
+        let mut events = Vec::new();
+        for event in stretch.events {
+            if self.store.get(&caller.principal(), &(&event.id).into()).await.is_ok() {
+                events.push(event);
+            }
+        }
+        Ok(reply::ok(&json!({"events": events, "gap": stretch.gap, "next": next, "last": stretch.last})))
+    }
+}
+
+/// One stream.
+struct Stream {
+    /// What is to be sent before anything else.
+    frames: VecDeque<Bytes>,
+    /// `None` once it has said good-bye.
+    receiver: Option<broadcast::Receiver<Told>>,
+    _sender: Arc<broadcast::Sender<Told>>,
+    /// What was told, or happened before.
+    told: u64,
+    credential: String,
+    principal: Principal,
+    until: Instant,
+    end: CancellationToken,
+}
+
+impl Stream {
+    async fn next(mut self) -> Option<(Result<Frame<Bytes>, Infallible>, Stream)> {
+        if let Some(frame) = self.frames.pop_front() {
+            return Some((Ok(Frame::data(frame)), self));
+        }
+        let receiver = self.receiver.as_mut()?;
+        let frame = loop {
+            let told = tokio::select! {
+                biased;
+                () = self.end.cancelled() => break self.bye("shutdown"),
+                told = receiver.recv() => told,
+            };
+            match told {
+                Ok(Told::Event(heard)) => {
+                    let is_theirs = heard.request.as_ref().is_some_and(|request| self.principal.sees(request));
+                    if heard.event.seq > self.told && is_theirs {
+                        self.told = heard.event.seq;
+                        break heard.frame.clone();
+                    }
+                }
+                Ok(Told::Gap) | Err(RecvError::Lagged(_)) => break frame(None, "gap", "{}"),
+                Ok(Told::Heartbeat) if Instant::now() >= self.until => break self.bye("time"),
+                Ok(Told::Heartbeat) => break Bytes::from_static(b": heartbeat\n\n"),
+                Ok(Told::Live(live)) if !live.contains(&self.credential) => break self.bye("revoked"),
+                Ok(Told::Live(_)) => {}
+                Err(RecvError::Closed) => return None,
+            }
+        };
+        Some((Ok(Frame::data(frame)), self))
+    }
+
+    fn bye(&mut self, why: &str) -> Bytes {
+        self.receiver = None;
+        frame(None, "bye", &json!({ "why": why }).to_string())
+    }
+}
+
+fn frame(id: Option<u64>, event: &str, data: &str) -> Bytes {
+    let id = id.map(|id| format!("id: {id}\n")).unwrap_or_default();
+    format!("{id}event: {event}\ndata: {data}\n\n").into()
+}

@@ -1,0 +1,100 @@
+//! Who waits, and who looks at a list, over a protocol that cannot tell: each has a lease, and renews it. One that is not renewed has
+//! died.
+
+use askuser::store::{Attachment, Departure, QuestionId};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::time::Instant;
+
+pub(super) struct Leases {
+    lasts: Duration,
+    held: Mutex<Held>,
+}
+
+#[derive(Default)]
+struct Held {
+    leases: HashMap<String, Lease>,
+    is_swept: bool,
+}
+
+struct Lease {
+    attachment: Attachment,
+    /// The credential that has it.
+    of: String,
+    until: Instant,
+}
+
+impl Leases {
+    pub(super) fn new(lasts: Duration) -> Arc<Leases> {
+        Arc::new(Leases { lasts, held: Mutex::default() })
+    }
+
+    pub(super) fn lasts_ms(&self) -> u64 {
+        u64::try_from(self.lasts.as_millis()).unwrap_or(u64::MAX)
+    }
+
+    fn held(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps an attachment for the holder of a credential.
+    pub(super) fn grant(self: &Arc<Leases>, name: String, of: &str, attachment: Attachment) {
+        let until = Instant::now() + self.lasts;
+        let mut held = self.held();
+        held.leases.insert(name, Lease { attachment, of: of.to_owned(), until });
+        if !std::mem::replace(&mut held.is_swept, true) {
+            tokio::spawn(self.clone().sweep());
+        }
+    }
+
+    /// Renews a lease, for this long more than usual; whether there is such a lease.
+    pub(super) fn renew(&self, name: &str, of: &str, longer: Duration) -> bool {
+        let until = Instant::now() + self.lasts + longer;
+        let mut held = self.held();
+        match held.leases.get_mut(name).filter(|lease| lease.of == of) {
+            Some(lease) => {
+                lease.until = lease.until.max(until);
+                true
+            }
+            None => false,
+        }
+    }
+
+    pub(super) fn take(&self, name: &str, of: &str) -> Option<Attachment> {
+        let mut held = self.held();
+        held.leases.get(name).filter(|lease| lease.of == of)?;
+        held.leases.remove(name).map(|lease| lease.attachment)
+    }
+
+    /// The lease of one that asks again and again.
+    pub(super) fn name_of_poll(of: &str, id: &QuestionId) -> String {
+        format!("{of} {id}")
+    }
+
+    /// The server ends: its clients will say that they are there to the next one.
+    pub(super) fn give_back(&self) {
+        self.held().leases.clear();
+    }
+
+    /// Ends what was not renewed, as long as there is any.
+    async fn sweep(self: Arc<Leases>) {
+        loop {
+            let next = {
+                let mut held = self.held();
+                let now = Instant::now();
+                let over: Vec<String> =
+                    held.leases.iter().filter(|(_, lease)| lease.until <= now).map(|(name, _)| name.clone()).collect();
+                for lease in over.iter().filter_map(|name| held.leases.remove(name)) {
+                    drop(lease.attachment.end(Departure::Died));
+                }
+                let Some(next) = held.leases.values().map(|lease| lease.until).min() else {
+                    held.is_swept = false;
+                    return;
+                };
+                next
+            };
+            tokio::time::sleep_until(next).await;
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! A token: the id of a credential, and a secret of which the store keeps the digest.
+
+use askuser::gate::is_same;
+use askuser::store::{Credential, CredentialScope, Credentials, Digest, NewCredential, StoreError};
+use sha2::Digest as _;
+use std::io;
+
+/// What every token begins with, so that a scanner for leaked secrets knows it.
+const PREFIX: &str = "au_";
+
+/// Makes a token: what it is, and the credential that the store keeps of it.
+///
+/// # Errors
+/// Where the system gives no random numbers.
+pub fn make(name: &str, scope: CredentialScope, person: &str) -> io::Result<(String, NewCredential)> {
+    let (id, secret) = (random::<6>()?, random::<32>()?);
+    let token = format!("{PREFIX}{id}_{secret}");
+    let (name, person, digest) = (name.to_owned(), person.to_owned(), digest(&secret));
+    Ok((token, NewCredential { id, name, scope, is_device: false, person, digest, address: None }))
+}
+
+/// The credential of a token; `None` for a token that does not count.
+///
+/// # Errors
+/// Where the store cannot be read.
+pub async fn credential(store: &dyn Credentials, token: &str) -> Result<Option<Credential>, StoreError> {
+    let Some((id, secret)) = token.strip_prefix(PREFIX).and_then(|rest| rest.split_once('_')) else { return Ok(None) };
+    let known = store.credential(id).await?;
+    Ok(known.filter(|known| is_same(&known.made.digest, &digest(secret))))
+}
+
+pub(crate) fn digest(secret: &str) -> Digest {
+    sha2::Sha256::digest(secret).into()
+}
+
+/// So many random bytes, spelled out.
+pub(crate) fn random<const BYTES: usize>() -> io::Result<String> {
+    let mut bytes = [0_u8; BYTES];
+    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_256_random_bits_of_which_only_the_digest_is_kept() {
+        let (token, kept) = make("ci", CredentialScope::Ask, "ada").unwrap();
+        let (other, _) = make("ci", CredentialScope::Ask, "ada").unwrap();
+        assert_ne!(token, other);
+        let secret = token.strip_prefix("au_").and_then(|rest| rest.split_once('_')).unwrap().1;
+        assert_eq!((secret.len(), kept.digest), (64, digest(secret)));
+        assert!(!format!("{kept:?}").contains(secret));
+    }
+}

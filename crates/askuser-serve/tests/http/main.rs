@@ -1,0 +1,15 @@
+//! A real server, real connections, a real file.
+
+mod api;
+mod away;
+mod pairing;
+mod stream;
+mod support;
+mod worker;
+
+/// The store at an address does what every store must.
+mod rules {
+    use crate::support::Place;
+
+    askuser_conformance::conformance!(Place::new());
+}

@@ -1,0 +1,153 @@
+//! The stream of events.
+
+use crate::support::{Site, sqlite, token_for};
+use askuser::store::{CredentialScope, Credentials};
+use askuser_conformance::{until, wait};
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader};
+use std::net::TcpStream;
+use std::time::Duration;
+
+/// A stream as a browser reads it.
+struct Stream(BufReader<TcpStream>);
+
+impl Stream {
+    fn open(site: &Site, token: &str, after: Option<u64>) -> Stream {
+        let client = site.client().token(token).header("Accept", "text/event-stream");
+        let client = match after {
+            Some(after) => client.header("Last-Event-ID", &after.to_string()),
+            None => client,
+        };
+        let mut reader = BufReader::new(client.open("GET", "/api/v1/events", ""));
+        let mut line = String::new();
+        while reader.read_line(&mut line).unwrap() > 2 {
+            assert!(!line.starts_with("HTTP") || line.starts_with("HTTP/1.1 200"), "{line}");
+            line.clear();
+        }
+        Stream(reader)
+    }
+
+    /// The next frame: its id, its event, its data. A heartbeat is an event without data.
+    fn next(&mut self) -> Option<(Option<u64>, String, Value)> {
+        let (mut id, mut event, mut data, mut line) = (None, String::new(), Value::Null, String::new());
+        loop {
+            line.clear();
+            if self.0.read_line(&mut line).unwrap() == 0 {
+                return None;
+            }
+            match line.trim_end().split_once(": ") {
+                Some(("id", value)) => id = value.parse().ok(),
+                Some(("event", value)) => event = value.to_owned(),
+                Some(("data", value)) => data = serde_json::from_str(value).unwrap(),
+                Some(("", value)) => event = value.to_owned(),
+                // The end of a frame, unless it is that of a chunk.
+                None if line == "\n" && !event.is_empty() => return Some((id, event, data)),
+                _ => {}
+            }
+        }
+    }
+
+    fn next_but_heartbeats(&mut self) -> Option<(Option<u64>, String, Value)> {
+        loop {
+            match self.next() {
+                Some((_, event, _)) if event == "heartbeat" => {}
+                other => return other,
+            }
+        }
+    }
+}
+
+#[test]
+fn a_stream_tells_what_happens_and_goes_on_where_it_was() {
+    let site = Site::new();
+    let first = site.put("1");
+    let mut stream = Stream::open(&site, &site.answer, None);
+    let (id, event, data) = stream.next().unwrap();
+    assert_eq!((id, &*event, &data), (None, "resumed", &json!({"seq": 1})), "from now on, and that has a number");
+    site.send(&site.answer, "POST", &format!("/questions/{first}/answer"), sqlite());
+    let (id, event, data) = stream.next().unwrap();
+    assert_eq!((id, &*event), (Some(2), "question"));
+    assert_eq!((&data["id"], &data["state"], &data["seq"]), (&json!(first), &json!("answered"), &json!(2)));
+    drop(stream);
+    let second = site.put("2");
+    let mut again = Stream::open(&site, &site.answer, Some(1));
+    assert_eq!(again.next().unwrap().1, "resumed");
+    let seen = [again.next().unwrap(), again.next().unwrap()].map(|(id, _, data)| (id, data["id"].clone()));
+    assert_eq!(seen, [(Some(2), json!(first)), (Some(3), json!(second))], "nothing is missing, nothing comes twice");
+    site.put("3");
+    assert_eq!(again.next().unwrap().0, Some(4));
+    let mut foreign = Stream::open(&site, &site.answer, Some(1000));
+    let (_, event, data) = foreign.next().unwrap();
+    assert_eq!((&*event, &data), ("gap", &json!({"seq": 4})), "a number of another store");
+}
+
+#[test]
+fn an_ask_token_hears_of_its_own_questions_only() {
+    let site = Site::new();
+    let other = token_for(&site.store, "cd", CredentialScope::Ask, "ada");
+    let mut stream = Stream::open(&site, &other, None);
+    stream.next().unwrap();
+    site.put("not theirs");
+    let own = site.send(&other, "POST", "/questions", json!({"input": crate::support::input("Which?")}));
+    let (_, _, data) = stream.next_but_heartbeats().unwrap();
+    assert_eq!(data["id"], own.body["id"]);
+    let mut again = Stream::open(&site, &other, Some(0));
+    assert_eq!(again.next().unwrap().1, "resumed");
+    assert_eq!(again.next().unwrap().2["id"], own.body["id"]);
+}
+
+#[test]
+fn revoking_ends_open_streams_at_once_also_from_another_process() {
+    let site = Site::new();
+    let shell = askuser_inbox::SqliteStore::open(site.store.path()).unwrap();
+    let phone = token_for(&site.store, "lost phone", CredentialScope::Answer, "ada");
+    let (mut lost, mut kept) = (Stream::open(&site, &phone, None), Stream::open(&site, &site.answer, None));
+    lost.next().unwrap();
+    kept.next().unwrap();
+    let id = phone.split('_').nth(1).unwrap();
+    assert!(wait(shell.revoke_credential(id)).unwrap());
+    let (_, event, data) = lost.next_but_heartbeats().unwrap();
+    assert_eq!((&*event, &data["why"]), ("bye", &json!("revoked")));
+    assert_eq!(lost.next(), None, "and nothing more");
+    assert_eq!(site.send(&phone, "GET", "/questions", Value::Null).status, 401);
+    site.put("1");
+    assert_eq!(kept.next_but_heartbeats().unwrap().1, "question", "others go on");
+}
+
+/// tokio-rs/axum#2673: a server that waits for its streams never ends.
+#[test]
+fn a_server_that_ends_tells_its_streams_and_does_not_wait_for_them() {
+    let site = Site::new();
+    let mut stream = Stream::open(&site, &site.answer, None);
+    stream.next().unwrap();
+    let silent = TcpStream::connect(site.server.address).unwrap();
+    let waiting = std::thread::scope(|scope| {
+        let id = site.put("1");
+        let waiting = scope.spawn({
+            let site = &site;
+            move || site.send(&site.ask, "GET", &format!("/questions/{id}?wait=60"), Value::Null)
+        });
+        until("it waits", || site.send(&site.ask, "GET", "/questions", Value::Null).text.contains("\"waits\":true"));
+        site.server.end.cancel();
+        waiting.join().unwrap()
+    });
+    assert_eq!(waiting.body["state"], json!("pending"), "who waits is told how it stands");
+    let bye = std::iter::from_fn(|| stream.next_but_heartbeats()).find(|(_, event, _)| event == "bye");
+    assert_eq!(bye.unwrap().2["why"], json!("shutdown"));
+    drop(site);
+    drop(silent);
+}
+
+#[test]
+fn a_stream_beats_and_ends_after_its_time() {
+    let site = Site::with(|options| {
+        options.heartbeat = Duration::from_millis(50);
+        options.stream = Duration::from_millis(200);
+    });
+    let mut stream = Stream::open(&site, &site.answer, None);
+    stream.next().unwrap();
+    let rest: Vec<_> = std::iter::from_fn(|| stream.next()).collect();
+    let (last, beats) = rest.split_last().unwrap();
+    assert!(beats.len() >= 2 && beats.iter().all(|(id, event, _)| id.is_none() && event == "heartbeat"), "{rest:?}");
+    assert_eq!((&*last.1, &last.2["why"]), ("bye", &json!("time")));
+}
