@@ -1,40 +1,56 @@
-//! The page and its assets: in the executable, the same for everybody, and without a secret.
+//! The page and its assets: in the executable, the same for everybody, and without a secret. `app.js` draws what `model` tells it.
+
+mod model;
+
+pub(crate) use model::model;
 
 use crate::server::Reply;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use hyper::{Method, Response, StatusCode};
-
-/// The page itself.
-const INDEX: &str =
-    "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>askuser</title>\n<p>askuser serve</p></html>\n";
+use sha2::{Digest, Sha256};
+use std::sync::LazyLock;
 
 /// Something that a browser may get.
 struct Asset {
+    path: String,
     kind: &'static str,
-    content: &'static [u8],
+    content: Bytes,
     /// Its name has its hash: it never changes.
     is_immutable: bool,
 }
 
-fn asset(path: &str) -> Option<Asset> {
-    match path {
-        "/" => Some(Asset { kind: "text/html; charset=utf-8", content: INDEX.as_bytes(), is_immutable: false }),
-        _ => None,
-    }
-}
+/// The page, and what it names. A file that the page names has its hash in its own name, so that no browser shows an old one.
+static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
+    let hashed = |name: &str, kind, text: &'static str| {
+        let hash: String = Sha256::digest(text)[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+        let (stem, end) = name.split_once('.').unwrap_or((name, ""));
+        let path = format!("/assets/{stem}-{hash}.{end}");
+        Asset { path, kind, content: Bytes::from_static(text.as_bytes()), is_immutable: true }
+    };
+    let script = hashed("app.js", "text/javascript; charset=utf-8", include_str!("app.js"));
+    let style = hashed("style.css", "text/css; charset=utf-8", include_str!("style.css"));
+    let icon = hashed("icon.svg", "image/svg+xml", include_str!("icon.svg"));
+    let naming = |path: &str, kind, text: &str| {
+        let text = text.replace("{{script}}", &script.path).replace("{{style}}", &style.path);
+        let content = Bytes::from(text.replace("{{icon}}", &icon.path));
+        Asset { path: path.to_owned(), kind, content, is_immutable: false }
+    };
+    let page = naming("/", "text/html; charset=utf-8", include_str!("index.html"));
+    let manifest = naming("/manifest.webmanifest", "application/manifest+json", include_str!("manifest.webmanifest"));
+    vec![page, manifest, script, style, icon]
+});
 
 /// Answers a request outside the API. The headers that every reply has are added by the server.
 pub(crate) fn answer(method: &Method, path: &str) -> Reply {
-    let (status, kind, content, is_immutable) = match asset(path) {
-        _ if !matches!(*method, Method::GET | Method::HEAD) => {
-            (StatusCode::METHOD_NOT_ALLOWED, "text/plain", &b"only GET\n"[..], false)
-        }
-        Some(asset) => (StatusCode::OK, asset.kind, asset.content, asset.is_immutable),
-        None => (StatusCode::NOT_FOUND, "text/plain", &b"not found\n"[..], false),
+    let text = |status, words: &'static str| (status, "text/plain", Bytes::from_static(words.as_bytes()), false);
+    let (status, kind, content, is_immutable) = match ASSETS.iter().find(|asset| asset.path == path) {
+        _ if !matches!(*method, Method::GET | Method::HEAD) => text(StatusCode::METHOD_NOT_ALLOWED, "only GET\n"),
+        Some(asset) => (StatusCode::OK, asset.kind, asset.content.clone(), asset.is_immutable),
+        None => text(StatusCode::NOT_FOUND, "not found\n"),
     };
-    let mut reply: Reply = Response::new(Full::new(Bytes::from_static(content)).boxed_unsync());
+    let mut reply: Reply = Response::new(Full::new(content).boxed_unsync());
     *reply.status_mut() = status;
     reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     if is_immutable {
@@ -42,4 +58,42 @@ pub(crate) fn answer(method: &Method, path: &str) -> Reply {
         reply.headers_mut().insert(CACHE_CONTROL, forever);
     }
     reply
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_names_files_that_are_there_and_takes_no_more_than_60_kb() {
+        let page = String::from_utf8(ASSETS[0].content.to_vec()).unwrap();
+        let named: Vec<&str> = page.split(['"']).filter(|part| part.starts_with('/')).collect();
+        assert_eq!(named.len(), 4, "{named:?}");
+        for path in named {
+            assert_eq!(answer(&Method::GET, path).status(), StatusCode::OK, "{path}");
+        }
+        assert!(!page.contains("{{"), "{page}");
+        let size: usize = ASSETS.iter().map(|asset| asset.content.len()).sum();
+        assert!(size <= 60_000, "{size}");
+    }
+
+    #[test]
+    fn only_a_file_with_its_hash_in_its_name_is_kept_by_browsers() {
+        let keeps = |path: &str| answer(&Method::GET, path).headers().contains_key(CACHE_CONTROL);
+        let kept: Vec<bool> = ASSETS.iter().map(|asset| keeps(&asset.path)).collect();
+        assert_eq!(kept, [false, false, true, true, true]);
+        assert_eq!(answer(&Method::GET, "/assets/app.js").status(), StatusCode::NOT_FOUND);
+        assert_eq!(answer(&Method::POST, "/").status(), StatusCode::METHOD_NOT_ALLOWED);
+    }
+
+    #[test]
+    fn the_page_fetches_nothing_from_elsewhere_and_makes_no_markup_of_text() {
+        let script = include_str!("app.js");
+        for word in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function"] {
+            assert!(!script.contains(word), "{word}");
+        }
+        // The names of SVG's vocabulary are no addresses.
+        let all = [script, include_str!("style.css"), include_str!("index.html")].concat();
+        assert!(!all.replace("http://www.w3.org/2000/svg", "").contains("://"));
+    }
 }

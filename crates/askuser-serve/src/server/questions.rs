@@ -3,7 +3,7 @@
 use super::leases::Leases;
 use super::reply::{self, Problem};
 use super::{Call, Caller, Reply, Server};
-use crate::{token, wire};
+use crate::{page, token, wire};
 use askuser::store::{
     Attachment, Attempt, Claim, CredentialScope, Cursor, Draft, End, Filter, NotifierFailure, StoreError,
     StoredQuestion, Which,
@@ -37,8 +37,7 @@ impl Server {
 
     pub(super) async fn list(&self, caller: &Caller, call: &Call, is_log: bool) -> Result<Reply, Problem> {
         let page = self.store.list(&caller.principal(), &filter(call, is_log)?).await?;
-        let mut questions: Vec<Value> =
-            page.questions.iter().map(|question| wire::question(question, call.is_whole())).collect();
+        let mut questions: Vec<Value> = page.questions.iter().map(|question| shown(call, question)).collect();
         // When it was read is not what it says.
         let read_ms: Vec<Value> = questions.iter_mut().map(|question| question["read_ms"].take()).collect();
         let digest = sha2::Sha256::digest(json!([questions, page.next]).to_string());
@@ -92,7 +91,7 @@ impl Server {
             }
             question = self.store.get(&caller.principal(), &which).await?;
         }
-        Ok(reply::ok(&wire::question(&question, call.is_whole())))
+        Ok(reply::ok(&shown(call, &question)))
     }
 
     async fn ended(&self, caller: &Caller, question: &StoredQuestion) -> Result<(), StoreError> {
@@ -238,6 +237,15 @@ impl Server {
 }
 
 /// Which question a route is about.
+/// A question as the caller wants it: `?whole=1` for our own store, `?view=page` for the page.
+fn shown(call: &Call, question: &StoredQuestion) -> Value {
+    let mut object = wire::question(question, call.is_whole());
+    if call.query("view") == Some("page") {
+        object["page"] = page::model(question);
+    }
+    object
+}
+
 fn which(call: &Call, id: &str) -> Result<Which, Problem> {
     wire::which(id, call.query("key")).ok_or_else(|| StoreError::NotFound(id.to_owned()).into())
 }

@@ -1,0 +1,832 @@
+// The page: what waits, one question, what was decided. Text of others only ever becomes text nodes.
+
+// ---- small tools ----
+
+const $ = id => document.getElementById(id);
+const main = $('main');
+
+/** An element. Strings among its children become text nodes; null and false are left out. */
+const el = (tag, props = {}, ...children) => {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(props)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name.startsWith('on')) node.addEventListener(name.slice(2), value);
+    else if (name === 'class') node.className = value;
+    else node.setAttribute(name, value === true ? '' : value);
+  }
+  node.append(...children.flat(Infinity).filter(child => child !== null && child !== false && child !== undefined));
+  return node;
+};
+
+const random = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), byte => byte.toString(16).padStart(2, '0')).join('');
+const pause = ms => new Promise(done => setTimeout(done, ms));
+const say = text => { $('said').textContent = text; };
+
+const kept = {
+  get: name => { try { return JSON.parse(localStorage.getItem(`askuser.${name}`)); } catch { return null; } },
+  set: (name, value) => {
+    try {
+      if (value === null) localStorage.removeItem(`askuser.${name}`);
+      else localStorage.setItem(`askuser.${name}`, JSON.stringify(value));
+      return true;
+    } catch { return false; }
+  },
+};
+
+const ago = ms => {
+  const seconds = Math.max(0, Math.round((Date.now() + skew - ms) / 1000));
+  if (seconds < 60) return 'just now';
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
+  if (seconds < 86400) return `${Math.floor(seconds / 3600)} h`;
+  return `${Math.floor(seconds / 86400)} d`;
+};
+const clock = ms => new Date(ms).toLocaleString([], {dateStyle: 'medium', timeStyle: 'short'});
+
+// ---- the server ----
+
+/** How far the server's clock is ahead: ages and deadlines are the store's. */
+let skew = 0;
+let online = true;
+
+class Unpaired extends Error {}
+
+/** One request. Fails where no reply came; every reply is returned, with its status. */
+const request = async (method, path, {body, key, signal, accept} = {}) => {
+  const headers = {'X-Askuser': '1', Accept: accept ?? 'application/json'};
+  const token = kept.get('token');
+  if (token) headers.Authorization = `Bearer ${token}`;
+  if (body !== undefined) headers['Content-Type'] = 'application/json';
+  if (key) headers['Idempotency-Key'] = key;
+  let response;
+  try {
+    response = await fetch(`/api/v1${path}`, {
+      method, headers, signal, body: body === undefined ? undefined : JSON.stringify(body),
+      cache: 'no-store', credentials: 'omit', redirect: 'error',
+    });
+  } catch (error) {
+    if (error.name !== 'AbortError') connection(false);
+    throw error;
+  }
+  connection(true);
+  if (response.status === 401 && token) {
+    kept.set('token', null);
+    throw new Unpaired();
+  }
+  return response;
+};
+
+const call = async (method, path, options) => {
+  const response = await request(method, path, options);
+  const body = await response.json().catch(() => null);
+  const read = body?.read_ms ?? body?.questions?.[0]?.read_ms;
+  if (read) skew = read - Date.now();
+  return {status: response.status, body};
+};
+
+const connection = now => {
+  if (now === online) return;
+  online = now;
+  $('connection').hidden = online;
+  $('connection').textContent = online ? '' : 'No connection. What you type is kept in this browser and sent when you are back.';
+  if (online) wake();
+};
+
+/** The words for a reply that is no success. */
+const failure = ({status, body}) => body?.error?.message ?? `The server answered ${status}.`;
+
+// ---- events: one stream for all tabs of a browser ----
+
+const channel = 'BroadcastChannel' in window ? new BroadcastChannel('askuser') : null;
+let leading = false;
+let wake = () => {};
+
+/** Something changed in the store: what is on the screen looks again. */
+const changed = id => {
+  if (view.changed) view.changed(id);
+  count();
+};
+channel?.addEventListener('message', event => changed(event.data));
+
+const listen = async () => {
+  let wait = 0;
+  let last = null;
+  for (;;) {
+    if (!kept.get('token')) return;
+    const cut = new AbortController();
+    try {
+      const response = await request('GET', `/events${last ? `?after=${encodeURIComponent(last)}` : ''}`, {signal: cut.signal, accept: 'text/event-stream'});
+      if (!response.ok) throw new Error(String(response.status));
+      wait = 0;
+      const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+      let rest = '';
+      for (;;) {
+        // The server is heard every 15 seconds; silence means that the connection is dead.
+        const silence = setTimeout(() => cut.abort(), 45_000);
+        const {value, done} = await reader.read().finally(() => clearTimeout(silence));
+        if (done) break;
+        const frames = (rest + value).split('\n\n');
+        rest = frames.pop();
+        for (const frame of frames) {
+          const fields = Object.fromEntries(frame.split('\n').filter(line => /^\w/.test(line))
+            .map(line => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trimStart()]));
+          if (fields.id) last = fields.id;
+          if (!fields.data) continue;
+          let data = null;
+          try { data = JSON.parse(fields.data); } catch { /* a frame of a later version */ }
+          channel?.postMessage(data?.id ?? null);
+          changed(data?.id ?? null);
+        }
+      }
+    } catch (error) {
+      if (error instanceof Unpaired) return show();
+    }
+    // The first retry at once, then slower; a connection that is back cuts it short.
+    await Promise.race([pause(wait), new Promise(done => { wake = done; })]);
+    wait = Math.min(30_000, wait ? wait * 2 : 1000);
+  }
+};
+
+const lead = () => {
+  if (leading || !kept.get('token')) return;
+  leading = true;
+  if (navigator.locks) navigator.locks.request('askuser.events', listen).finally(() => { leading = false; });
+  else listen().finally(() => { leading = false; });
+};
+
+// ---- how many wait: title, icon, notification ----
+
+let waiting = null;
+const count = async () => {
+  if (!kept.get('token')) return;
+  try {
+    const {status, body} = await call('GET', '/questions?state=pending&view=page');
+    if (status === 200) await counted(body);
+  } catch { /* said by the connection */ }
+};
+
+const counted = async body => {
+  const before = waiting;
+  const total = body.next ? (await call('GET', '/count?state=pending')).body.count : body.questions.length;
+  waiting = new Set(body.questions.map(question => question.id));
+  document.title = `${total ? `(${total}) ` : ''}askuser`;
+  const digits = total > 99 ? '99' : String(total);
+  const badge = total ? `<circle cx='46' cy='18' r='18' fill='#b91c1c'/><text x='46' y='26' font-size='24' font-family='sans-serif' font-weight='700' fill='#fff' text-anchor='middle'>${digits}</text>` : '';
+  const drawing = `<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 64 64'><rect width='64' height='64' rx='14' fill='#4f46e5'/><path d='M24 24a8 8 0 1 1 11 7.4c-2 .9-3 2-3 4.6v2' fill='none' stroke='#fff' stroke-width='6' stroke-linecap='round'/><circle cx='32' cy='48' r='4' fill='#fff'/>${badge}</svg>`;
+  $('icon').href = `data:image/svg+xml,${encodeURIComponent(drawing)}`;
+  navigator.setAppBadge?.(total).catch(() => {});
+  const fresh = before && body.questions.filter(question => !before.has(question.id));
+  if (fresh?.length) announce(fresh);
+};
+
+const announce = fresh => {
+  const {page} = fresh.at(-1);
+  say(`${page.by ?? 'An agent'} asks: ${page.questions[0].text}`);
+  if (kept.get('notify') !== true || document.visibilityState === 'visible') return;
+  beep();
+  // Who and where, not what: others may see the screen.
+  if (globalThis.Notification?.permission === 'granted') {
+    const note = new Notification(`${page.by ?? 'An agent'} asks`, {body: [page.from, page.questions[0].header].filter(Boolean).join(' · '), tag: fresh.at(-1).id});
+    note.onclick = () => { window.focus(); location.hash = `#/q/${fresh.at(-1).id}`; note.close(); };
+  }
+};
+
+const beep = () => {
+  try {
+    const audio = new AudioContext();
+    const tone = audio.createOscillator();
+    const volume = audio.createGain();
+    volume.gain.value = 0.05;
+    tone.frequency.value = 660;
+    tone.connect(volume).connect(audio.destination);
+    tone.start();
+    tone.stop(audio.currentTime + 0.15);
+    tone.onended = () => audio.close();
+  } catch { /* no sound here */ }
+};
+
+const offerNotifications = () => {
+  const button = $('notify');
+  button.hidden = !kept.get('token');
+  const on = kept.get('notify') === true;
+  button.textContent = on ? 'Notifications on' : 'Notify me';
+  button.setAttribute('aria-pressed', String(on));
+  button.onclick = async () => {
+    if (on) kept.set('notify', false);
+    else if (!isSecureContext || !('Notification' in window)) {
+      kept.set('notify', true);
+      say('A sound only: browsers show notifications of this page over HTTPS or on this computer itself.');
+      button.title = 'A sound only: notifications need HTTPS here.';
+    } else if (await Notification.requestPermission() === 'granted') kept.set('notify', true);
+    else say('The browser does not let this page notify you.');
+    offerNotifications();
+  };
+};
+
+// ---- rows of Markdown, drawn ----
+
+const pieces = list => list.map(piece => {
+  let node = document.createTextNode(piece.text);
+  if (piece.token === 'code') node = el('code', {}, node);
+  else if (piece.token) node = el('span', {class: piece.token}, node);
+  if (piece.bold) node = el('strong', {}, node);
+  if (piece.italic) node = el('em', {}, node);
+  if (piece.struck) node = el('s', {}, node);
+  if (piece.link) node = el('u', {}, node);
+  return node;
+});
+
+const marks = {bullet: '• ', open: '☐ ', done: '☑ '};
+const row = row => {
+  const mark = row.marker && (marks[row.marker] ?? `${row.marker.number} `);
+  const words = [mark && el('span', {class: 'keyword'}, mark), ...pieces(row.pieces)];
+  const inner = () => {
+    switch (row.kind) {
+      case 'blank': return el('br');
+      case 'rule': return el('hr');
+      case 'heading': return el(row.of <= 2 ? 'h3' : 'h4', {}, words);
+      case 'fence_open': return row.of ? el('p', {class: 'muted'}, row.of) : null;
+      case 'fence_close': return null;
+      case 'code': return el('p', {class: 'code'}, pieces(row.pieces));
+      case 'diff': return el('p', {class: `code ${diff(row.pieces.map(piece => piece.text).join(''))}`}, pieces(row.pieces));
+      case 'table': return table(row.of);
+      default: return el('p', {}, words);
+    }
+  };
+  let node = inner();
+  if (!node) return null;
+  // Columns as steps, for a style attribute is not allowed here.
+  for (let i = 0; i < Math.min(6, Math.floor(row.indent / 2)); i += 1) node = el('div', {class: 'under'}, node);
+  for (let i = 0; i < row.quotes; i += 1) node = el('div', {class: 'quote'}, node);
+  return node;
+};
+const rows = list => el('div', {class: 'rows'}, list.map(row));
+
+const table = ({header, rows, align}) => {
+  const cell = tag => (cell, at) => el(tag, {class: align[at]}, pieces(cell));
+  return el('table', {}, el('thead', {}, el('tr', {}, header.map(cell('th')))),
+    el('tbody', {}, rows.map(cells => el('tr', {}, cells.map(cell('td'))))));
+};
+
+const diff = line => /^(\+\+\+|---)/.test(line) ? 'file' : line.startsWith('+') ? 'added' : line.startsWith('-') ? 'removed' : line.startsWith('@@') ? 'place' : '';
+
+// ---- the list ----
+
+const facts = ({asked_ms, asker, page}) => el('span', {class: 'facts'},
+  el('span', {}, page.by ?? 'An agent'), page.from && el('span', {}, page.from), page.host && el('span', {}, page.host), page.task && el('span', {}, page.task),
+  el('span', {}, ago(asked_ms)),
+  page.has_draft && el('span', {class: 'chip'}, 'draft'),
+  asker?.waits === false && el('span', {class: 'chip'}, asker.gone_ms ? 'agent gone' : 'agent stopped waiting'));
+
+const states = {answered: 'answered', cancelled: 'dismissed', declined: 'declined', discuss: 'talk first', timed_out: 'timed out', withdrawn: 'withdrawn', settled: 'settled where it was asked'};
+
+const listView = state => {
+  const filter = el('input', {type: 'search', id: 'filter', 'aria-label': 'Filter', placeholder: 'Filter', autocomplete: 'off'});
+  const list = el('ul', {class: 'list'});
+  const empty = el('p', {class: 'muted'});
+  const more = el('button', {type: 'button', hidden: true}, 'Show more');
+  let cursor = null;
+  let run = 0;
+  const item = question => {
+    const [first] = question.page.questions;
+    const many = question.page.questions.length;
+    return el('li', {}, el('a', {href: `#/q/${question.id}`},
+      el('span', {class: 'chip'}, first.header), many > 1 && el('span', {class: 'muted'}, ` and ${many - 1} more`),
+      el('span', {class: 'words'}, first.text), facts(question),
+      state !== 'pending' && el('span', {class: 'facts'}, outcome(question))));
+  };
+  const load = async further => {
+    const mine = run += 1;
+    const search = new URLSearchParams({state, view: 'page'});
+    if (filter.value.trim()) search.set('q', filter.value.trim());
+    if (further && cursor) search.set('cursor', cursor);
+    let reply;
+    try { reply = await call('GET', `/questions?${search}`); } catch (error) { return failed(error); }
+    // A later keystroke has asked again.
+    if (mine !== run) return;
+    if (reply.status !== 200) { empty.textContent = failure(reply); return; }
+    const {questions, next} = reply.body;
+    const focused = document.activeElement?.getAttribute?.('href');
+    if (further) list.append(...questions.map(item)); else list.replaceChildren(...questions.map(item));
+    if (focused) list.querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus();
+    cursor = next ?? null;
+    more.hidden = !cursor;
+    empty.textContent = list.children.length ? '' : filter.value ? 'Nothing matches.' : state === 'pending' ? 'Nothing waits for you.' : 'Nothing was decided yet.';
+    if (state === 'pending' && !filter.value && !further) counted(reply.body);
+  };
+  filter.addEventListener('input', () => load());
+  more.addEventListener('click', () => load(true));
+  const timer = setInterval(() => load(), 60_000);
+  return {
+    nodes: [el('h1', {}, state === 'pending' ? 'Waiting for you' : 'History'), filter, list, empty, more],
+    start: () => load(),
+    changed: () => load(),
+    leave: () => clearInterval(timer),
+    key: event => {
+      const links = [...list.querySelectorAll('a')];
+      const at = links.indexOf(document.activeElement);
+      if (event.key === '/') { filter.focus(); return true; }
+      if (['ArrowDown', 'j'].includes(event.key)) { links[Math.min(at + 1, links.length - 1)]?.focus(); return true; }
+      if (['ArrowUp', 'k'].includes(event.key)) { links[Math.max(at - 1, 0)]?.focus(); return true; }
+      if (/^[1-9]$/.test(event.key) && links[event.key - 1]) { links[event.key - 1].click(); return true; }
+      return false;
+    },
+  };
+};
+
+/** How a question ended, in words. */
+const ending = ({resolution, settled, state, withdrawn_by: by, ended_ms: at}) => {
+  const who = resolution?.by ?? settled?.by ?? by;
+  const name = states[state] ?? state;
+  return [`${name[0].toUpperCase()}${name.slice(1)}${who ? ` by ${who}` : ''}`, resolution?.via && `via ${resolution.via}`, at && clock(at)].filter(Boolean).join(', ');
+};
+const chosen = answer => [...answer.selectedOptions, ...(answer.customInput ? [answer.customInput] : [])];
+const outcome = question => {
+  const names = (question.resolution?.answers ?? []).map(answer => chosen(answer).join(', '));
+  return [ending(question), names.join(' · ')].filter(Boolean).join(': ');
+};
+
+const failed = error => {
+  if (error instanceof Unpaired) show();
+};
+
+// ---- one question ----
+
+/** A list that is longer is searched. */
+const SEARCHED = 20;
+
+const questionView = id => {
+  const box = el('div');
+  let question = null;
+  let work = null;
+  let closed = false;
+  let sending = false;
+
+  const pageOf = () => question.page;
+  const blank = () => ({at: 0, read: false, attempt: random(), discuss: null, decline: null,
+    answers: pageOf().questions.map(() => ({picks: [], other: '', isOther: false, notes: {}}))});
+
+  // -- drafts --
+  const asDraft = () => ({
+    answers: pageOf().questions.map((asked, i) => ({asked, done: work.answers[i]})).filter(({done}) => done.picks.length || done.other || Object.values(done.notes).some(Boolean))
+      .map(({asked, done}) => ({...answerOf(asked, done), ...(done.other && !done.isOther ? {typed: done.other} : {})})),
+    ...(work.discuss !== null ? {discuss: work.discuss} : {}),
+    ...(work.decline !== null ? {decline: work.decline} : {}),
+  });
+  const answerOf = (asked, done) => {
+    const notes = Object.entries(done.notes).filter(([, text]) => text.trim()).map(([label, text]) => label === '' ? {text} : {option: label, text});
+    const only = notes.length === 1 && done.picks.length + done.isOther === 1 && (notes[0].option ?? '') === (done.picks[0] ?? '');
+    return {question: asked.verbatim, header: asked.header_verbatim, selectedOptions: done.picks,
+      ...(done.isOther && done.other.trim() ? {customInput: done.other} : {}),
+      ...(only ? {note: notes[0].text} : notes.length ? {notes} : {})};
+  };
+  const fromDraft = draft => {
+    const state = blank();
+    const given = Array.isArray(draft) ? {answers: draft} : draft ?? {answers: []};
+    for (const unsent of given.answers ?? []) {
+      const i = pageOf().questions.findIndex(asked => asked.verbatim === unsent.question);
+      if (i < 0) continue;
+      const done = state.answers[i];
+      const known = pageOf().questions[i].options.map(option => option.label);
+      done.picks = (unsent.selectedOptions ?? []).filter(label => known.includes(label));
+      done.isOther = Boolean(unsent.customInput);
+      done.other = unsent.customInput ?? unsent.typed ?? '';
+      for (const note of unsent.notes ?? []) done.notes[note.option ?? ''] = note.text;
+      if (unsent.note && !unsent.notes) done.notes[done.picks[0] ?? ''] = unsent.note;
+    }
+    state.discuss = given.discuss ?? null;
+    state.decline = given.decline ?? null;
+    return state;
+  };
+  let saving = null;
+  let held = false;
+  const save = () => {
+    // Whoever has begun to answer is not cut off.
+    if (question.expires_ms && !held) { held = true; call('POST', `/questions/${id}/hold`, {body: {}}).then(load, failed); }
+    kept.set(`draft.${id}`, {draft: asDraft(), attempt: work.attempt});
+    clearTimeout(saving);
+    saving = setTimeout(store, 500);
+  };
+  const store = async () => {
+    clearTimeout(saving);
+    if (closed || !work) return;
+    try {
+      const {status} = await call('PUT', `/questions/${id}/draft`, {body: asDraft()});
+      if (status < 300) kept.set(`draft.${id}`, null);
+    } catch (error) { failed(error); }
+  };
+
+  // -- sending: the same attempt until a reply has come --
+  const send = async (path, body) => {
+    if (sending) return;
+    sending = true;
+    clearTimeout(saving);
+    const pending = {path, body, attempt: work.attempt};
+    kept.set(`sending.${id}`, pending);
+    draw();
+    await deliver(pending);
+  };
+  const deliver = async pending => {
+    sending = true;
+    for (let wait = 500; ; wait = Math.min(wait * 2, 10_000)) {
+      try {
+        const reply = await call('POST', `/questions/${id}/${pending.path}`, {body: pending.body, key: pending.attempt});
+        // Nobody knows whether it was stored: the same attempt again finds out.
+        if (reply.status >= 500) throw new Error(failure(reply));
+        kept.set(`sending.${id}`, null);
+        sending = false;
+        if (reply.status === 200 || reply.status === 201) {
+          kept.set(`draft.${id}`, null);
+          work.sent = true;
+          await load();
+          say('Sent. It is stored.');
+          return;
+        }
+        if (reply.status === 409 || reply.status === 410) { await load(); say('It was already decided.'); return; }
+        work.attempt = random();
+        draw(failure(reply), reply.body?.error?.violations);
+        return;
+      } catch (error) {
+        if (error instanceof Unpaired) { sending = false; return show(); }
+        draw('No reply yet. It is sent again until there is one; sending twice is safe.');
+        await Promise.race([pause(wait), new Promise(done => addEventListener('online', done, {once: true}))]);
+        if (closed) return;
+      }
+    }
+  };
+
+  // -- drawing --
+  const isDone = done => done.picks.length > 0 || (done.isOther && done.other.trim() !== '');
+  const last = () => pageOf().questions.length > 1 ? pageOf().questions.length : 0;
+  const go = at => { work.at = at; draw(); box.querySelector('h1, h2, legend')?.focus?.(); box.querySelector('input, button.main')?.focus({preventScroll: true}); };
+
+  const context = () => {
+    const about = pageOf().context;
+    if (!about) return null;
+    const names = {command: 'Command', diff: 'Change', tool_input: 'Input of the tool', prose: pageOf().agreed ? 'Plan' : 'Context'};
+    const inside = about.rows ? rows(about.rows)
+      : el('pre', {class: 'exact'}, about.lines.map(line => el('span', {class: about.kind === 'diff' ? diff(line) : null}, line)));
+    const end = el('span', {class: 'end'});
+    const pane = el('section', {class: 'pane', tabindex: '0', 'aria-label': names[about.kind] ?? 'Context'}, inside, end);
+    if (pageOf().agreed && !work.read) {
+      new IntersectionObserver((seen, observer) => {
+        if (!seen.some(entry => entry.isIntersecting)) return;
+        observer.disconnect();
+        work.read = true;
+        if (!sending) refreshOptions();
+      }, {root: null}).observe(end);
+    }
+    return el('div', {}, el('h2', {}, names[about.kind] ?? 'Context'), pane);
+  };
+
+  const mayPick = (asked, at) => !pageOf().agreed || work.read || (pageOf().last_refuses && at + 1 === asked.options.length);
+  const refreshOptions = () => {
+    const asked = pageOf().questions[work.at];
+    if (!asked) return;
+    box.querySelectorAll('[data-at]').forEach(input => {
+      const allowed = mayPick(asked, Number(input.dataset.at));
+      if (allowed) input.removeAttribute('aria-disabled'); else input.setAttribute('aria-disabled', 'true');
+    });
+    const hint = box.querySelector('#read-on');
+    if (hint) hint.hidden = work.read;
+  };
+
+  const noteField = (done, label, name) => {
+    const hint = pageOf().note_hint;
+    const text = done.notes[label] ?? '';
+    const field = el('textarea', {'aria-label': `Note on ${name}`, maxlength: pageOf().typed_max, 'data-note': label, rows: 2});
+    field.value = text;
+    const area = el('div', {class: 'under', hidden: !text}, field, hint && el('p', {class: 'muted'}, hint));
+    const add = el('button', {type: 'button', hidden: Boolean(text), 'data-add-note': label, 'aria-label': `Add a note on ${name}`}, 'Add a note');
+    add.addEventListener('click', () => { area.hidden = false; add.hidden = true; field.focus(); });
+    field.addEventListener('input', () => { done.notes[label] = field.value; save(); });
+    return el('div', {class: 'notes'}, el('div', {class: 'under'}, add), area);
+  };
+
+  const options = (asked, done) => {
+    const kind = asked.multi ? 'checkbox' : 'radio';
+    const name = `q${work.at}`;
+    const fields = asked.options.map((option, at) => {
+      const input = el('input', {type: kind, name, value: option.label, 'data-at': at, 'aria-describedby': option.rows ? `about-${at}` : null});
+      input.checked = done.picks.includes(option.label);
+      if (!mayPick(asked, at)) input.setAttribute('aria-disabled', 'true');
+      input.addEventListener('click', event => {
+        if (!mayPick(asked, at)) { event.preventDefault(); say('Read to its end first.'); }
+      });
+      input.addEventListener('change', () => {
+        if (!mayPick(asked, at)) { input.checked = false; return; }
+        if (asked.multi) done.picks = asked.options.map(other => other.label).filter(label => label === option.label ? input.checked : done.picks.includes(label));
+        else { done.picks = [option.label]; done.isOther = false; }
+        save();
+        draw();
+        box.querySelector(`[data-at="${at}"]`)?.focus({preventScroll: true});
+      });
+      return [el('label', {class: 'option'}, input,
+        el('span', {class: 'label'}, option.name, ' ', option.recommended && el('span', {class: 'chip'}, 'Recommended')),
+        option.rows && el('span', {class: 'about', id: `about-${at}`}, rows(option.rows)),
+        option.preview && el('span', {class: 'about'}, el('div', {class: 'pane', tabindex: '0', role: 'group', 'aria-label': `Preview of ${option.name}`}, rows(option.preview)))),
+      input.checked && noteField(done, option.label, option.name)];
+    });
+    if (asked.options.length > SEARCHED) {
+      const search = el('input', {type: 'search', 'aria-label': 'Search the options', placeholder: 'Search', autocomplete: 'off'});
+      const labels = () => [...box.querySelectorAll('.option')];
+      search.addEventListener('input', () => {
+        const words = search.value.toLowerCase().split(/\s+/);
+        labels().forEach(label => { label.hidden = !words.every(word => label.textContent.toLowerCase().includes(word)) && !label.querySelector('input').checked; });
+      });
+      fields.unshift(search);
+    }
+    // A text is asked for, and nothing else.
+    if (asked.other && !asked.options.length) {
+      const text = el('textarea', {'aria-label': asked.text, maxlength: pageOf().typed_max, rows: 2, id: 'other'});
+      text.value = done.other;
+      text.addEventListener('input', () => { done.other = text.value; done.isOther = text.value.trim() !== ''; save(); ready(); });
+      return [text];
+    }
+    if (asked.other) {
+      const input = el('input', {type: kind, name, value: '', 'data-other': true});
+      input.checked = done.isOther;
+      const text = el('textarea', {'aria-label': 'Your own answer', maxlength: pageOf().typed_max, rows: 2, id: 'other'});
+      text.value = done.other;
+      input.addEventListener('change', () => {
+        done.isOther = input.checked;
+        if (!asked.multi) done.picks = [];
+        save();
+        draw();
+        if (done.isOther) box.querySelector('#other')?.focus();
+      });
+      text.addEventListener('input', () => { done.other = text.value; save(); ready(); });
+      fields.push([el('label', {class: 'option'}, input, el('span', {class: 'label'}, 'Other'), el('span', {class: 'about'}, 'Your own words')),
+        done.isOther && el('div', {class: 'under'}, text)]);
+    }
+    return fields;
+  };
+
+  const mainButton = () => {
+    const asked = pageOf().questions;
+    const button = el('button', {type: 'submit', class: 'main'});
+    const several = asked.length > 1;
+    button.textContent = sending ? 'Sending…' : several && work.at < asked.length ? (work.at + 1 < asked.length ? 'Next' : 'Review') : 'Send';
+    return button;
+  };
+  const ready = () => {
+    const button = box.querySelector('button.main');
+    if (!button) return;
+    const all = pageOf().questions.length === 1 || work.at === last() ? work.answers.every(isDone) : true;
+    if (all && !sending) button.removeAttribute('aria-disabled'); else button.setAttribute('aria-disabled', 'true');
+  };
+
+  const submit = event => {
+    event.preventDefault();
+    if (sending || question.state !== 'pending') return;
+    const asked = pageOf().questions;
+    if (asked.length > 1 && work.at < asked.length) return go(work.at + 1);
+    const open = work.answers.findIndex(done => !isDone(done));
+    if (open >= 0) {
+      say(asked.length > 1 ? `${asked[open].header} is not answered yet.` : 'Choose an answer first.');
+      if (asked.length > 1) go(open);
+      return;
+    }
+    send('answer', {status: 'answered', answers: asked.map((one, i) => answerOf(one, work.answers[i]))});
+  };
+
+  /** Declining and talking first: words, then a button; one stray tap does neither. */
+  const aside = (kind, title, field, button, path) => {
+    if (work[kind] === null) return null;
+    const text = el('textarea', {id: kind, 'aria-label': field, maxlength: pageOf().typed_max});
+    text.value = work[kind];
+    text.addEventListener('input', () => { work[kind] = text.value; save(); });
+    return el('section', {}, el('h2', {}, title), text, el('div', {class: 'actions'},
+      el('button', {type: 'button', class: 'main', onclick: () => send(path, kind === 'decline' ? {reason: work.decline || undefined} : {message: work.discuss || undefined})}, button),
+      el('button', {type: 'button', onclick: () => { work[kind] = null; save(); draw(); }}, 'Back')));
+  };
+  const begin = kind => { work[kind] ??= ''; save(); draw(); box.querySelector(`#${kind}`)?.focus(); };
+
+  const review = () => el('div', {}, el('h1', {tabindex: '-1'}, 'Check your answers'), pageOf().questions.map((asked, i) => {
+    const done = work.answers[i];
+    const given = answerOf(asked, done);
+    return el('section', {}, el('h2', {}, asked.header), el('p', {class: 'muted'}, asked.text),
+      el('div', {class: 'answer'}, isDone(done)
+        ? [...done.picks.map(label => asked.options.find(option => option.label === label).name), ...(given.customInput ? [given.customInput] : [])].map(name => el('p', {}, name))
+        : el('p', {class: 'muted'}, 'Not answered yet'),
+      Object.values(done.notes).filter(text => text.trim()).map(text => el('p', {class: 'muted'}, `Note: ${text}`)),
+      el('button', {type: 'button', onclick: () => go(i), 'aria-label': `Change ${asked.header}`}, 'Change')));
+  }));
+
+  const ended = () => {
+    const {resolution, state} = question;
+    const unsent = work && !work.sent && asDraft();
+    const answers = resolution?.answers ?? [];
+    const given = asked => answers.find(answer => answer.question === asked.verbatim);
+    return [heading(), context(),
+      el('div', {class: `notice ${state === 'answered' ? 'good' : ''}`}, el('h1', {tabindex: '-1'}, ending(question)),
+        (resolution?.reason || resolution?.message) && el('p', {}, resolution.reason ?? resolution.message),
+        pageOf().questions.map(asked => el('div', {}, el('h2', {}, el('span', {class: 'chip'}, asked.header), ' ', asked.text),
+          el('div', {class: 'answer'}, given(asked) ? chosen(given(asked)).map(text => el('p', {}, text)) : el('p', {class: 'muted'}, 'Not answered'),
+            given(asked)?.note && el('p', {class: 'muted'}, `Note: ${given(asked).note}`))))),
+      unsent?.answers?.length > 0 && el('div', {class: 'notice'}, el('p', {}, 'You had not sent:'),
+        unsent.answers.map(answer => el('p', {}, `${answer.header}: ${[...chosen(answer), answer.typed].filter(Boolean).join(', ')}`))),
+      el('p', {}, el('a', {href: '#/', class: 'button'}, 'Back to the list'))];
+  };
+
+  const heading = () => el('p', {class: 'list'}, facts(question));
+  const deadline = () => {
+    if (!question.expires_ms) return null;
+    const left = Math.max(0, Math.round((question.expires_ms - Date.now() - skew) / 1000));
+    return el('p', {class: 'muted', id: 'deadline'}, `Ends unanswered in ${left > 90 ? `${Math.round(left / 60)} min` : `${left} s`}. No option is chosen for you.`);
+  };
+
+  const draw = (problem, violations) => {
+    if (!question) return;
+    const scrolled = scrollY;
+    const pane = box.querySelector('.pane')?.scrollTop;
+    if (question.state !== 'pending') box.replaceChildren(...ended().filter(Boolean));
+    else {
+      const asked = pageOf().questions;
+      const several = asked.length > 1;
+      const apart = aside('decline', several ? 'Decline these questions?' : 'Decline?', 'Reason, if you like', 'Decline', 'decline')
+        ?? aside('discuss', 'Talk about it first', 'What you want to say', 'Send', 'discuss');
+      const one = asked[work.at];
+      // A list or code is no heading: it stands below the header then.
+      const isPlain = one?.rows.every(line => line.kind === 'prose' && !line.marker && !line.quotes);
+      const words = isPlain && one.rows.flatMap((line, i) => [i > 0 && el('br'), ...pieces(line.pieces)]);
+      const body = apart ?? (one ? el('fieldset', {}, el('legend', {}, el('h1', {tabindex: '-1'},
+        el('span', {class: 'chip'}, one.header), ' ', el('span', {class: pageOf().exact ? 'exact' : null}, words || []))), !isPlain && rows(one.rows),
+      pageOf().agreed && pageOf().context && el('p', {class: 'muted', id: 'read-on', hidden: work.read}, 'You can agree once you have seen all of it.'),
+      options(one, work.answers[work.at])) : review());
+      const form = el('form', {onsubmit: submit},
+        several && el('progress', {max: asked.length, value: Math.min(work.at + 1, asked.length), 'aria-label': 'Progress'}),
+        several && one && el('p', {class: 'muted'}, `Question ${work.at + 1} of ${asked.length}`),
+        body,
+        !apart && el('div', {class: 'actions'}, several && work.at > 0 && el('button', {type: 'button', onclick: () => go(work.at - 1)}, 'Back'), mainButton()),
+        problem && el('div', {class: 'notice bad', role: 'alert'}, el('p', {}, problem), (violations ?? []).map(fault => el('p', {}, `${fault.path}: ${fault.fact}, ${fault.limit}`))),
+        !apart && el('div', {class: 'actions'},
+          el('button', {type: 'button', onclick: () => begin('discuss')}, 'Talk first'),
+          el('button', {type: 'button', onclick: () => begin('decline')}, 'Decline'),
+          el('a', {class: 'button', href: '#/'}, 'Put aside')));
+      const about = context();
+      box.replaceChildren(el('div', {class: about ? 'wide' : null}, el('div', {}, heading(), deadline(), about), form));
+      ready();
+    }
+    const now = box.querySelector('.pane');
+    if (now && pane) now.scrollTop = pane;
+    scrollTo(0, scrolled);
+  };
+
+  const load = async () => {
+    let reply;
+    try { reply = await call('GET', `/questions/${id}?view=page`); } catch (error) { return failed(error); }
+    if (closed) return;
+    if (reply.status !== 200) {
+      box.replaceChildren(el('p', {class: 'notice bad'}, failure(reply)), el('p', {}, el('a', {href: '#/'}, 'Back to the list')));
+      return;
+    }
+    const was = question?.state;
+    question = reply.body;
+    if (!work) {
+      const local = kept.get(`draft.${id}`);
+      let stored = null;
+      try { stored = (await call('GET', `/questions/${id}/draft`)).body; } catch { /* said by the connection */ }
+      // What this browser could not store is newer than what the store has.
+      work = fromDraft(local?.draft ?? stored);
+      if (local?.attempt) work.attempt = local.attempt;
+      const pending = kept.get(`sending.${id}`);
+      if (pending && question.state === 'pending') { work.attempt = pending.attempt; draw(); return deliver(pending); }
+    }
+    if (was === undefined || was !== question.state) {
+      draw();
+      if (was === 'pending' && question.state !== 'pending') say(`It ended: ${outcome(question)}`);
+    } else if (question.state === 'pending') box.querySelector('.facts')?.replaceWith(facts(question));
+  };
+  const timer = setInterval(() => { const node = box.querySelector('#deadline'); if (node) node.replaceWith(deadline()); }, 1000);
+
+  return {
+    nodes: [box],
+    start: load,
+    changed: which => { if (which === null || which === id) load(); },
+    // A phone may end a page that is out of sight.
+    store: () => { if (work && question?.state === 'pending' && !sending) store(); },
+    leave: () => { if (work && question?.state === 'pending' && !sending) store(); closed = true; clearInterval(timer); },
+    key: event => {
+      if (!question || question.state !== 'pending' || sending) {
+        if (event.key === 'Escape') { location.hash = '#/'; return true; }
+        return false;
+      }
+      const inputs = [...box.querySelectorAll('[data-at], [data-other]')];
+      const at = inputs.indexOf(document.activeElement);
+      if (event.key === 'Escape') {
+        if (work.decline !== null || work.discuss !== null) { work.decline = null; work.discuss = null; save(); draw(); } else location.hash = '#/';
+        return true;
+      }
+      if (/^[1-9]$/.test(event.key) && inputs[event.key - 1]) { inputs[event.key - 1].focus(); inputs[event.key - 1].click(); return true; }
+      if (event.key === 'j' || event.key === 'k') { inputs[(at + (event.key === 'j' ? 1 : inputs.length - 1)) % inputs.length]?.focus(); return true; }
+      if (event.key === 'Enter' && at >= 0) { if (!inputs[at].checked) inputs[at].click(); else box.querySelector('form').requestSubmit(); return true; }
+      if (event.key === 'ArrowLeft' && work.at > 0 && at < 0) { go(work.at - 1); return true; }
+      if (event.key === 'ArrowRight' && work.at < last() && at < 0) { go(work.at + 1); return true; }
+      if (event.key === 'n') { box.querySelector('[data-add-note]:not([hidden]), [data-note]')?.click(); box.querySelector('[data-note]')?.focus(); return true; }
+      if (event.key === 'c') { begin('discuss'); return true; }
+      if (event.key === 'd') { begin('decline'); return true; }
+      return false;
+    },
+  };
+};
+
+// ---- pairing ----
+
+const browserName = () => {
+  const agent = navigator.userAgent;
+  const browser = /Edg\//.test(agent) ? 'Edge' : /Firefox\//.test(agent) ? 'Firefox' : /Chrome\//.test(agent) ? 'Chrome' : /Safari\//.test(agent) ? 'Safari' : 'Browser';
+  const system = /iPhone|iPad/.test(agent) ? 'iOS' : /Android/.test(agent) ? 'Android' : /Mac OS/.test(agent) ? 'macOS' : /Windows/.test(agent) ? 'Windows' : /Linux/.test(agent) ? 'Linux' : '';
+  return [browser, system].filter(Boolean).join(' on ');
+};
+
+const paired = body => {
+  kept.set('token', body.token);
+  history.replaceState(null, '', '#/');
+  say('This browser may answer now.');
+  show();
+};
+
+const pairView = problem => {
+  const box = el('div');
+  let closed = false;
+  const draw = (...nodes) => box.replaceChildren(el('h1', {}, 'Let this browser answer'), ...nodes.filter(Boolean));
+  const ask = async () => {
+    draw(problem && el('p', {class: 'notice bad'}, problem), el('p', {}, 'Asking for a code…'));
+    try {
+      const {status, body} = await call('POST', '/pair/code', {body: {name: browserName()}});
+      if (status >= 300) throw new Error(failure({status, body}));
+      draw(problem && el('p', {class: 'notice bad'}, problem),
+        el('p', {}, 'On the computer where askuser runs, type:'), el('p', {class: 'code-big'}, body.code),
+        el('pre', {class: 'exact'}, `askuser pair ${body.code}`),
+        el('p', {class: 'muted'}, 'Or open the link that “askuser serve” prints. The code is good for five minutes.'));
+      while (!closed) {
+        await pause(1500);
+        const state = await call('POST', '/pair/claim', {body: {code: body.code, secret: body.secret, name: browserName()}});
+        if (state.status === 200 && state.body?.token) return paired(state.body);
+        if (state.status >= 400) { problem = failure(state); return ask(); }
+      }
+    } catch (error) {
+      if (closed) return;
+      draw(el('p', {class: 'notice bad'}, String(error.message ?? error)), el('button', {type: 'button', class: 'main', onclick: ask}, 'Try again'));
+    }
+  };
+  return {nodes: [box], start: ask, leave: () => { closed = true; }};
+};
+
+const exchange = async code => {
+  // The code is not left in the address bar or in the history.
+  history.replaceState(null, '', '#/');
+  try {
+    const {status, body} = await call('POST', '/pair', {body: {code, name: browserName()}});
+    if (status < 300 && body?.token) return paired(body);
+    enter(pairView(failure({status, body})));
+  } catch (error) {
+    enter(pairView(String(error.message ?? error)));
+  }
+};
+
+// ---- views ----
+
+let view = {};
+const enter = next => {
+  view.leave?.();
+  view = next;
+  main.replaceChildren(...next.nodes);
+  main.focus({preventScroll: true});
+  scrollTo(0, 0);
+  next.start?.();
+};
+
+const show = () => {
+  const [, code] = /^#pair=([\w-]+)$/.exec(location.hash) ?? [];
+  if (code) return exchange(code);
+  offerNotifications();
+  if (!kept.get('token')) return enter(pairView());
+  lead();
+  const [, id] = /^#\/q\/([0-9a-f]{12,32})$/.exec(location.hash) ?? [];
+  for (const [name, at] of [['to-list', location.hash === '' || location.hash === '#/'], ['to-history', location.hash === '#/history']]) {
+    if (at) $(name).setAttribute('aria-current', 'page'); else $(name).removeAttribute('aria-current');
+  }
+  enter(id ? questionView(id) : listView(location.hash === '#/history' ? 'ended' : 'pending'));
+  if (id || location.hash === '#/history') count();
+};
+
+const KEYS = [['j k, arrows', 'move'], ['1–9', 'open, or choose'], ['Space', 'choose'], ['Enter', 'choose; then continue or send'], ['← →', 'earlier and later question'],
+  ['n', 'note'], ['c', 'talk first'], ['d', 'decline'], ['/', 'filter'], ['Esc', 'put aside'], ['?', 'these keys']];
+$('keys').querySelector('dl').append(...KEYS.flatMap(([key, does]) => [el('dt', {}, key), el('dd', {}, does)]));
+
+addEventListener('hashchange', show);
+addEventListener('keydown', event => {
+  if (event.ctrlKey || event.metaKey || event.altKey || $('keys').open) return;
+  const typing = event.target.matches?.('textarea, input[type=text], input[type=search]');
+  if (typing) {
+    if (event.key === 'Escape') { event.target.blur(); event.preventDefault(); }
+    return;
+  }
+  if (event.key === '?') { $('keys').showModal(); event.preventDefault(); return; }
+  if (view.key?.(event)) event.preventDefault();
+});
+addEventListener('visibilitychange', () => { if (document.visibilityState === 'visible') { wake(); changed(null); } else view.store?.(); });
+addEventListener('online', () => { connection(true); wake(); changed(null); });
+addEventListener('offline', () => connection(false));
+show();

@@ -1,0 +1,133 @@
+//! A question as the page draws it: every text past the gate for untrusted text, Markdown read into rows, what is agreed to
+//! exactly as it is.
+
+use askuser::exact::Charset;
+use askuser::store::StoredQuestion;
+use askuser::{Choice, Context, Purpose, Question, Request, sanitize};
+use askuser_markdown::{Kind, Look, Piece, Row, has_blocks, inline};
+use serde_json::{Value, json};
+
+/// What the page needs beside the question's own JSON.
+pub(crate) fn model(question: &StoredQuestion) -> Value {
+    let request = &question.request;
+    let (origin, purpose) = (request.origin(), request.key().purpose());
+    let line = |text: &Option<String>| text.as_deref().map(|text| sanitize::line(text).trim().to_owned());
+    let folder = line(&origin.folder).map(|path| path.rsplit('/').next().unwrap_or_default().to_owned());
+    json!({
+        "by": line(&origin.agent),
+        "from": folder.filter(|folder| !folder.is_empty()),
+        "task": request.asked_by(),
+        "host": line(&origin.host),
+        "agreed": request.is_agreed_to(),
+        "exact": purpose == Purpose::Permission,
+        // What programs ask ends with the option that refuses; a model may offer anything in that place.
+        "last_refuses": purpose != Purpose::Question,
+        "note_hint": purpose.note_hint(),
+        "typed_max": request.set().limits().typed_chars(),
+        "context": request.context().map(context),
+        "questions": request.set().questions().iter().map(|question| asked(question, request)).collect::<Vec<_>>(),
+    })
+}
+
+fn context(context: &Context) -> Value {
+    let text = context.shown(Charset::Utf8);
+    match context {
+        Context::Prose(_) => json!({"kind": "prose", "rows": askuser_markdown::rows(&text)}),
+        _ => json!({"kind": json!(context)["kind"], "lines": text.split('\n').collect::<Vec<_>>()}),
+    }
+}
+
+fn asked(question: &Question, request: &Request) -> Value {
+    json!({
+        "header": question.header(),
+        "header_verbatim": question.header_verbatim(),
+        "text": question.text(),
+        "verbatim": question.text_verbatim(),
+        "rows": if request.key().purpose() == Purpose::Permission { plain(question.text()) } else { rows(question.text()) },
+        "multi": question.is_multi_select(),
+        "other": request.set().rules().form().takes_text(),
+        "options": question.options().iter().map(option).collect::<Vec<_>>(),
+    })
+}
+
+fn option(option: &Choice) -> Value {
+    json!({
+        "label": option.label_verbatim(),
+        "name": option.name(),
+        "recommended": option.is_recommended(),
+        "rows": (!option.description().is_empty()).then(|| rows(option.description())),
+        "preview": option.preview().map(askuser_markdown::rows),
+    })
+}
+
+/// A text as the prompt reads it: lists and code as such, otherwise bold and code alone.
+fn rows(text: &str) -> Vec<Row> {
+    match has_blocks(text) {
+        true => askuser_markdown::rows(text),
+        false => text.lines().map(|line| row(inline(line).unwrap_or_else(|| pieces(line)))).collect(),
+    }
+}
+
+fn plain(text: &str) -> Vec<Row> {
+    text.lines().map(|line| row(pieces(line))).collect()
+}
+
+fn pieces(line: &str) -> Vec<Piece> {
+    vec![Piece { text: line.to_owned(), look: Look::default() }]
+}
+
+fn row(pieces: Vec<Piece>) -> Row {
+    Row { quotes: 0, indent: 0, marker: None, kind: Kind::Prose, pieces }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use askuser::store::{Cursor, QuestionId};
+    use askuser::{QuestionSet, RequestKey, Rules};
+    use std::sync::Arc;
+
+    fn shown(request: Request) -> Value {
+        let id = QuestionId::parse("0123456789ab").unwrap();
+        model(&StoredQuestion::new(id, Arc::new(request), 0, Cursor(1)))
+    }
+
+    fn request(text: &str, purpose: Purpose) -> Request {
+        let input = json!({"questions": [{"question": text, "header": "Bash", "multiSelect": false, "options": [
+            {"label": "A (Recommended)", "description": "**a**"}, {"label": "B", "description": "b"},
+        ]}]});
+        let set = QuestionSet::parse(input, &Rules::strict()).unwrap();
+        Request::new(RequestKey::new("s", "c").for_purpose(purpose), set)
+    }
+
+    #[test]
+    fn marks_are_read_in_a_question_and_not_in_what_is_agreed_to() {
+        let pieces = |model: &Value| model["questions"][0]["rows"][0]["pieces"].clone();
+        let question = shown(request("Use **it**?", Purpose::Question));
+        assert_eq!(pieces(&question), json!([{"text": "Use "}, {"text": "it", "bold": true}, {"text": "?"}]));
+        let permission = shown(request("Run **it**?", Purpose::Permission));
+        assert_eq!(pieces(&permission), json!([{"text": "Run **it**?"}]));
+        assert_eq!((&permission["exact"], &permission["last_refuses"]), (&json!(true), &json!(true)));
+        assert_eq!(question["last_refuses"], json!(false), "a model may offer anything in that place");
+        let option = &question["questions"][0]["options"][0];
+        assert_eq!((&option["name"], &option["label"]), (&json!("A"), &json!("A (Recommended)")));
+    }
+
+    #[test]
+    fn what_is_agreed_to_is_shown_line_by_line_with_nothing_left_out() {
+        let context = Context::command("echo a\u{202e}\n\trm b ");
+        let model = shown(request("Run it?", Purpose::Permission).with_context(context));
+        assert_eq!(model["agreed"], json!(true));
+        assert_eq!(model["context"], json!({"kind": "command", "lines": ["echo a<U+202E>", "→   rm b␣"]}));
+    }
+
+    #[test]
+    fn no_escape_sequence_reaches_a_page() {
+        let mut rude = request("Which\u{1b}]0;x\u{7}?", Purpose::Question);
+        rude = rude.with_origin(askuser::Origin::default().with_agent("a\u{1b}[2J").with_folder("/srv/sh\u{202e}op"));
+        let text = shown(rude).to_string();
+        let verbatim = r#""verbatim":"Which\u001b]0;x\u0007?""#;
+        assert!(text.contains(verbatim), "what is sent back is as it was: {text}");
+        assert!(!text.replace(verbatim, "").contains(r"\u001b") && !text.contains('\u{202e}'), "{text}");
+    }
+}
