@@ -188,8 +188,7 @@ fn columns_are_aligned_under_their_heads_and_give_way_by_width() {
     let mut terminal = list(&stage);
     terminal.wait_for("2   文字");
     let screen = terminal.screen();
-    let rows: Vec<Vec<char>> =
-        screen.lines().map(|line| line.replace('文', "  ").replace('字', "  ").chars().collect()).collect();
+    let rows: Vec<Vec<char>> = screen.lines().map(|line| line.replace(['文', '字'], "  ").chars().collect()).collect();
     let head = rows.iter().position(|row| row.iter().collect::<String>().contains("QUESTION")).expect("heads");
     for name in ["AGENT", "QUESTION", "AGE ", "STATE"] {
         let text: String = rows[head].iter().collect();

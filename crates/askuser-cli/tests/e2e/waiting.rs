@@ -121,7 +121,7 @@ fn at_a_terminal_a_person_reads_the_answer_and_no_prose_for_models() {
     let stage = Stage::new();
     let id = crate::inbox::detached(&stage, "database", &[]);
     crate::inbox::run(&stage, &["answer", &id, "--discuss", "why?", "--select", "SQLite"]);
-    let mut terminal = stage.shell(&format!("askuser wait {id}; echo done"));
+    let terminal = stage.shell(&format!("askuser wait {id}; echo done"));
     terminal.wait_for("done");
     let screen = terminal.screen();
     assert!(screen.contains("Database: SQLite") && screen.contains("why?"), "{screen}");
