@@ -61,7 +61,7 @@ transcript!(several_lines_of_a_list, pick(3, true), ["2", "1,3"]);
 fn enter_takes_what_is_chosen_already() {
     let set = pick(3, true);
     let known = set.questions()[0].answer(&[0, 2], None, None).unwrap();
-    let mut line_prompt = LinePrompt::from_prompt(Prompt::new(set, ARMED).prefilled(&[known.clone()]));
+    let mut line_prompt = LinePrompt::from_prompt(Prompt::new(set, ARMED).prefilled(std::slice::from_ref(&known)));
     assert!(line_prompt.text().contains("  3. item 3 [chosen]\nChoose one or more, or press Enter for what is chosen"));
     let effect = line_prompt.submit_line("", Duration::ZERO);
     assert!(matches!(effect, Effect::Finish(outcome) if outcome.answers() == [known]));

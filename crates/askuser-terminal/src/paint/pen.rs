@@ -32,13 +32,7 @@ impl Pen {
     pub(super) fn codes_from(self, previous: Pen) -> String {
         let mut codes = Vec::new();
         let mut from = previous;
-        if from.modifier.difference(self.modifier) == Modifier::BOLD
-            && !from.modifier.contains(Modifier::DIM)
-            && self.bg == from.bg
-        {
-            codes.push("22".to_owned());
-            from.modifier.remove(Modifier::BOLD);
-        } else if !self.modifier.contains(from.modifier) || (self.bg == Color::Reset && from.bg != Color::Reset) {
+        if !self.modifier.contains(from.modifier) || (self.bg == Color::Reset && from.bg != Color::Reset) {
             codes.push("0".to_owned());
             from = PLAIN;
         }
