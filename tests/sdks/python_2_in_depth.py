@@ -135,7 +135,7 @@ async def refuses_bad_input(open):
 
 async def wrong_token():
     """A client that does not know the token hears nothing but that."""
-    stage = Stage("python-sdk")
+    stage = Stage("python-2")
     try:
         with http_server(stage) as (url, _):
             for headers in [{}, {"Authorization": "Bearer wrong"}]:
@@ -158,7 +158,7 @@ def opening(transport, mode):
 
     @asynccontextmanager
     async def open(person, *words):
-        stage = Stage("python-sdk")
+        stage = Stage("python-2")
         try:
             async with transport(stage, mode, person, words) as client:
                 yield stage, client
