@@ -1,10 +1,8 @@
 """One case: agents of one kind, the model behind each, and the inbox that they ask in."""
 
-import re
-
 from agents import AGENTS
 from scripted_model import ScriptedModel
-from stage import ASKUSER, Failed, Stage, until
+from stage import Failed, Stage, until
 
 
 class Scene:
@@ -19,15 +17,6 @@ class Scene:
         """An agent in a project and a home of its own."""
         self.runs.append(Run(self, call))
         return self.runs[-1]
-
-    def serve(self):
-        """The address and the token of the server."""
-        if not self.address:
-            output = self.server.start(ASKUSER, "mcp", "--http", "127.0.0.1:0").output
-            found = lambda: re.search(r"serves (\S+);.* in (\S+)", output.read_text())
-            url, token = until("server", found).groups()
-            self.address = url, open(token).read().strip()
-        return self.address
 
     def close(self, keep):
         for run in self.runs:
@@ -47,7 +36,8 @@ class Run:
     def set_up(self):
         """By `askuser init`; over HTTP, which it does not write, as docs/clients.md says."""
         if self.scene.transport == "http":
-            self.agent.remote(self.stage, *self.scene.serve())
+            self.scene.address = self.scene.address or self.scene.server.serve()
+            self.agent.remote(self.stage, *self.scene.address)
         else:
             self.stage.set_up(self.scene.name)
 

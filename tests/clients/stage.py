@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -87,6 +88,12 @@ class Stage:
         process.output = path
         self.processes.append(process)
         return process
+
+    def serve(self):
+        """Our server over HTTP: its address, and its token."""
+        output = self.start(ASKUSER, "mcp", "--http", "127.0.0.1:0").output
+        url, token = until("server", lambda: re.search(r"serves (\S+);.* in (\S+)", output.read_text())).groups()
+        return url, Path(token).read_text().strip()
 
     def ended(self, process):
         try:

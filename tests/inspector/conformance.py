@@ -1,7 +1,6 @@
 """What the MCP Inspector finds when it lists our tools, calls them, and calls them wrongly."""
 
 import json
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +8,7 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).resolve().parents[1] / "clients"))
 
 from npm import install
-from stage import ASKUSER, PATIENCE, ROOT, Failed, Stage, until
+from stage import ASKUSER, PATIENCE, ROOT, Failed, Stage
 
 INSPECTOR = "@modelcontextprotocol/inspector@2.12.0"
 # How a client begins: by a handshake, by asking what there is, or by whichever of the two works.
@@ -75,10 +74,8 @@ CASES = [lists_its_tools, asks, refuses]
 
 def over_http(stage):
     """Where a server is, and what it wants to be shown."""
-    server = stage.start(str(ASKUSER), "mcp", "--http", "127.0.0.1:0")
-    told = lambda: re.search(r"serves (\S+); its bearer token is in (\S+)", (stage.home / "output").read_text())
-    url, file = until("server", told).groups()
-    return ["--server-url", url, "--transport", "http", "--header", f"Authorization: Bearer {Path(file).read_text()}"]
+    url, token = stage.serve()
+    return ["--server-url", url, "--transport", "http", "--header", f"Authorization: Bearer {token}"]
 
 
 def main():
