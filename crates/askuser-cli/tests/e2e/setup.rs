@@ -218,7 +218,8 @@ fn the_list_holds_every_agent_that_is_here_whatever_their_number() {
         symlink("/bin/true", stage.path("bin").join(program)).unwrap();
     }
     let mut terminal = guided(&stage.clone().size(40, 12), "init");
-    terminal.wait_for("11 of 11, 11 ticked");
+    terminal.wait_for("11 of 11");
+    terminal.wait_for("☑ Claude Code");
     terminal.keys("<esc>");
     terminal.wait_for("Discard");
     terminal.keys("<esc>");
@@ -341,7 +342,7 @@ fn a_client_whose_command_line_does_not_look_for_the_file_has_its_user_told_to_n
     let said = stage.run(&["doctor"]).stdout;
     assert!(said.contains(&named), "{said}");
     let removed = stage.run(&["init", "continue", "--yes", "--remove"]).stderr;
-    assert!(removed.contains("taken out of Continue") && !removed.contains("cn --mcp"), "{removed}");
+    assert!(removed.contains("removed from Continue") && !removed.contains("cn --mcp"), "{removed}");
     assert!(!stage.run(&["init", "gemini", "--yes"]).stderr.contains("name the file"));
 }
 
