@@ -21,7 +21,8 @@ use std::io;
 use std::sync::Arc;
 
 /// What is looked at, in the order of the report.
-const CHECKS: [fn(&Here) -> Vec<Row>; 8] = [terminal, policy, mcp, inbox, clients, state, variables, surroundings];
+const CHECKS: [fn(&Here) -> Vec<Row>; 9] =
+    [terminal, policy, mcp, inbox, clients, state, variables, sandbox, surroundings];
 
 /// What the checks look at.
 struct Here {
@@ -179,6 +180,17 @@ fn state(here: &Here) -> Vec<Row> {
     let row =
         |failure: &Failure| Row::bad("state folder", format!("not used: {}", failure.message), failure.hint.clone());
     failure.map(row).into_iter().collect()
+}
+
+/// Whether commands of `askuser agent` would run in a sandbox here.
+fn sandbox(here: &Here) -> Vec<Row> {
+    let folder = std::env::current_dir().map_err(|error| format!("there is no current folder: {error}"));
+    let found = folder.and_then(|folder| super::agent::sandbox::here(&here.settings, &folder, &[]));
+    vec![match found {
+        Ok(_) => Row::good("sandbox", "commands of askuser agent run in it"),
+        // Without it they ask.
+        Err(why) => Row::plain("sandbox", format!("none here: {why}")),
+    }]
 }
 
 impl Here {

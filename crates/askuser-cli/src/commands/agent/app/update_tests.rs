@@ -13,7 +13,7 @@ fn at(millis: u64) -> Duration {
 }
 
 fn session(mode: PermissionMode) -> SessionInfo {
-    SessionInfo { id: "s1".into(), model: "a/b".into(), mode, cwd: "/work".into(), context: None }
+    SessionInfo { id: "s1".into(), model: "a/b".into(), mode, cwd: "/work".into(), no_sandbox: None, context: None }
 }
 
 /// Ready for the person, with two earlier messages.
