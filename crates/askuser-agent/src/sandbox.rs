@@ -7,6 +7,7 @@
 //!
 //! The folder is an attacker's: nothing is mounted through a link in it, since that would be followed outside of the wall.
 
+use crate::regular_file;
 use crate::tools::INSTRUCT_GIT;
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -214,8 +215,10 @@ impl Sandbox {
                 // It may be a link into what is empty.
                 mounts.extend(fs::canonicalize("/etc/resolv.conf").into_iter().map(Mount::Read));
             }
-            mounts.extend(repository(folder, self.home.as_deref()).map(Mount::Read));
-            for root in [folder].into_iter().chain(added.iter().chain(&self.write).map(PathBuf::as_path)) {
+            let roots: Vec<&Path> =
+                [folder].into_iter().chain(added.iter().chain(&self.write).map(PathBuf::as_path)).collect();
+            mounts.extend(repository(folder, self.home.as_deref(), &roots).map(Mount::Read));
+            for root in roots {
                 match reach {
                     Reach::Look => mounts.push(Mount::Read(root.to_owned())),
                     _ => mounts.extend(writable(root)),
@@ -282,14 +285,14 @@ impl Private {
         let name: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
         let folder = caches.join(name);
         for name in ["cache", "tmp"] {
-            crate::regular_file::make_private_folder(&folder.join(name)).ok()?;
+            regular_file::make_private_folder(&folder.join(name)).ok()?;
         }
         fs::File::create(folder.join("empty")).ok()?;
         let lock = fs::File::create(folder.join("lock")).ok()?;
         // Nobody else uses it: what earlier sessions left in `/tmp` goes.
         if lock.try_lock().is_ok() {
             fs::remove_dir_all(folder.join("tmp")).ok()?;
-            crate::regular_file::make_private_folder(&folder.join("tmp")).ok()?;
+            regular_file::make_private_folder(&folder.join("tmp")).ok()?;
         }
         lock.lock_shared().ok()?;
         Some(Private { folder: folder.canonicalize().ok()?, _lock: lock })
@@ -341,19 +344,23 @@ fn writable(root: &Path) -> Vec<Mount> {
     mounts
 }
 
-/// What git reads outside of the folder: the repository that it is in, or the one that it is a further working tree of. That
-/// has to say so itself: the folder could name anything.
-fn repository(folder: &Path, home: Option<&Path>) -> Option<PathBuf> {
+/// What git reads outside of the folder: the repository that it is in, or the one that it is a further working tree of. That has
+/// to say so itself, at a place that no command could have written: the folder could name anything.
+fn repository(folder: &Path, home: Option<&Path>, writable: &[&Path]) -> Option<PathBuf> {
     let root = folder.ancestors().find(|root| root.join(".git").symlink_metadata().is_ok())?;
     if root != folder {
         return (!home.is_some_and(|home| home.starts_with(root))).then(|| root.to_owned());
     }
+    let read = |file: &Path| {
+        let bytes = regular_file::read(file, regular_file::Links::Refuse, 10_000).ok()?;
+        String::from_utf8(bytes).ok().map(|text| text.trim_end().to_owned())
+    };
     let file = folder.join(".git");
-    let text = crate::regular_file::read(&file, crate::regular_file::Links::Refuse, 10_000).ok()?;
-    let named = std::str::from_utf8(&text).ok()?.strip_prefix("gitdir: ")?.trim_end();
-    let git = folder.join(named).canonicalize().ok()?;
-    let back = fs::read_to_string(git.join("gitdir")).ok()?;
-    (Path::new(back.trim_end()) == file).then(|| git.parent()?.parent().map(Path::to_owned))?
+    let git = folder.join(read(&file)?.strip_prefix("gitdir: ")?).canonicalize().ok()?;
+    if writable.iter().any(|folder| git.starts_with(folder)) || Path::new(&read(&git.join("gitdir"))?) != file {
+        return None;
+    }
+    git.parent().filter(|folder| folder.ends_with("worktrees"))?.parent().map(Path::to_owned)
 }
 
 /// Sockets that the environment names: of agents that hold keys, displays, buses, multiplexers.

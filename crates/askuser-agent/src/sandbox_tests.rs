@@ -156,6 +156,7 @@ fn a_folder_that_would_open_the_wall_is_refused() {
 fn git_reads_the_repository_around_the_folder_and_the_one_it_is_a_tree_of_and_no_other() {
     let test = Test::new(&["project/.git/HEAD", "project/sub/x", "main/.git/worktrees/tree/HEAD", "tree/x", "lie/x"]);
     let home = test.sandbox.home.as_deref();
+    let repository = |folder: &Path, home: Option<&Path>| super::repository(folder, home, &[folder]);
     assert_eq!(repository(&test.home("project/sub"), home), Some(test.home("project")));
     assert_eq!(repository(&test.home("project"), home), None);
     let tree = test.home("main/.git/worktrees/tree");
@@ -164,6 +165,12 @@ fn git_reads_the_repository_around_the_folder_and_the_one_it_is_a_tree_of_and_no
         fs::write(test.home(folder).join(".git"), format!("gitdir: {}\n", tree.display())).unwrap();
         assert_eq!(repository(&test.home(folder), home), expected, "{folder}");
     }
+    // A project that says of itself that the home is its repository.
+    let liar = test.home("worktrees/liar");
+    fs::create_dir_all(&liar).unwrap();
+    fs::write(liar.join("gitdir"), liar.join(".git").display().to_string()).unwrap();
+    fs::write(liar.join(".git"), format!("gitdir: {}", liar.display())).unwrap();
+    assert_eq!(repository(&liar, home), None);
     fs::write(test.home(".git"), "").unwrap();
     assert_eq!(repository(&test.home("main"), home), None, "a repository around the home would bring the home");
 }

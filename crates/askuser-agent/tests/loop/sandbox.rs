@@ -27,10 +27,7 @@ impl Place {
         let place = Place { outer };
         match place.sandbox() {
             Ok(_) => Some(place),
-            Err(why) if std::env::var_os("CI").is_none() => {
-                eprintln!("skipped, there is no sandbox here: {why}");
-                None
-            }
+            Err(_) if std::env::var_os("CI").is_none() => None,
             Err(why) => panic!("there is no sandbox here: {why}"),
         }
     }

@@ -286,7 +286,7 @@ fn a_command_that_prints_the_keys_prints_nothing() {
 #[test]
 fn a_command_of_root_finds_no_key_in_what_the_agent_was_started_with() {
     let place = Place::new();
-    // The parent of the supervisor is the agent. Backwards, so that nothing is recognised and removed from the result.
+    // In the home there is no sandbox, and the parent of the supervisor is the agent. Backwards, so that nothing is recognised and removed from the result.
     let command = "agent=$(cut -d' ' -f4 /proc/$PPID/stat); tr '\\0' '\\n' </proc/$agent/environ | rev; \
                    cat <&$(tr '\\0' '\\n' </proc/$agent/cmdline | sed -n 3p) | rev; echo \"<$OPENAI_API_KEY>\" | rev; true";
     let script = json!({"turns": [{"calls": [{"name": "Bash", "input": {"command": command}}]}, {"text": "done"}]});
@@ -294,6 +294,7 @@ fn a_command_of_root_finds_no_key_in_what_the_agent_was_started_with() {
         place.agent(&script, &["-p", "hi", "--permissions", "allow", "--pass-env", "OPENAI_API_KEY,ASKUSER_BASE_URL"]);
     agent.env("ANTHROPIC_API_KEY", "sk-ant-very-secret").env("OPENAI_API_KEY", "passed-on-purpose");
     agent.env("ANTHROPIC_BASE_URL", "https://me:password-very-secret@localhost").env("KEPT", "as-it-was");
+    agent.env("HOME", place.folder());
     let (code, _, stderr) = output(&mut agent);
     assert_eq!(code, 0, "{stderr}");
     let text = std::fs::read_to_string(place.sessions().pop().unwrap()).unwrap();
