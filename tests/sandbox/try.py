@@ -1,6 +1,6 @@
 """Tries the ways out of the sandbox, then real work in it, then what it costs. Called by `run`."""
 
-import fcntl, hashlib, json, os, re, shutil, socket, subprocess, sys, tempfile, time
+import atexit, fcntl, hashlib, json, os, re, shutil, socket, subprocess, sys, tempfile, time
 from pathlib import Path
 
 STAGE, SHORT = Path(sys.argv[1]), "--short" in sys.argv
@@ -21,7 +21,9 @@ class Place:
     """A home with secrets, a project in it, a folder beside it, listeners."""
 
     def __init__(self):
-        self.root = Path(tempfile.mkdtemp(dir="/var/tmp", prefix="askuser-place."))
+        atexit.register(self.remove)
+        self.sockets, self.temporary = [], []
+        self.root = Path(tempfile.mkdtemp(dir=STAGE / str(os.getuid())))
         self.home, self.out = self.root / "home", self.root / "out"
         self.project = self.home / "project"
         for folder in [self.project / "sub", self.out / "empty", self.home / ".cargo/bin", self.home / ".local/bin"]:
@@ -41,11 +43,11 @@ class Place:
         (self.project / ".git/hooks").mkdir(exist_ok=True)
         (self.project / ".git/info").mkdir(exist_ok=True)
         (self.project / ".git/hooks/pre-commit").write_text("a\n")
-        self.sockets, self.temporary = [], []
         self.tcp = self.listen(socket.AF_INET, ("127.0.0.1", 0))
         self.udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.udp.bind(("127.0.0.1", 0))
         self.udp.setblocking(False)
+        atexit.register(self.udp.close)
         self.abstract = "askuser-" + os.urandom(6).hex()
         self.listen(socket.AF_UNIX, "\0" + self.abstract)
         names = {"SSH": self.out / "ssh.sock", "DBUS": self.out / "bus.sock", "HOME": self.home / "agent.sock",
@@ -61,7 +63,9 @@ class Place:
         }
         # Not as a path: a socket that a variable names is hidden for that alone.
         self.env["TMP_NAME"] = names["TMP"].parent.name
-        asked = sh([str(ASKUSER), "ask", "--via", "inbox", "--detach", "Really?", "Yes", "No"], env=self.plain(), cwd=self.project)
+        words = [str(ASKUSER), "ask", "--via", "inbox", "--detach", "-q", "Really?", "-o", "Yes: a", "-o", "No: b"]
+        # 75 says that it waits.
+        asked = subprocess.run(words, env=self.plain(), cwd=self.project, capture_output=True, text=True)
         self.env["QUESTION"] = asked.stdout.strip()
         (self.home / ".local/state/askuser/allowed.json").write_text(json.dumps({"x": {SECRET: []}}))
         os.chmod(self.home / ".local/state/askuser/allowed.json", 0o600)
@@ -115,7 +119,7 @@ class Place:
         return seen
 
     def remove(self):
-        for listener in self.sockets + [self.udp]:
+        for listener in self.sockets:
             listener.close()
         for folder in [self.root] + self.temporary:
             shutil.rmtree(folder, ignore_errors=True)
@@ -245,7 +249,7 @@ def cost():
         place.remove()
 
 
-print(f"\n== as {WHO}")
+print(f"\n== as {WHO}", flush=True)
 try_ways()
 if not SHORT:
     work()

@@ -203,8 +203,10 @@ impl Sandbox {
             let private = |name: &str| self.private.as_ref().map(|private| private.folder.join(name));
             let instead = |path: PathBuf, name: &str| private(name).map(|private| Mount::Instead(path, private));
             let empty = EMPTY.iter().map(PathBuf::from).chain(self.home.clone()).filter(|path| is_folder(path));
-            mounts.extend(empty.map(Mount::Empty));
-            mounts.extend(instead("/tmp".into(), "tmp"));
+            mounts.extend(empty.map(|path| match path == Path::new("/tmp") {
+                true => instead(path.clone(), "tmp").unwrap_or(Mount::Empty(path)),
+                false => Mount::Empty(path),
+            }));
             mounts.extend(self.home.as_ref().and_then(|home| instead(home.join(".cache"), "cache")));
             mounts.extend(self.toolchains().into_iter().map(Mount::Read));
             let credentials = CREDENTIALS.iter().filter_map(|name| Some(self.home.as_ref()?.join(name)));
