@@ -133,7 +133,7 @@ fn a_permission_that_nobody_gave_is_in_the_result_and_in_the_exit_code() {
     let (code, stdout, stderr) = output(&mut place.agent(&script, &args));
     let result: Value = serde_json::from_str(&stdout).unwrap();
     assert_eq!((code, &result["questions"][0]["outcome"]["status"]), (3, &json!("unavailable")));
-    let message = "not run, because no person was there to permit it: Bash touch made; --permissions allow or a rule";
+    let message = "not run, because no person was there to permit it: Bash touch made; --permissions sandbox or a rule";
     assert!(stderr.contains(message), "{stderr}");
     assert_eq!(result["questions"][0]["id"], "ask:[[],\"call_1_1\",\"permission\"]");
     assert!(!place.folder().join("made").exists());
@@ -402,6 +402,22 @@ fn sessions_are_listed_and_found_by_what_was_said_in_them() {
     assert_eq!(stdout.lines().count(), 2);
 }
 
+/// There is no sandbox in the home.
+#[test]
+fn the_mode_sandbox_is_refused_where_there_is_none_and_the_reason_said() {
+    let place = Place::new();
+    let script = json!({"turns": [{"text": "Done."}]});
+    let mut agent = place.agent(&script, &["-p", "hi", "--permissions", "sandbox"]);
+    let (code, _, stderr) = output(agent.env("HOME", place.folder()));
+    assert_eq!(code, 2);
+    assert!(
+        stderr.contains("permissions: sandbox cannot be, there is none here: ") && stderr.contains("your home"),
+        "{stderr}"
+    );
+    let (_, report, _) = output(place.askuser(&["doctor"]).env("HOME", place.folder()));
+    assert!(report.lines().any(|line| line.starts_with("sandbox") && line.contains("no, ")), "{report}");
+}
+
 #[test]
 fn what_nobody_was_there_for_is_said_with_what_would_help() {
     let place = Place::new();
@@ -411,7 +427,10 @@ fn what_nobody_was_there_for_is_said_with_what_would_help() {
     let (_, _, stderr) = output(&mut place.agent(&script, &["-p", "hi"]));
     assert!(stderr.contains("Write a.txt; --permissions accept-edits lets it run"), "{stderr}");
     let (_, _, stderr) = output(&mut place.agent(&script, &["-p", "hi", "--permissions", "accept-edits"]));
-    assert!(stderr.contains("Bash touch made; --permissions allow or a rule") && !stderr.contains("a.txt"), "{stderr}");
+    assert!(
+        stderr.contains("Bash touch made; --permissions sandbox or a rule") && !stderr.contains("a.txt"),
+        "{stderr}"
+    );
     let script = json!({"turns": [{"calls": [write("AGENTS.md")]}, {"text": "Done."}]});
     let (_, _, stderr) = output(&mut place.agent(&script, &["-p", "hi", "--permissions", "accept-edits"]));
     assert!(stderr.contains("Write AGENTS.md; a person at a terminal, a front end or --answers FILE"), "{stderr}");

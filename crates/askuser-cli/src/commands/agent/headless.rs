@@ -349,7 +349,7 @@ impl Tally {
         match (tool, self.mode) {
             ("Write" | "Edit", PermissionMode::Ask) => "--permissions accept-edits lets it run",
             ("Bash", PermissionMode::Ask | PermissionMode::AcceptEdits) => {
-                "a rule (docs/permissions.md) lets it run, or --permissions sandbox where there is one"
+                "--permissions sandbox or a rule (docs/permissions.md) lets it run"
             }
             (_, PermissionMode::Ask | PermissionMode::AcceptEdits) if !matches!(tool, "Write" | "Edit") => {
                 "--permissions allow or a rule (docs/permissions.md) lets it run"
