@@ -82,6 +82,7 @@ enum Mount {
 const TOOLCHAINS: &[&str] = &[
     ".cargo", ".rustup", ".npm", ".nvm", ".volta", ".bun", ".deno", ".pyenv", ".rbenv", ".asdf", ".sdkman", ".m2", ".gradle", ".ghcup",
     ".opam", ".nix-profile", ".local/bin", ".local/lib", ".local/share/mise", ".local/share/uv", ".local/share/pnpm", "go",
+    "/home/linuxbrew/.linuxbrew",
 ];
 /// The same, where these variables lead.
 const TOOLCHAIN_VARIABLES: &[&str] = &["CARGO_HOME", "RUSTUP_HOME", "GOPATH", "PYENV_ROOT", "NVM_DIR", "VIRTUAL_ENV"];
@@ -237,7 +238,9 @@ impl Sandbox {
         let named = TOOLCHAIN_VARIABLES.iter().filter_map(env::var_os).map(PathBuf::from);
         let path = env::var_os("PATH").unwrap_or_default();
         let programs: Vec<PathBuf> = env::split_paths(&path).collect();
-        let is_below = |path: &PathBuf| path.starts_with(home) && path != home && path.is_dir();
+        // Only what would not be there otherwise.
+        let is_hidden = |path: &Path| path.starts_with(home) || EMPTY.iter().any(|empty| path.starts_with(empty));
+        let is_below = |path: &PathBuf| is_hidden(path) && !home.starts_with(path) && path.is_dir();
         let mut found: Vec<PathBuf> =
             TOOLCHAINS.iter().map(|name| home.join(name)).chain(named).chain(programs).collect();
         found.retain(is_below);
