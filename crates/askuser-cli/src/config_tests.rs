@@ -156,7 +156,8 @@ fn settings_mean_what_they_say() {
         ["0", "1s", "soon"].map(|v| read("key_delay", v, |s| s.key_delay)),
         [Some(Duration::ZERO), Some(second), None]
     );
-    let permits = [PermissionMode::Ask, PermissionMode::AcceptEdits, PermissionMode::Sandbox, PermissionMode::Allow].map(Some);
+    let permits =
+        [PermissionMode::Ask, PermissionMode::AcceptEdits, PermissionMode::Sandbox, PermissionMode::Allow].map(Some);
     assert_eq!(["ask", "accept-edits", "sandbox", "allow"].map(|v| read("permissions", v, |s| s.permissions)), permits);
     let named = [Vec::new(), vec!["A".to_owned(), "B".to_owned()]].map(Some);
     assert_eq!(["none", "A, B,"].map(|v| read("pass_env", v, |s| s.pass_env)), named);

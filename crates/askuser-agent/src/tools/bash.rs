@@ -105,12 +105,7 @@ impl Tool for Bash {
             let reason = "Why it has to leave the sandbox, for the user; required with network or outside";
             properties["reason"] = json!({"type": "string", "description": reason});
         }
-        super::built_in(
-            NAME,
-            &description,
-            properties,
-            &["command"],
-        )
+        super::built_in(NAME, &description, properties, &["command"])
     }
 
     fn access(&self) -> Access {
