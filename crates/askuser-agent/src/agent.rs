@@ -6,10 +6,11 @@ use crate::model::Model;
 use crate::own_command;
 use crate::permission::{PermissionMode, Permissions};
 use crate::permission_rules::PermissionRules;
+use crate::sandbox::Sandbox;
 use crate::secrets::Secrets;
 use crate::shared::{Retries, Shared};
 use crate::tool::{Registry, Stop, ToolResult};
-use crate::tools::ConfinedPath;
+use crate::tools::{Bash, ConfinedPath};
 use crate::transcript::{Entry, History, Next, Transcript, TranscriptError};
 use crate::turn;
 use crate::undo::{FileDiff, UndoError, UndoLog, Undone};
@@ -96,11 +97,22 @@ impl Agent {
         self.change(|shared| shared.secrets = secrets)
     }
 
-    /// Running every command through this program, which gets the words of the command after its own. Its standard input is a
-    /// socket that ends with this process: it has to end the command and all its descendants then. It ends as the command
-    /// ends, and writes a byte to that socket before, once nothing is left that has left the command's process group: `s` if
-    /// it had to stop something. Where it does not, the model reads that something may still run. Without such a program, commands outlive a process that is
-    /// killed with SIGKILL. Unix only.
+    /// With this wall around its commands, or without one for this reason. To be called after [`Agent::with_tools`].
+    pub fn with_sandbox(self, sandbox: Result<Sandbox, String>) -> Agent {
+        self.change(|shared| {
+            shared.no_sandbox = sandbox.as_ref().err().cloned();
+            shared.tools = std::mem::take(&mut shared.tools).with(Bash::with_sandbox(sandbox));
+        })
+    }
+
+    /// Why its commands have no sandbox, if they have none.
+    pub fn no_sandbox(&self) -> Option<&str> {
+        self.shared.no_sandbox.as_deref()
+    }
+
+    /// Running commands that have no sandbox through this program, which gets the words of the command after its own. Its standard
+    /// input is a socket that ends with this process: it has to end its process group then. It ends as the command ends.
+    /// Without such a program, commands outlive a process that is killed with SIGKILL. Unix only.
     pub fn with_supervisor(self, words: Vec<OsString>) -> Agent {
         self.change(|shared| shared.supervisor = words)
     }

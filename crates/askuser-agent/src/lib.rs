@@ -48,7 +48,6 @@ mod conversation;
 mod event;
 mod event_channel;
 mod halting;
-mod known_programs;
 mod message;
 mod model;
 mod own_command;
@@ -58,6 +57,7 @@ mod permission_rules;
 #[cfg_attr(docsrs, doc(cfg(feature = "providers")))]
 pub mod provider;
 pub mod regular_file;
+mod sandbox;
 mod script;
 mod secrets;
 mod shared;
@@ -72,7 +72,7 @@ mod undo;
 
 pub use agent::Agent;
 pub use attachment::files_below;
-pub use command_prefix::{PrefixError, Prefixes};
+pub use command_prefix::{NotPlain, Prefixes};
 pub use context::ContextUse;
 pub use conversation::{AgentEvents, AgentHandle};
 pub use event::{AgentEvent, Failure, FailureKind, QuestionOutcome, Usage};
@@ -82,6 +82,7 @@ pub use model::{Model, ModelError, ModelEvent, ModelRequest, RecordedModel, Resp
 pub use own_command::OWN_COMMAND;
 pub use permission::{Allowed, PermissionMode, Permissions};
 pub use permission_rules::{AllowedRule, PermissionRule, PermissionRules, Scope};
+pub use sandbox::{Sandbox, SandboxSettings};
 pub use script::{Script, ScriptError};
 pub use secrets::Secrets;
 /// Stops a [`Run`] from anywhere, and tells a tool that its turn is stopped.

@@ -24,10 +24,25 @@ pub enum PermissionMode {
     Ask,
     /// Everything that acts but edits in the allowed folders.
     AcceptEdits,
+    /// The same, but commands inside the sandbox neither.
+    Sandbox,
     /// Nothing.
     Allow,
-    /// Nothing acts: look, ask, then present a plan.
+    /// Nothing changes anything: look, ask, then present a plan.
     Plan,
+}
+
+impl PermissionMode {
+    /// What a person calls it, and writes into the settings.
+    pub fn name(self) -> &'static str {
+        match self {
+            PermissionMode::Ask => "ask",
+            PermissionMode::AcceptEdits => "accept-edits",
+            PermissionMode::Sandbox => "sandbox",
+            PermissionMode::Allow => "allow",
+            PermissionMode::Plan => "plan",
+        }
+    }
 }
 
 /// What a person has allowed for good.
@@ -84,10 +99,46 @@ impl Permissions {
         match self.mode {
             _ if consent.always_ask => false,
             PermissionMode::Allow => true,
-            PermissionMode::AcceptEdits => consent.rule.is_for_edits() || known(),
-            PermissionMode::Ask => known(),
+            PermissionMode::AcceptEdits | PermissionMode::Sandbox if consent.rule.is_for_edits() => true,
+            // In plan mode it can change nothing there.
+            PermissionMode::Sandbox | PermissionMode::Plan if consent.is_inside => true,
             PermissionMode::Plan => false,
+            PermissionMode::Ask | PermissionMode::AcceptEdits | PermissionMode::Sandbox => known(),
         }
+    }
+
+    /// Why something is asked for.
+    fn why(&self, consent: &Consent) -> String {
+        let mode = self.mode.name();
+        let mut why = match &consent.because {
+            Some(because) if self.mode == PermissionMode::Ask && !consent.always_ask => {
+                format!("Asks because the mode is {mode}, and {because}.")
+            }
+            Some(because) => format!("Asks because {because}."),
+            None => format!("Asks because the mode is {mode}."),
+        };
+        if let Some(rule) = self.rule_that_does_not_hold(consent) {
+            let because = match consent.is_inside {
+                true => "the command is more than plain words",
+                false => "it is for commands inside the sandbox",
+            };
+            why.push_str(&format!(" Your rule {rule} * does not hold: {because}."));
+        }
+        why
+    }
+
+    /// A rule by prefix that the person might have expected to let a command through.
+    fn rule_that_does_not_hold(&self, consent: &Consent) -> Option<String> {
+        let command = consent.rule.command()?;
+        let kept = self.allowed.as_ref().and_then(|allowed| allowed.rules().ok()).unwrap_or_default();
+        let mut rules = kept.into_iter().map(|kept| kept.rule).chain(self.session.iter().cloned());
+        rules.find_map(|rule| match rule {
+            PermissionRule::CommandPrefix(words) => {
+                let rest = command.trim_start().strip_prefix(&words)?;
+                (rest.is_empty() || rest.starts_with(|c: char| !c.is_alphanumeric() && c != '-')).then_some(words)
+            }
+            _ => None,
+        })
     }
 }
 
@@ -112,7 +163,8 @@ pub(crate) async fn obtain(tool: &dyn Tool, call: &ToolCall, context: &ToolConte
     if !is_answered && shared.permissions().let_through(&consent) {
         return Ok(Obtained::Allowed);
     }
-    let permission = permission(&call.name, &consent);
+    let why = shared.permissions().why(&consent);
+    let permission = permission(&call.name, &consent, &why);
     let set = match permission.question_set() {
         Ok(set) => set,
         Err(violations) => {
@@ -135,8 +187,8 @@ pub(crate) async fn obtain(tool: &dyn Tool, call: &ToolCall, context: &ToolConte
 }
 
 /// The question, and the lasting permissions it offers.
-fn permission(tool: &str, consent: &Consent) -> Permission<PermissionRule> {
-    let permission = Permission::new(tool, &consent.question);
+fn permission(tool: &str, consent: &Consent, why: &str) -> Permission<PermissionRule> {
+    let permission = Permission::new(tool, &consent.question).because(why);
     if consent.always_ask {
         return permission;
     }
@@ -146,7 +198,7 @@ fn permission(tool: &str, consent: &Consent) -> Permission<PermissionRule> {
         Some(prefix) => permission.or_always(
             PermissionRule::CommandPrefix(prefix.clone()),
             format!("{prefix} *"),
-            "Plain commands that begin with these words, in this folder; /permissions takes it back",
+            "Inside the sandbox, commands that begin with these words, in this folder; /permissions takes it back",
         ),
         None => permission,
     }

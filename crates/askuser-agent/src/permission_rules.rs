@@ -10,9 +10,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// What can be allowed without asking.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PermissionRule {
-    /// Exactly this command.
+    /// Exactly this command, inside the sandbox where there is one.
     Command(String),
-    /// Plain commands that begin with these words.
+    /// The same with the network.
+    CommandWithNetwork(String),
+    /// The same outside the sandbox.
+    CommandOutside(String),
+    /// Plain commands that begin with these words, inside the sandbox.
     CommandPrefix(String),
     /// Edits of files in the working folder, with whichever tool.
     Edits,
@@ -40,6 +44,16 @@ impl PermissionRule {
     /// Whether it is what the mode that accepts edits lets through.
     pub(crate) fn is_for_edits(&self) -> bool {
         matches!(self, PermissionRule::Edits | PermissionRule::EditsIn(_))
+    }
+
+    /// The command that it is for, if it is for one.
+    pub(crate) fn command(&self) -> Option<&str> {
+        match self {
+            PermissionRule::Command(command)
+            | PermissionRule::CommandWithNetwork(command)
+            | PermissionRule::CommandOutside(command) => Some(command),
+            _ => None,
+        }
     }
 }
 
@@ -76,13 +90,13 @@ impl Display for AllowedRule {
         let shown = |text: &str| sanitize::block(text).replace('\n', " ⏎ ");
         match &self.rule {
             PermissionRule::Command(command) => write!(f, "Bash: {} (exactly this)", shown(command))?,
-            PermissionRule::CommandPrefix(words) => {
-                write!(f, "Bash: {} * ", shown(words))?;
-                match command_prefix::check_kept(words) {
-                    Ok(()) => write!(f, "(with plain words and harmless options)")?,
-                    Err(why) => write!(f, "(lets nothing through: {why})")?,
-                }
+            PermissionRule::CommandWithNetwork(command) => {
+                write!(f, "Bash: {} (exactly this, with the network)", shown(command))?;
             }
+            PermissionRule::CommandOutside(command) => {
+                write!(f, "Bash: {} (exactly this, outside the sandbox)", shown(command))?;
+            }
+            PermissionRule::CommandPrefix(words) => write!(f, "Bash: {} * (inside the sandbox)", shown(words))?,
             PermissionRule::Edits => write!(f, "Edit and Write: files in the working folder")?,
             PermissionRule::EditsIn(folder) => write!(f, "Edit and Write: files in {}", shown(folder))?,
             PermissionRule::File { tool, path } => write!(f, "{}: the file {}", shown(tool), shown(path))?,
@@ -169,10 +183,11 @@ mod tests {
         let own = Own { tool: "Act".into(), rule: "one\nthing".into() };
         assert_eq!(words(own, Scope::Everywhere), "Act: one ⏎ thing, in every folder");
         assert_eq!(words(Command("true".into()), Scope::Session), "Bash: true (exactly this), for this session");
-        assert_eq!(
-            words(CommandPrefix("cargo test".into()), Scope::Folder),
-            "Bash: cargo test * (with plain words and harmless options)"
-        );
+        assert_eq!(words(CommandPrefix("cargo test".into()), Scope::Folder), "Bash: cargo test * (inside the sandbox)");
+        let outside = words(CommandOutside("git push".into()), Scope::Folder);
+        assert_eq!(outside, "Bash: git push (exactly this, outside the sandbox)");
+        let network = words(CommandWithNetwork("npm ci".into()), Scope::Folder);
+        assert_eq!(network, "Bash: npm ci (exactly this, with the network)");
         assert_eq!(words(EditsIn("/x".into()), Scope::Folder), "Edit and Write: files in /x");
         assert_eq!(words(Edits, Scope::Folder), "Edit and Write: files in the working folder");
         let file = File { tool: "Edit".into(), path: "/x/.env".into() };

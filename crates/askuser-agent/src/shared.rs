@@ -25,7 +25,9 @@ pub(crate) struct Shared {
     pub(crate) allowed: Vec<PathBuf>,
     pub(crate) protected: Vec<PathBuf>,
     pub(crate) secrets: Secrets,
-    /// The program that runs commands, with its arguments; empty if they are run by this process.
+    /// Why commands have no sandbox, if they have none.
+    pub(crate) no_sandbox: Option<String>,
+    /// The program that runs commands outside of it, with its arguments; empty if they are run by this process.
     pub(crate) supervisor: Vec<OsString>,
     pub(crate) system: String,
     pub(crate) permissions: Arc<Mutex<Permissions>>,
@@ -61,6 +63,7 @@ impl Shared {
             allowed: Vec::new(),
             protected: Vec::new(),
             secrets: Secrets::none(),
+            no_sandbox: Some("none was set up".into()),
             supervisor: Vec::new(),
             system: String::new(),
             permissions: Arc::default(),

@@ -129,13 +129,18 @@ pub struct Consent {
     pub prefixes: Prefixes,
     /// Whether it is asked for in every mode, each time: it could decide in the person's place from then on.
     pub always_ask: bool,
+    /// Whether it acts inside the sandbox.
+    pub is_inside: bool,
+    /// Why it is asked for where the mode would let it through: what is special about it.
+    pub because: Option<String>,
 }
 
 impl Consent {
     /// To agree to the question; `always` says in words what the rule would allow from then on.
     pub fn new(question: impl Into<String>, rule: PermissionRule, always: impl Into<String>) -> Consent {
         let (question, always) = (question.into(), always.into());
-        Consent { question, context: None, rule, always, prefixes: Prefixes::default(), always_ask: false }
+        let prefixes = Prefixes::default();
+        Consent { question, context: None, rule, always, prefixes, always_ask: false, is_inside: false, because: None }
     }
 
     /// About this, which is too long for a question.

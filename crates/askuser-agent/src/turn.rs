@@ -322,7 +322,9 @@ impl Shared {
                 let plan_mode = if self.is_subagent() { PLAN_MODE_OF_TASK } else { PLAN_MODE };
                 format!("{}\n\n{}", self.system, plan_mode.trim_ascii_end())
             }
-            PermissionMode::Ask | PermissionMode::AcceptEdits | PermissionMode::Allow => self.system.clone(),
+            PermissionMode::Ask | PermissionMode::AcceptEdits | PermissionMode::Sandbox | PermissionMode::Allow => {
+                self.system.clone()
+            }
         }
     }
 }

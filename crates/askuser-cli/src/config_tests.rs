@@ -156,10 +156,13 @@ fn settings_mean_what_they_say() {
         ["0", "1s", "soon"].map(|v| read("key_delay", v, |s| s.key_delay)),
         [Some(Duration::ZERO), Some(second), None]
     );
-    let permits = [PermissionMode::Ask, PermissionMode::AcceptEdits, PermissionMode::Allow].map(Some);
-    assert_eq!(["ask", "accept-edits", "allow"].map(|v| read("permissions", v, |s| s.permissions)), permits);
+    let permits =
+        [PermissionMode::Ask, PermissionMode::AcceptEdits, PermissionMode::Sandbox, PermissionMode::Allow].map(Some);
+    assert_eq!(["ask", "accept-edits", "sandbox", "allow"].map(|v| read("permissions", v, |s| s.permissions)), permits);
     let named = [Vec::new(), vec!["A".to_owned(), "B".to_owned()]].map(Some);
     assert_eq!(["none", "A, B,"].map(|v| read("pass_env", v, |s| s.pass_env)), named);
+    assert_eq!(["none", "A, B,"].map(|v| read("sandbox_read", v, |s| s.sandbox_read)), named);
+    assert_eq!(["none", "A, B,"].map(|v| read("sandbox_write", v, |s| s.sandbox_write)), named);
     assert_eq!(
         ["auto", "1s", "0"].map(|v| read("mcp_limit", v, |s| s.mcp_limit)),
         [Some(None), Some(Some(second)), None]

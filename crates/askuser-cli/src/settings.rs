@@ -174,10 +174,19 @@ macro_rules! settings {
                 must_be: "two numbers with a slash between them, such as 3/15",
             }
             permissions: PermissionMode = |v| one_of(v, &[
-                ("ask", PermissionMode::Ask), ("accept-edits", PermissionMode::AcceptEdits), ("allow", PermissionMode::Allow),
+                ("ask", PermissionMode::Ask), ("accept-edits", PermissionMode::AcceptEdits),
+                ("sandbox", PermissionMode::Sandbox), ("allow", PermissionMode::Allow),
             ]) => {
                 "What tools may do without asking; questions are always asked",
-                value: "ask|accept-edits|allow", default: "ask", by: User, of: Agent,
+                value: "ask|accept-edits|sandbox|allow", default: "ask", by: User, of: Agent,
+            }
+            sandbox_read: Vec<String> = |v| Some(names(v)) => {
+                "Folders of your home that commands in the sandbox may read, beside toolchains, separated by commas",
+                value: "FOLDERS", default: "none", by: User, of: Agent, flag: "sandbox-read",
+            }
+            sandbox_write: Vec<String> = |v| Some(names(v)) => {
+                "Folders that commands in the sandbox may change, beside the working folder, separated by commas",
+                value: "FOLDERS", default: "none", by: User, of: Agent, flag: "sandbox-write",
             }
             pass_env: Vec<String> = |v| Some(names(v)) => {
                 "Variables with keys that commands may see after all, separated by commas",

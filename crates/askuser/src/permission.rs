@@ -34,6 +34,8 @@ use std::convert::Infallible;
 pub struct Permission<R = Infallible> {
     tool: String,
     question: String,
+    /// Why it is asked.
+    why: Option<String>,
     always: Vec<Always<R>>,
 }
 
@@ -47,7 +49,7 @@ struct Always<R> {
 
 /// What can be chosen.
 enum Offer<'a, R> {
-    AllowOnce,
+    AllowOnce(Option<&'a str>),
     AlwaysAllow(&'a Always<R>),
     Refuse,
 }
@@ -74,18 +76,20 @@ pub(crate) fn former_label(question: &Question, option: usize) -> Option<&'stati
 impl<R> Offer<'_, R> {
     fn label(&self) -> String {
         match self {
-            Offer::AllowOnce => ALLOW_ONCE.to_owned(),
+            Offer::AllowOnce(_) => ALLOW_ONCE.to_owned(),
             Offer::AlwaysAllow(always) => format!("{ALWAYS_ALLOW} {}", always.words),
             Offer::Refuse => REFUSE.to_owned(),
         }
     }
 
-    fn meaning(&self) -> &str {
-        match self {
-            Offer::AllowOnce => "This time only",
-            Offer::AlwaysAllow(always) => &always.meaning,
-            Offer::Refuse => "A note or Other says what to do instead",
-        }
+    fn meaning(&self) -> String {
+        let meaning = match self {
+            Offer::AllowOnce(None) => "This time only".to_owned(),
+            Offer::AllowOnce(Some(why)) => format!("This time only. {why}"),
+            Offer::AlwaysAllow(always) => always.meaning.clone(),
+            Offer::Refuse => "A note or Other says what to do instead".to_owned(),
+        };
+        meaning.chars().take(Limits::DEFAULT.description_chars().max).collect()
     }
 }
 
@@ -103,14 +107,19 @@ impl<R> Permission<R> {
         // The header may have no room for all of the name.
         let is_named = header(tool) == tool || question.contains(tool);
         let question = if is_named { question } else { format!("{tool}: {question}") };
-        Permission { tool: tool.to_owned(), question, always: Vec::new() }
+        Permission { tool: tool.to_owned(), question, why: None, always: Vec::new() }
+    }
+
+    /// Says why it is asked, beside the first offer: the same question may be asked for another reason later.
+    #[must_use]
+    pub fn because(self, why: impl Into<String>) -> Permission<R> {
+        Permission { why: Some(why.into()), ..self }
     }
 
     /// Offers to allow more than this once: `Always allow WORDS`. An offer too long for a label is left out.
     #[must_use]
     pub fn or_always(mut self, rule: R, words: impl Into<String>, meaning: &str) -> Permission<R> {
-        let meaning = meaning.chars().take(Limits::DEFAULT.description_chars().max).collect();
-        let always = Always { rule, words: words.into(), meaning };
+        let always = Always { rule, words: words.into(), meaning: meaning.to_owned() };
         if Offer::AlwaysAllow(&always).label().chars().count() <= Limits::DEFAULT.label_chars().max {
             self.always.push(always);
         }
@@ -119,7 +128,10 @@ impl<R> Permission<R> {
 
     /// In the order in which they are shown: the last refuses.
     fn offers(&self) -> impl Iterator<Item = Offer<'_, R>> {
-        [Offer::AllowOnce].into_iter().chain(self.always.iter().map(Offer::AlwaysAllow)).chain([Offer::Refuse])
+        [Offer::AllowOnce(self.why.as_deref())]
+            .into_iter()
+            .chain(self.always.iter().map(Offer::AlwaysAllow))
+            .chain([Offer::Refuse])
     }
 
     /// The question as it is asked.
@@ -138,7 +150,7 @@ impl<R> Permission<R> {
         let shown = set.questions().first()?.options().get(agreed)?.label_verbatim();
         match self.offers().find(|offer| offer.label() == shown)? {
             Offer::AlwaysAllow(Always { rule, .. }) => Some(rule),
-            Offer::AllowOnce | Offer::Refuse => None,
+            Offer::AllowOnce(_) | Offer::Refuse => None,
         }
     }
 }

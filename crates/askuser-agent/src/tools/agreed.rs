@@ -15,8 +15,17 @@ use tokio_util::sync::CancellationToken;
 const MAX_CALLS: usize = 16;
 
 /// What each call was shown to change.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Agreed(Arc<Mutex<VecDeque<(RequestKey, Shown)>>>);
+pub(super) type Agreed = Remembered<Shown>;
+
+/// What was so for each call when it was agreed to.
+#[derive(Clone, Debug)]
+pub(super) struct Remembered<T>(Arc<Mutex<VecDeque<(RequestKey, T)>>>);
+
+impl<T> Default for Remembered<T> {
+    fn default() -> Remembered<T> {
+        Remembered(Arc::default())
+    }
+}
 
 /// The content of the file that a diff was made from; `None` where there was none.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +44,8 @@ impl Agreed {
         context: &ToolContext,
     ) -> Result<Consent, ToolResult> {
         let change = plan(call, context, None)?;
-        self.remember(context.shared.key(&call.id, Purpose::Permission), change.original.as_ref());
+        let shown = Shown(change.original.as_ref().map(|original| original.bytes.clone()));
+        self.remember(context.shared.key(&call.id, Purpose::Permission), shown);
         change.consent(tool, context)
     }
 
@@ -65,22 +75,23 @@ impl Agreed {
         change.apply(context, cancel)?;
         Ok(change.result(tool))
     }
+}
 
-    fn remember(&self, call: RequestKey, original: Option<&Original>) {
-        let shown = Shown(original.map(|original| original.bytes.clone()));
+impl<T> Remembered<T> {
+    pub(super) fn remember(&self, call: RequestKey, what: T) {
         let mut calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         calls.retain(|(other, _)| *other != call);
-        calls.push_back((call, shown));
+        calls.push_back((call, what));
         if calls.len() > MAX_CALLS {
             calls.pop_front();
         }
     }
 
-    /// Takes what was shown; `None` if no person was asked.
-    fn take(&self, call: &RequestKey) -> Option<Shown> {
+    /// Takes it; `None` if nothing was agreed to.
+    pub(super) fn take(&self, call: &RequestKey) -> Option<T> {
         let mut calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let index = calls.iter().position(|(other, _)| other == call)?;
-        calls.remove(index).map(|(_, shown)| shown)
+        calls.remove(index).map(|(_, what)| what)
     }
 }
 
@@ -102,29 +113,21 @@ mod tests {
         RequestKey::new("session", call.to_string())
     }
 
-    fn original(content: &str) -> Original {
-        Original { bytes: content.into(), metadata: std::fs::metadata("/").unwrap() }
-    }
-
-    fn shown(content: &str) -> Option<Shown> {
-        Some(Shown(Some(content.into())))
-    }
-
     #[test]
     fn what_was_shown_for_one_call_is_not_forgotten_for_another() {
-        let agreed = Agreed::default();
-        agreed.remember(key(1), Some(&original("one")));
-        agreed.remember(key(2), Some(&original("two")));
-        agreed.remember(key(1), Some(&original("one, shown again")));
-        assert_eq!(agreed.take(&key(2)), shown("two"));
-        assert_eq!(agreed.take(&key(1)), shown("one, shown again"));
+        let agreed = Remembered::default();
+        agreed.remember(key(1), "one");
+        agreed.remember(key(2), "two");
+        agreed.remember(key(1), "one, shown again");
+        assert_eq!(agreed.take(&key(2)), Some("two"));
+        assert_eq!(agreed.take(&key(1)), Some("one, shown again"));
         assert_eq!(agreed.take(&key(1)), None);
     }
 
     #[test]
     fn only_the_last_calls_are_remembered() {
-        let agreed = Agreed::default();
-        (0..=MAX_CALLS + 1).for_each(|call| agreed.remember(key(call), None));
+        let agreed = Remembered::default();
+        (0..=MAX_CALLS + 1).for_each(|call| agreed.remember(key(call), ()));
         let kept: Vec<usize> = (0..=MAX_CALLS + 1).filter(|call| agreed.take(&key(*call)).is_some()).collect();
         assert_eq!(kept, (2..=MAX_CALLS + 1).collect::<Vec<_>>());
     }

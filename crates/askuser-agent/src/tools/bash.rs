@@ -1,27 +1,72 @@
 //! Bash: runs a shell command. It never outlives its call: background processes are stopped with it.
 
+use super::agreed::Remembered;
 use super::head_tail::HeadTail;
-use super::kept_files;
 use super::live_output::LiveOutput;
 use super::process::{self, ProcessGroup};
-use super::surroundings;
+use super::sensitive::instructing_since;
 use super::utf8::Utf8Decoder;
+use crate::command_prefix;
+use crate::event::AgentEvent;
 use crate::message::ToolCall;
+use crate::permission::PermissionMode;
 use crate::permission_rules::PermissionRule;
+use crate::sandbox::{Reach, Sandbox};
 use crate::tool::{Access, Consent, Running, Stop, Tool, ToolContext, ToolDefinition, ToolResult};
-use askuser::{Limits, sanitize};
+use askuser::{Limits, Purpose, sanitize};
 use serde::Deserialize;
 use serde_json::json;
+use std::ffi::OsString;
 use std::io;
 use std::process::ExitStatus;
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 use tokio::io::AsyncReadExt;
 use tokio::process::ChildStdout;
 use tokio::time::timeout;
 
 /// Runs a command.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Bash;
+#[derive(Clone, Debug)]
+pub struct Bash {
+    /// The wall around it, or why there is none.
+    sandbox: Result<Arc<Sandbox>, String>,
+    /// How far each call reaches, as it was when it was agreed to: the mode may be another one when it runs.
+    reaches: Remembered<Option<Reach>>,
+}
+
+impl Default for Bash {
+    fn default() -> Bash {
+        Bash::with_sandbox(Err("none was set up".into()))
+    }
+}
+
+impl Bash {
+    /// Commands run inside of this; or the reason why not, and every command without a rule of its own is asked for.
+    pub fn with_sandbox(sandbox: Result<Sandbox, String>) -> Bash {
+        Bash { sandbox: sandbox.map(Arc::new), reaches: Remembered::default() }
+    }
+
+    /// How far a command reaches in this mode; `None` where there is no sandbox.
+    fn reach(
+        &self,
+        call: &ToolCall,
+        input: &CommandInput<'_>,
+        mode: PermissionMode,
+    ) -> Result<Option<Reach>, ToolResult> {
+        if self.sandbox.is_err() {
+            return Ok(None);
+        }
+        Ok(Some(match (mode, input.wish) {
+            (PermissionMode::Allow, _) => Reach::Outside,
+            (PermissionMode::Plan, None) => Reach::Look,
+            (PermissionMode::Plan, Some((wish, _))) => {
+                let field = if wish == Reach::Network { "network" } else { "outside" };
+                return Err(call.invalid_input(field, "true", "must wait until the plan is approved"));
+            }
+            (_, wish) => wish.map_or(Reach::Folder, |(wish, _)| wish),
+        }))
+    }
+}
 
 const NAME: &str = "Bash";
 const MAX_COMMAND: usize = 8_000;
@@ -29,40 +74,73 @@ const MAX_OUTPUT: usize = 30_000;
 const DEFAULT_MS: u64 = 120_000;
 const MAX_MS: u64 = 600_000;
 const MAX_SUBTITLE: usize = 80;
+const MAX_REASON: usize = 300;
+/// What stands below a command in its question, at most.
+const MAX_BELOW: usize = 1_000;
+/// How coarse the times of files are.
+const CLOCK: Duration = Duration::from_millis(20);
+/// How many changed files are named.
+const MAX_NAMED: usize = 8;
 /// How long background processes may go on after the shell has exited.
 const BACKGROUND_GRACE: Duration = Duration::from_millis(200);
 const BUFFER: usize = 16 << 10;
 
 impl Tool for Bash {
     fn definition(&self) -> ToolDefinition {
-        super::built_in(
-            NAME,
-            include_str!("../../prompts/tools/bash.txt"),
-            json!({
-                "command": {"type": "string"},
-                "timeout_ms": {
-                    "type": "integer", "minimum": 1, "maximum": MAX_MS,
-                    "description": format!("Default {DEFAULT_MS}"),
-                },
-                "description": {"type": "string", "description": "What it does, in 5-10 words"},
-            }),
-            &["command"],
-        )
+        let mut description = include_str!("../../prompts/tools/bash.txt").trim_ascii_end().to_owned();
+        let mut properties = json!({
+            "command": {"type": "string"},
+            "timeout_ms": {
+                "type": "integer", "minimum": 1, "maximum": MAX_MS,
+                "description": format!("Default {DEFAULT_MS}"),
+            },
+            "description": {"type": "string", "description": "What it does, in 5-10 words"},
+        });
+        if self.sandbox.is_ok() {
+            description.push_str("\n\n");
+            description.push_str(include_str!("../../prompts/tools/bash-sandbox.txt").trim_ascii_end());
+            properties["network"] = json!({"type": "boolean", "description": "Run it with the network; asks the user"});
+            properties["outside"] =
+                json!({"type": "boolean", "description": "Run it outside the sandbox; asks the user"});
+            let reason = "Why it has to leave the sandbox, for the user; required with network or outside";
+            properties["reason"] = json!({"type": "string", "description": reason});
+        }
+        super::built_in(NAME, &description, properties, &["command"])
     }
 
     fn access(&self) -> Access {
         Access::Act
     }
 
+    fn is_offered(&self, mode: PermissionMode, _can_ask: bool) -> bool {
+        mode != PermissionMode::Plan || self.sandbox.is_ok()
+    }
+
     fn consent(&self, call: &ToolCall, context: &ToolContext) -> Result<Consent, ToolResult> {
-        let CommandInput { command, .. } = parse(call)?;
-        Ok(Consent {
-            question: question(command),
-            context: None,
-            rule: PermissionRule::Command(command.to_owned()),
-            always: "Run exactly this command in this folder without asking".into(),
-            prefixes: surroundings::prefixes(command, context),
-            always_ask: kept_files::decides_for_the_person(command, &context.cwd, &context.protected),
+        let input = parse(call)?;
+        let command = input.command.to_owned();
+        let reach = self.reach(call, &input, context.shared.permissions().mode)?;
+        self.reaches.remember(context.shared.key(&call.id, Purpose::Permission), reach);
+        let always = |how: &str| format!("Run exactly this command{how} in this folder without asking");
+        let consent = |rule, how: &str| Consent::new(question(&input, how), rule, always(how));
+        Ok(match (reach, &self.sandbox) {
+            (Some(Reach::Network), _) => Consent {
+                because: Some("it leaves the sandbox for the network".into()),
+                ..consent(PermissionRule::CommandWithNetwork(command), " with the network")
+            },
+            (Some(Reach::Outside), _) => Consent {
+                because: Some("it leaves the sandbox".into()),
+                ..consent(PermissionRule::CommandOutside(command), " outside the sandbox")
+            },
+            (_, Err(why)) => Consent {
+                because: Some(format!("there is no sandbox here: {why}")),
+                ..consent(PermissionRule::Command(command), "")
+            },
+            (_, Ok(_)) => Consent {
+                is_inside: true,
+                prefixes: command_prefix::prefixes(input.command),
+                ..consent(PermissionRule::Command(command), "")
+            },
         })
     }
 
@@ -72,18 +150,52 @@ impl Tool for Bash {
                 Ok(input) => input,
                 Err(rejected) => return Ok(rejected),
             };
-            let Ran { result, was_stopped } = run(&call.id, input.command, input.timeout, context).await;
+            let agreed = self.reaches.take(&context.shared.key(&call.id, Purpose::Permission));
+            let mode = context.shared.permissions().mode;
+            let reach = match agreed.map_or_else(|| self.reach(call, &input, mode), Ok) {
+                Ok(reach) => reach,
+                Err(rejected) => return Ok(rejected),
+            };
+            let wall = match (&self.sandbox, reach) {
+                (Ok(sandbox), Some(reach)) => Some(sandbox.words(reach, &context.cwd, &context.allowed)),
+                _ => None,
+            };
+            let start = SystemTime::now() - CLOCK;
+            let Ran { mut result, was_stopped } = run(&call.id, input.command, wall, input.timeout, context).await;
+            if reach != Some(Reach::Look) {
+                name_instructions(&mut result, start, context);
+            }
             if was_stopped { Err(Stop::Interrupted) } else { Ok(result.with_title(NAME, input.subtitle())) }
         })
     }
 }
 
+/// Tells the person and the model what the command has made or changed that instructs git or an agent.
+fn name_instructions(result: &mut ToolResult, start: SystemTime, context: &ToolContext) {
+    let folders = std::iter::once(&context.cwd).chain(&context.allowed);
+    let changed: Vec<String> = folders.flat_map(|folder| instructing_since(folder, start)).collect();
+    if changed.is_empty() {
+        return;
+    }
+    let more = changed.len().saturating_sub(MAX_NAMED);
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    let named = changed[..changed.len().min(MAX_NAMED)].join(", ");
+    let named = sanitize::line(&named);
+    let message = format!("The command made or changed what git or agents take instructions from: {named}{more}");
+    result.output.push_str(&format!("\n\n{message}. The user has been told."));
+    context.emit(AgentEvent::Notice { message });
+}
+
 /// The question, with the whole command; indented if that fits.
-fn question(command: &str) -> String {
-    let ask = "Run this command?\n\n";
+fn question(input: &CommandInput<'_>, how: &str) -> String {
+    let (ask, command) = (format!("Run this command{how}?\n\n"), input.command);
     let indented = format!("{ask}  {}", command.replace('\n', "\n  "));
-    let fits = indented.chars().count() <= Limits::DEFAULT.question_chars().max;
-    if fits { indented } else { format!("{ask}{command}") }
+    let fits = indented.chars().count() <= Limits::DEFAULT.question_chars().max - MAX_BELOW;
+    let question = if fits { indented } else { format!("{ask}{command}") };
+    match input.wish {
+        Some((_, reason)) if !how.is_empty() => format!("{question}\n\nThe agent's reason: {reason}"),
+        _ => question,
+    }
 }
 
 #[derive(Deserialize)]
@@ -91,12 +203,17 @@ struct Input<'a> {
     command: &'a str,
     timeout_ms: Option<u64>,
     description: Option<&'a str>,
+    network: Option<bool>,
+    outside: Option<bool>,
+    reason: Option<&'a str>,
 }
 
 struct CommandInput<'a> {
     command: &'a str,
     timeout: Duration,
     description: Option<&'a str>,
+    /// How far it wants to leave the sandbox, and why.
+    wish: Option<(Reach, &'a str)>,
 }
 
 impl CommandInput<'_> {
@@ -109,7 +226,7 @@ impl CommandInput<'_> {
 }
 
 fn parse(call: &ToolCall) -> Result<CommandInput<'_>, ToolResult> {
-    let Input { command, timeout_ms, description } = call.typed_input()?;
+    let Input { command, timeout_ms, description, network, outside, reason } = call.typed_input()?;
     let command = call.non_blank("command", command)?;
     let length = command.chars().count();
     if length > MAX_COMMAND {
@@ -126,7 +243,26 @@ fn parse(call: &ToolCall) -> Result<CommandInput<'_>, ToolResult> {
         ms @ 1..=MAX_MS => Duration::from_millis(ms),
         ms => return Err(call.invalid_input("timeout_ms", &ms.to_string(), &format!("must be from 1 to {MAX_MS}"))),
     };
-    Ok(CommandInput { command, timeout, description })
+    let wish = match (outside, network) {
+        (Some(true), _) => Some(Reach::Outside),
+        (_, Some(true)) => Some(Reach::Network),
+        _ => None,
+    };
+    let wish = wish.map(|wish| Ok((wish, shown_reason(call, reason)?))).transpose()?;
+    Ok(CommandInput { command, timeout, description, wish })
+}
+
+/// A reason of one line, which cannot be taken for anything else.
+fn shown_reason<'a>(call: &ToolCall, reason: Option<&'a str>) -> Result<&'a str, ToolResult> {
+    let reason = call.non_blank("reason", reason.unwrap_or_default())?.trim();
+    let length = reason.chars().count();
+    if length > MAX_REASON {
+        return Err(call.invalid_input("reason", &format!("{length} characters"), &format!("at most {MAX_REASON}")));
+    }
+    match sanitize::line(reason) == reason {
+        true => Ok(reason),
+        false => Err(call.invalid_input("reason", "has characters that cannot be shown", "must be one line of text")),
+    }
 }
 
 enum Exit {
@@ -136,8 +272,6 @@ enum Exit {
     TimedOut,
     /// The person stopped it.
     Stopped,
-    /// Its supervisor was killed, so it is unknown how it ended and whether all of it did.
-    Unsupervised,
 }
 
 pub(crate) struct Ran {
@@ -147,7 +281,7 @@ pub(crate) struct Ran {
 
 /// Runs a command of the person's own: it takes as long as they let it.
 pub(crate) async fn run_command(call: &str, command: &str, context: &ToolContext) -> Ran {
-    run(call, command, Duration::MAX, context).await
+    run(call, command, None, Duration::MAX, context).await
 }
 
 /// What a command writes: kept for the result, and told while it runs.
@@ -175,8 +309,14 @@ impl<'a> Output<'a> {
     }
 }
 
-async fn run(call: &str, command: &str, time_limit: Duration, context: &ToolContext) -> Ran {
-    let (mut group, mut pipe) = match process::spawn_shell(command, context) {
+async fn run(
+    call: &str,
+    command: &str,
+    wall: Option<Vec<OsString>>,
+    time_limit: Duration,
+    context: &ToolContext,
+) -> Ran {
+    let (mut group, mut pipe) = match process::spawn_shell(command, wall, context) {
         Ok(spawned) => spawned,
         Err(error) => {
             let cwd = context.cwd.display();
@@ -225,16 +365,11 @@ async fn supervise(
         return Ok(Exit::TimedOut);
     };
     let status = status?;
-    if group.has_lost_supervisor() {
-        group.stop().await;
-        let _ = timeout(BACKGROUND_GRACE, read_output(pipe, output)).await;
-        return Ok(Exit::Unsupervised);
-    }
     let _ = timeout(BACKGROUND_GRACE, async { tokio::join!(read_output(pipe, output), group.wait_all()) }).await;
     if !group.is_alive() {
         group.mark_finished();
         // A process that left the group may still hold the pipe; it is not waited for.
-        return Ok(if group.others_stopped() { Exit::LeftProcesses(status) } else { Exit::Exited(status) });
+        return Ok(if group.has_left_processes() { Exit::LeftProcesses(status) } else { Exit::Exited(status) });
     }
     group.stop().await;
     let _ = timeout(BACKGROUND_GRACE, read_output(pipe, output)).await;
@@ -272,14 +407,6 @@ fn report(output: &str, exit: &Exit, time_limit: Duration) -> ToolResult {
         Exit::Stopped => {
             notes.push("The user stopped it. It may have taken effect in part.".into());
             (false, json!({"exit_code": null, "stopped": true}))
-        }
-        Exit::Unsupervised => {
-            notes.push(
-                "The process that supervises this command was killed, so it is not known how the command ended. It was stopped as far \
-                 as it could be found; something of it may still run."
-                    .into(),
-            );
-            (false, json!({"exit_code": null, "unsupervised": true}))
         }
         Exit::Exited(status) | Exit::LeftProcesses(status) => match (status.code(), signal(status)) {
             (Some(0), _) => (true, json!({"exit_code": 0})),

@@ -8,7 +8,7 @@ use std::future::Future;
 use std::path::Path;
 
 async fn bash(test: &TestFolder, command: &str) -> ToolResult {
-    test.run(&Bash, json!({"command": command})).await
+    test.run(&Bash::default(), json!({"command": command})).await
 }
 
 fn details(result: &ToolResult) -> Value {
@@ -34,7 +34,7 @@ fn is_running(pid: Pid) -> bool {
 }
 
 async fn run_within(test: &TestFolder, command: &str, ms: u64) -> ToolResult {
-    run("call_1", command, Duration::from_millis(ms), &test.context).await.result
+    run("call_1", command, None, Duration::from_millis(ms), &test.context).await.result
 }
 
 #[tokio::test]
@@ -73,11 +73,12 @@ fn told(test: &mut TestFolder) -> Vec<String> {
 async fn what_a_command_writes_is_told_while_it_runs() {
     let mut test = TestFolder::new();
     let call = call(
-        &Bash,
+        &Bash::default(),
         json!({"command": "echo early; until [ -e go ]; do sleep 0.01; done; printf '\\xe2\\x82'; exit 1"}),
     );
     let context = test.context.clone();
-    let mut running = Bash.run(&call, &context);
+    let tool = Bash::default();
+    let mut running = tool.run(&call, &context);
     let early = loop {
         tokio::select! {
             _ = &mut running => unreachable!("it waits"),
@@ -151,7 +152,7 @@ async fn there_is_no_terminal() {
 #[tokio::test]
 async fn the_description_or_the_first_line_is_what_people_see() {
     let test = TestFolder::new();
-    let result = test.run(&Bash, json!({"command": "true", "description": "Does nothing"})).await;
+    let result = test.run(&Bash::default(), json!({"command": "true", "description": "Does nothing"})).await;
     assert_eq!(result.metadata.unwrap().subtitle, Some("Does nothing".into()));
     let result = bash(&test, "true\ntrue").await;
     assert_eq!(result.metadata.unwrap().subtitle, Some("true…".into()));
@@ -178,7 +179,7 @@ async fn endless_output_is_bounded_and_ends_with_the_timeout() {
 }
 
 async fn desk_timeout(command: &str, ms: u64) -> ToolResult {
-    TestFolder::new().run(&Bash, json!({"command": command, "timeout_ms": ms})).await
+    TestFolder::new().run(&Bash::default(), json!({"command": command, "timeout_ms": ms})).await
 }
 
 #[tokio::test]
@@ -199,7 +200,7 @@ async fn a_timeout_kills_grandchildren_that_ignore_sigterm() {
     let test = TestFolder::new();
     let command = "(trap '' TERM; echo $BASHPID > pid; while :; do sleep 1; done) & wait";
     let input = json!({"command": command, "timeout_ms": 500});
-    test.run(&Bash, input).await;
+    test.run(&Bash::default(), input).await;
     assert!(!is_running(pid_in(&test.path("pid")).await));
 }
 
@@ -237,8 +238,9 @@ async fn nothing_is_left_of_a_call_that_is_dropped() {
     for stubborn in ["", "trap '' TERM;"] {
         let test = TestFolder::new();
         let command = format!("{stubborn} sleep 1000 & echo $! > child; echo $$ > pid; wait");
-        let call = call(&Bash, json!({"command": command}));
-        let mut running = Bash.run(&call, &test.context);
+        let call = call(&Bash::default(), json!({"command": command}));
+        let tool = Bash::default();
+        let mut running = tool.run(&call, &test.context);
         let pids = async { (pid_in(&test.path("pid")).await, pid_in(&test.path("child")).await) };
         let (pid, child) = tokio::select! {
             _ = &mut running => unreachable!("it waits"),
@@ -253,8 +255,9 @@ async fn nothing_is_left_of_a_call_that_is_dropped() {
 #[tokio::test]
 async fn nothing_is_left_of_a_call_that_is_dropped_at_once() {
     let test = TestFolder::new();
-    let call = call(&Bash, json!({"command": "echo $$ > pid; sleep 1000"}));
-    let mut running = Bash.run(&call, &test.context);
+    let call = call(&Bash::default(), json!({"command": "echo $$ > pid; sleep 1000"}));
+    let tool = Bash::default();
+    let mut running = tool.run(&call, &test.context);
     assert!((&mut running).now_or_never().is_none());
     drop(running);
     let pid = std::fs::read_to_string(test.path("pid")).unwrap_or_default();
@@ -264,8 +267,9 @@ async fn nothing_is_left_of_a_call_that_is_dropped_at_once() {
 #[tokio::test]
 async fn an_abort_stops_it_and_the_turn() {
     let test = TestFolder::new();
-    let call = call(&Bash, json!({"command": "sleep 1000 & echo $! > pid; wait"}));
-    let running = Bash.run(&call, &test.context);
+    let call = call(&Bash::default(), json!({"command": "sleep 1000 & echo $! > pid; wait"}));
+    let tool = Bash::default();
+    let running = tool.run(&call, &test.context);
     let abort = async {
         let pid = pid_in(&test.path("pid")).await;
         test.context.abort.cancel();
@@ -291,7 +295,7 @@ async fn both<A, B>(a: impl Future<Output = A>, b: impl Future<Output = B>) -> (
 
 #[test]
 fn consent_shows_the_whole_command_and_allows_exactly_that() {
-    let consent = TestFolder::new().consent(&Bash, json!({"command": "make \\\n  all"}));
+    let consent = TestFolder::new().consent(&Bash::default(), json!({"command": "make \\\n  all"}));
     let expected = Consent {
         question: "Run this command?\n\n  make \\\n    all".into(),
         context: None,
@@ -299,15 +303,16 @@ fn consent_shows_the_whole_command_and_allows_exactly_that() {
         always: "Run exactly this command in this folder without asking".into(),
         prefixes: Default::default(),
         always_ask: false,
+        is_inside: false,
+        because: Some("there is no sandbox here: none was set up".into()),
     };
     assert_eq!(consent, Ok(expected));
 }
 
 #[test]
-fn a_plain_command_can_be_let_through_by_how_it_begins() {
-    let consent = TestFolder::new().consent(&Bash, json!({"command": "cargo test -p x"})).unwrap();
-    let matching = ["cargo test", "cargo test -p", "cargo test -p x"].map(String::from).into();
-    assert_eq!(consent.prefixes, crate::Prefixes { matching, offered: Some("cargo test".into()) });
+fn without_a_sandbox_no_rule_by_prefix_lets_anything_through() {
+    let consent = TestFolder::new().consent(&Bash::default(), json!({"command": "cargo test -p x"})).unwrap();
+    assert_eq!((consent.prefixes, consent.is_inside), (Default::default(), false));
 }
 
 #[tokio::test]
@@ -319,6 +324,16 @@ async fn wrong_inputs_are_refused_before_anybody_is_asked() {
         (json!({}), "command: missing, is required".to_owned()),
         (json!({"command": " "}), "command: blank, must say something".into()),
         (json!({"command": "x".repeat(8_001)}), "command: 8001 characters, at most 8000; put it in a file".into()),
+        (json!({"command": "ls", "network": true}), "reason: blank, must say something".into()),
+        (json!({"command": "ls", "outside": true, "reason": " "}), "reason: blank, must say something".into()),
+        (
+            json!({"command": "ls", "outside": true, "reason": "a\n\nAsks because"}),
+            "reason: has characters that cannot be shown, must be one line of text".into(),
+        ),
+        (
+            json!({"command": "ls", "network": true, "reason": "x".repeat(301)}),
+            "reason: 301 characters, at most 300".into(),
+        ),
         (json!({"command": "ls", "timeout_ms": 0}), "timeout_ms: 0, must be from 1 to 600000".into()),
         (json!({"command": "ls", "timeout_ms": 600_001}), "timeout_ms: 600001, must be from 1 to 600000".into()),
         (json!({"command": "echo \u{1b}[2Krm -rf ."}), format!("command: {hidden}")),
@@ -327,16 +342,16 @@ async fn wrong_inputs_are_refused_before_anybody_is_asked() {
     ];
     for (input, why) in cases {
         let expected = ToolResult::error(format!("Invalid Bash input; nothing was done. {why}"));
-        assert_eq!(test.consent(&Bash, input.clone()), Err(expected.clone()));
-        assert_eq!(test.run(&Bash, input).await, expected);
+        assert_eq!(test.consent(&Bash::default(), input.clone()), Err(expected.clone()));
+        assert_eq!(test.run(&Bash::default(), input).await, expected);
     }
 }
 
 #[test]
 fn the_longest_command_fits_into_a_question() {
     let test = TestFolder::new();
-    assert!(test.consent(&Bash, json!({"command": "x".repeat(8_000)})).is_ok());
-    let consent = test.consent(&Bash, json!({"command": "x\n".repeat(3_999)})).unwrap();
+    assert!(test.consent(&Bash::default(), json!({"command": "x".repeat(8_000)})).is_ok());
+    let consent = test.consent(&Bash::default(), json!({"command": "x\n".repeat(3_999)})).unwrap();
     assert!(consent.question.chars().count() <= 10_000, "{}", consent.question.chars().count());
 }
 

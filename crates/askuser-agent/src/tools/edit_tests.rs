@@ -149,6 +149,8 @@ fn an_edit_is_shown_before_it_is_made() {
         always: "Change files in this folder without asking".into(),
         prefixes: Default::default(),
         always_ask: false,
+        is_inside: false,
+        because: None,
     };
     assert_eq!(test.consent(&Edit::default(), input("two", "2")), Ok(expected));
     assert_eq!(test.text("file"), "one\ntwo\n");

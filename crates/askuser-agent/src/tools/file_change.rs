@@ -6,9 +6,7 @@
 
 use super::confined_path::{self, ConfinedPath, RootKind};
 use super::folder::Opened;
-use super::kept_files;
 use super::sensitive;
-use crate::command_prefix::Prefixes;
 use crate::event::AgentEvent;
 use crate::message::ToolCall;
 use crate::permission_rules::PermissionRule;
@@ -168,8 +166,8 @@ impl Change {
 
     /// What the user is asked to approve. `verb` is "Edit" or "Write".
     pub(crate) fn consent(&self, verb: &str, context: &ToolContext) -> Result<Consent, ToolResult> {
-        let sensitive = sensitive::is_sensitive(&self.path, &context.protected);
-        let always_ask = kept_files::is_protected(&self.path.absolute(), &context.protected);
+        let sensitive = sensitive::why_sensitive(&self.path, &context.protected);
+        let always_ask = sensitive::is_protected(&self.path.absolute(), &context.protected);
         let shown = self.path.display();
         let diff = self.diff();
         let Diff { added, removed, .. } = diff;
@@ -182,19 +180,19 @@ impl Change {
             None => format!("{verb} new file {shown} (+{added})?"),
         };
         let (rule, always) = match (sensitive, self.path.root_kind) {
-            (true, _) => {
+            (Some(_), _) => {
                 let path = self.path.absolute().display().to_string();
                 (PermissionRule::File { tool: verb.into(), path }, format!("{verb} {shown} without asking"))
             }
-            (false, RootKind::Cwd) => (PermissionRule::Edits, "Change files in this folder without asking".into()),
-            (false, RootKind::Added) => {
+            (None, RootKind::Cwd) => (PermissionRule::Edits, "Change files in this folder without asking".into()),
+            (None, RootKind::Added) => {
                 let root = self.path.root.display().to_string();
                 let always = format!("Change files in {root} without asking");
                 (PermissionRule::EditsIn(root), always)
             }
         };
-        let (context, prefixes) = (Some(Context::diff(diff.text)), Prefixes::default());
-        Ok(Consent { question, context, rule, always, prefixes, always_ask })
+        let consent = Consent::new(question, rule, always).with_context(Context::diff(diff.text));
+        Ok(Consent { always_ask, because: sensitive.map(str::to_owned), ..consent })
     }
 
     pub(crate) fn result(&self, tool: &str) -> ToolResult {

@@ -16,16 +16,10 @@ mod glob;
 mod grep;
 mod head_tail;
 mod ignore_rules;
-mod kept_files;
 mod live_output;
-mod orphans;
 mod process;
 mod read;
-mod repository;
 mod sensitive;
-mod sensitive_links;
-mod sensitive_names;
-mod surroundings;
 mod task;
 mod utf8;
 pub(crate) mod walk;
@@ -42,6 +36,7 @@ pub use glob::Glob;
 pub use grep::Grep;
 pub use process::STARTED_BY_AGENT;
 pub use read::Read;
+pub(crate) use sensitive::INSTRUCT_GIT;
 pub use task::Task;
 pub use write::Write;
 
@@ -50,7 +45,7 @@ use serde_json::{Value, json};
 
 /// All built-in tools.
 pub fn all() -> Registry {
-    talking().with(Read).with(Glob).with(Grep).with(Edit::default()).with(Write::default()).with(Bash)
+    talking().with(Read).with(Glob).with(Grep).with(Edit::default()).with(Write::default()).with(Bash::default())
 }
 
 /// The tools that need no file system: asking, planning, subagents.

@@ -1,13 +1,12 @@
 //! A shell command and all processes it starts, as one process group that can be stopped.
 //!
 //! It runs in its own session, so it cannot read from the terminal: keys belong to the prompt. When the [`ProcessGroup`]
-//! is dropped, nothing of the group is left running. A process that leaves the group on purpose (a daemon) is ended by the
-//! supervisor, if the agent has one, and as far as possible by the agent if the command has killed its supervisor.
+//! is dropped, nothing of the group is left running. With bubblewrap the kernel ends every process of the command with it, and
+//! with the agent; without it, a process that leaves the group on purpose (a daemon) stays.
 //!
 //! process-wrap starts the session, or the job object on Windows. Stopping is ours: it waits for direct children only,
 //! cannot tell whether orphans of the group are alive, and kills only the shell when dropped.
 
-use super::orphans;
 use crate::tool::ToolContext;
 use process_wrap::tokio::{ChildWrapper, CommandWrap};
 use std::ffi::OsString;
@@ -30,11 +29,24 @@ pub(crate) struct ProcessGroup {
     child: Box<dyn ChildWrapper>,
     id: Option<u32>,
     finished: bool,
-    /// Whether the supervisor has stopped processes that had left the group.
-    others_stopped: bool,
-    /// Its supervisor ends everything once this is closed, and writes to it when it has ended everything itself.
+    /// Whether bubblewrap is its leader: the end of that is the end of them all.
+    is_walled: bool,
+    /// A supervisor ends the group once this is closed; inside of bubblewrap it is told here what was left.
     lifeline: Option<Lifeline>,
 }
+
+/// What runs a command inside of bubblewrap: once the command has ended, it waits a moment for what that left in the background, and
+/// says whether something is left. Then all of it ends. Beside it there is only bubblewrap's own process. A signal to stop is for the
+/// command.
+const WATCHED: &str = r#"
+trap : TERM
+"$@" </dev/null
+status=$? turns=0
+left() { set -- /proc/[0-9]*; [ $# -gt 2 ]; }
+while left && [ $turns -lt 20 ]; do sleep 0.01; turns=$((turns + 1)); done
+if left; then printf s >&0; fi
+exit $status
+"#;
 
 #[cfg(unix)]
 type Lifeline = std::os::unix::net::UnixStream;
@@ -42,17 +54,23 @@ type Lifeline = std::os::unix::net::UnixStream;
 #[cfg(not(unix))]
 type Lifeline = std::convert::Infallible;
 
-/// Runs `text` in a shell, with standard output and standard error in one pipe, and without some variables.
-pub(crate) fn spawn_shell(text: &str, context: &ToolContext) -> io::Result<(ProcessGroup, ChildStdout)> {
+/// Runs `text` in a shell, with standard output and standard error in one pipe, and without some variables. `wall` are the
+/// words that stand before it, if it has one.
+pub(crate) fn spawn_shell(
+    text: &str,
+    wall: Option<Vec<OsString>>,
+    context: &ToolContext,
+) -> io::Result<(ProcessGroup, ChildStdout)> {
     let shell = on_path("bash").unwrap_or_else(|| "sh".into());
     let (reader, writer) = io::pipe()?;
     let (stdout, stderr) = (writer.try_clone()?, writer);
-    let words: Vec<OsString> =
-        context.shared.supervisor.iter().cloned().chain([shell.into(), "-c".into(), text.into()]).collect();
-    let (stdin, lifeline) = match context.shared.supervisor.is_empty() {
-        true => (Stdio::null(), None),
-        false => lifeline()?,
+    let is_walled = wall.is_some();
+    let mut words = match wall {
+        Some(wall) => wall.into_iter().chain(["/bin/sh", "-c", WATCHED, "sh"].map(OsString::from)).collect(),
+        None => context.shared.supervisor.clone(),
     };
+    let (stdin, lifeline) = if words.is_empty() { (Stdio::null(), None) } else { lifeline()? };
+    words.extend([shell.into(), "-c".into(), text.into()]);
     let mut command = CommandWrap::with_new(&words[0], |command| {
         command
             .args(&words[1..])
@@ -73,10 +91,10 @@ pub(crate) fn spawn_shell(text: &str, context: &ToolContext) -> io::Result<(Proc
     #[cfg(windows)]
     command.wrap(process_wrap::tokio::JobObject);
     let output = receiver(reader)?;
-    let child = orphans::knowing_the_child(|| command.spawn().map(|child| (child.id(), child)))?;
+    let child = command.spawn()?;
     // `command` holds the writing end, and the pipe does not end before it is dropped.
     drop(command);
-    Ok((ProcessGroup { id: child.id(), child, finished: false, others_stopped: false, lifeline }, output))
+    Ok((ProcessGroup { id: child.id(), child, finished: false, is_walled, lifeline }, output))
 }
 
 /// What a supervisor has as its standard input, and its other end.
@@ -127,8 +145,8 @@ impl ProcessGroup {
 
     pub(crate) fn is_alive(&mut self) -> bool {
         // Until it is waited for, the shell itself is a member of the group.
-        let shell_runs = matches!(self.leader().try_wait(), Ok(None));
-        shell_runs || self.has_members()
+        let leader_runs = matches!(self.leader().try_wait(), Ok(None));
+        leader_runs || (!self.is_walled && self.has_members())
     }
 
     pub(crate) async fn stop(&mut self) {
@@ -137,35 +155,20 @@ impl ProcessGroup {
             self.kill();
             let _ = tokio::time::timeout(GRACE, self.wait_all()).await;
         }
-        if self.has_lost_supervisor() {
-            orphans::end();
-        }
         self.mark_finished();
     }
 
-    /// Whether there was a supervisor which ended before it had ended what it was to end: it was killed. To be called once it
-    /// has ended.
-    pub(crate) fn has_lost_supervisor(&mut self) -> bool {
+    /// Whether it left something in the background, which has ended with it.
+    pub(crate) fn has_left_processes(&mut self) -> bool {
         #[cfg(unix)]
-        if let Some(lifeline) = &mut self.lifeline {
-            let mut how = [0];
-            if matches!(io::Read::read(lifeline, &mut how), Ok(1)) {
-                self.lifeline = None;
-                self.others_stopped = how == *b"s";
-            }
-        }
-        self.lifeline.is_some()
-    }
-
-    /// Whether processes were stopped that had left the group, as far as the supervisor has said.
-    pub(crate) fn others_stopped(&self) -> bool {
-        self.others_stopped
+        return self.lifeline.as_mut().is_some_and(|lifeline| matches!(io::Read::read(lifeline, &mut [0]), Ok(1)));
+        #[cfg(not(unix))]
+        return false;
     }
 
     /// No process is left, so the group id may be reused and must not be signalled any more.
     pub(crate) fn mark_finished(&mut self) {
         self.finished = true;
-        orphans::forget_child(self.id);
     }
 
     fn ends_within(&mut self, time: Duration) -> bool {
@@ -195,9 +198,15 @@ impl ProcessGroup {
         rustix::process::test_kill_process_group(pid) != no_process && !has_only_zombies(pid.as_raw_nonzero().get())
     }
 
+    /// Signals all of the group; of a walled one not its leader, whose end would be the end of all at once.
     fn signal(&self, signal: rustix::process::Signal) {
         let Some(pid) = self.pid() else { return };
-        let _ = rustix::process::kill_process_group(pid, signal);
+        if !self.is_walled {
+            let _ = rustix::process::kill_process_group(pid, signal);
+            return;
+        }
+        let members = members(pid.as_raw_nonzero().get()).filter_map(|(id, _)| rustix::process::Pid::from_raw(id));
+        members.filter(|member| *member != pid).for_each(|member| _ = rustix::process::kill_process(member, signal));
     }
 
     fn terminate(&mut self) {
@@ -207,7 +216,8 @@ impl ProcessGroup {
     }
 
     fn kill(&mut self) {
-        self.signal(rustix::process::Signal::KILL);
+        let Some(pid) = self.pid() else { return };
+        let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
     }
 }
 
@@ -215,30 +225,26 @@ impl ProcessGroup {
 /// not an init.
 #[cfg(unix)]
 fn has_only_zombies(group: i32) -> bool {
-    let Ok(processes) = std::fs::read_dir("/proc") else { return false };
-    let stats = processes.flatten().filter_map(|process| std::fs::read_to_string(process.path().join("stat")).ok());
-    let mut members = stats.filter_map(|stat| Stat::parse(&stat)).filter(|stat| stat.group == group).peekable();
+    let mut members = members(group).peekable();
     // No member at all: /proc does not show these processes.
-    members.peek().is_some() && members.all(|stat| matches!(stat.state, 'Z' | 'X'))
+    members.peek().is_some() && members.all(|(_, state)| matches!(state, 'Z' | 'X'))
 }
 
-/// What `/proc/PID/stat` says of a process.
+/// The processes of a group, with their states.
 #[cfg(unix)]
-#[derive(Debug, PartialEq)]
-pub(super) struct Stat {
-    state: char,
-    pub(super) parent: u32,
-    group: i32,
+fn members(group: i32) -> impl Iterator<Item = (i32, char)> {
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let stats = processes.filter_map(|process| std::fs::read_to_string(process.path().join("stat")).ok());
+    stats.filter_map(move |stat| member(&stat, group))
 }
 
+/// A process and its state, if it is in this group. Format: `pid (any name) state parent group …`.
 #[cfg(unix)]
-impl Stat {
-    /// Reads `pid (any name) state parent group …`.
-    pub(super) fn parse(stat: &str) -> Option<Stat> {
-        let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
-        let state = fields.next()?.chars().next()?;
-        Some(Stat { state, parent: fields.next()?.parse().ok()?, group: fields.next()?.parse().ok()? })
-    }
+fn member(stat: &str, group: i32) -> Option<(i32, char)> {
+    let id = stat.split_once(' ')?.0.parse().ok()?;
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+    let (state, its_group) = (fields.next()?, fields.nth(1)?);
+    (its_group.parse() == Ok(group)).then(|| Some((id, state.chars().next()?))).flatten()
 }
 
 #[cfg(not(unix))]
@@ -266,9 +272,6 @@ impl Drop for ProcessGroup {
             self.kill();
             self.ends_within(DROP_GRACE);
         }
-        if self.has_lost_supervisor() {
-            orphans::end();
-        }
         self.mark_finished();
     }
 }
@@ -279,7 +282,8 @@ mod tests {
 
     #[test]
     fn the_state_of_a_process_is_read_whatever_its_name() {
-        assert_eq!(Stat::parse("12 (a) b (c) Z 1 34 35 0 -1"), Some(Stat { state: 'Z', parent: 1, group: 34 }));
-        assert_eq!(Stat::parse(""), None);
+        assert_eq!(member("12 (a) b (c) Z 1 34 34 0 -1", 34), Some((12, 'Z')));
+        assert_eq!(member("12 (sleep) S 34 56 34 0 -1", 34), None);
+        assert_eq!(member("", 34), None);
     }
 }

@@ -1,47 +1,80 @@
-//! Which files need permission one by one, even where edits are accepted. The rule: a file that is hidden, is executable, runs by
-//! itself, configures a tool or steers an agent.
-//!
-//! *Hidden* is any name below the allowed folder that begins with a dot, *executable* any file that may be run now. The rest
-//! is told by its name (see `sensitive_names`), by being in a folder where programs are found, or by a link that gives it
-//! such a name.
+//! Which files are not like the rest of a folder: hidden, executable, version control's, or instructing an agent. They are edited
+//! one by one, even where edits are accepted, and a command that made or changed some that instruct is said to have.
 
-use super::confined_path::ConfinedPath;
-use super::kept_files::is_protected;
-use super::sensitive_links;
-use super::sensitive_names::is_sensitive_name;
+use super::confined_path::{ConfinedPath, resolve_links};
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
-/// Folders that are sensitive even if the working folder is inside of them.
-const FOLDERS: [&str; 11] =
-    [".cargo", ".git", ".ssh", ".gnupg", ".aws", ".kube", ".askuser", ".claude", ".husky", ".idea", ".vscode"];
-
-/// The same, with the folder they are in: the user's settings and permissions.
-const NESTED: [[&str; 2]; 6] = [
-    [".config", "askuser"],
-    ["share", "askuser"],
-    ["state", "askuser"],
-    [".config", "fish"],
-    [".config", "autostart"],
-    [".config", "systemd"],
+/// What instructs agents, by name and by the end of it. Some file systems ignore case.
+const AGENTS_READ: &[&str] = &[
+    "agents.md",
+    "agents.override.md",
+    "claude.md",
+    "claude.local.md",
+    "gemini.md",
+    "qwen.md",
+    "skill.md",
+    "opencode.json",
+    ".instructions.md",
+    ".prompt.md",
+    ".chatmode.md",
+    "copilot-instructions.md",
+    ".cursorrules",
+    ".windsurfrules",
+    ".mcp.json",
+    "mcp.json",
+    "askuser.toml",
 ];
+/// Folders of which everything does.
+const OF_AGENTS: &[&str] = &[".askuser", ".claude", ".codex", ".cursor", ".gemini", ".opencode"];
+/// Folders of version control.
+const OF_VERSION_CONTROL: &[&str] = &[".git", ".hg", ".svn", ".jj"];
+/// What makes git take a folder for a repository, or another one.
+const MAKE_REPOSITORIES: &[&str] = &["head", "commondir", "gitdir"];
+/// What of a repository makes git run something or look elsewhere.
+pub(crate) const INSTRUCT_GIT: &[&str] =
+    &["config", "config.worktree", "hooks", "info", "modules", "worktrees", "commondir", "gitdir"];
 
-/// Whether a change of this file has to be asked for: it is hidden, is executable, runs by itself, configures a tool or
-/// steers an agent, or it is in a folder that is `protected`.
-pub(crate) fn is_sensitive(path: &ConfinedPath, protected: &[PathBuf]) -> bool {
+/// How many entries of a folder are looked at after a command, the nearest first.
+const MAX_ENTRIES: usize = 20_000;
+
+fn lower(name: &std::ffi::OsStr) -> String {
+    name.to_string_lossy().to_lowercase()
+}
+
+/// Why a change of this file is asked for even where edits are accepted, if it is.
+pub(crate) fn why_sensitive(path: &ConfinedPath, protected: &[PathBuf]) -> Option<&'static str> {
     let real = path.absolute();
-    // Some file systems ignore case.
-    let lower =
-        |path: &Path| -> Vec<String> { path.iter().map(|name| name.to_string_lossy().to_lowercase()).collect() };
-    let (names, below) = (lower(&real), lower(&path.relative));
-    is_protected(&real, protected)
-        || below.iter().any(|name| name.starts_with('.'))
-        || names.last().is_some_and(|name| is_sensitive_name(name))
-        || names.iter().any(|name| FOLDERS.contains(&name.as_str()))
-        || names.windows(2).any(|pair| NESTED.iter().any(|nested| nested == pair))
-        || is_executable(&real)
-        || is_where_programs_are_found(&real)
-        || is_in_bare_repository(path)
-        || sensitive_links::lead_to(path)
+    let names: Vec<String> = real.iter().map(lower).collect();
+    let name = names.last().map(String::as_str).unwrap_or_default();
+    let is_in = |folders: &[&str]| names.iter().any(|name| folders.contains(&name.as_str()));
+    if is_protected(&real, protected) {
+        Some("askuser keeps it")
+    } else if instructs_agents(name) || is_in(OF_AGENTS) {
+        Some("it instructs agents")
+    } else if is_in(OF_VERSION_CONTROL) || MAKE_REPOSITORIES.contains(&name) || is_in_bare_repository(path) {
+        Some("version control reads it")
+    } else if path.relative.iter().any(|name| lower(name).starts_with('.')) {
+        Some("it is hidden")
+    } else if is_executable(&real) {
+        Some("it is executable")
+    } else {
+        None
+    }
+}
+
+/// Whether this file, without links, is among what is kept.
+pub(crate) fn is_protected(file: &Path, protected: &[PathBuf]) -> bool {
+    let names = |path: &Path| -> Vec<String> { path.iter().map(lower).collect() };
+    let file = names(file);
+    protected.iter().any(|kept| file.starts_with(&names(&resolve_links(kept).unwrap_or_else(|_| kept.clone()))))
+}
+
+fn instructs_agents(name: &str) -> bool {
+    AGENTS_READ
+        .iter()
+        .any(|known| name == *known || (known.ends_with(".md") && known.starts_with('.') && name.ends_with(known)))
 }
 
 fn is_executable(file: &Path) -> bool {
@@ -54,40 +87,80 @@ fn is_executable(file: &Path) -> bool {
     return file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("exe"));
 }
 
-fn is_where_programs_are_found(file: &Path) -> bool {
-    let Some(folder) = file.parent() else { return false };
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let own = std::env::var_os("HOME").map(|home| Path::new(&home).join("bin"));
-    let mut folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute()).chain(own);
-    folders.any(|programs| programs.canonicalize().unwrap_or(programs) == folder)
-}
-
 /// Whether it is among a repository's own files, such as its hooks.
 fn is_in_bare_repository(path: &ConfinedPath) -> bool {
     let real = path.absolute();
     let mut folders = real.ancestors().skip(1).take_while(|folder| folder.starts_with(&path.root));
-    folders.any(|folder| {
-        folder.join("HEAD").symlink_metadata().is_ok()
-            && ["objects", "refs", "commondir"].iter().any(|name| folder.join(name).symlink_metadata().is_ok())
-    })
+    folders.any(is_repository)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Whether git would take a folder for a repository's own.
+fn is_repository(folder: &Path) -> bool {
+    let has = |name: &str| folder.join(name).symlink_metadata().is_ok();
+    has("HEAD") && ["objects", "refs", "commondir"].into_iter().any(has)
+}
 
-    #[cfg(unix)]
-    #[test]
-    fn a_folder_that_only_looks_a_little_like_a_repository_is_none() {
-        use crate::tools::fixtures::TestFolder;
-        let is_asked_for = |files: &[&str]| {
-            let test = files.iter().fold(TestFolder::new(), |test, file| test.with_file(file, ""));
-            is_sensitive(&ConfinedPath::inside(&test.context.cwd, "src/a.rs"), &[])
-        };
-        assert!(is_asked_for(&["HEAD", "objects/x"]));
-        assert!(is_asked_for(&["src/HEAD", "src/refs/x"]));
-        assert!(!is_asked_for(&["objects/x", "refs/x"]));
-        assert!(!is_asked_for(&["HEAD"]));
-        assert!(!is_asked_for(&["HEAD", "src/objects/x"]));
+/// What of a folder instructs git or an agent and has been made or changed since then.
+pub(crate) fn instructing_since(root: &Path, then: SystemTime) -> Vec<String> {
+    let (mut found, mut left) = (Vec::new(), MAX_ENTRIES);
+    let mut folders = VecDeque::from([(root.to_owned(), Kind::Plain)]);
+    while let Some((folder, kind)) = folders.pop_front() {
+        let is_bare = kind == Kind::Plain && is_repository(&folder);
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let Some(fewer) = left.checked_sub(1) else { return found };
+            left = fewer;
+            let (name, Ok(file_type)) = (lower(&entry.file_name()), entry.file_type()) else { continue };
+            let name = name.as_str();
+            let instructs_git = INSTRUCT_GIT.contains(&name) || (is_bare && name == "head");
+            let instructs = match kind {
+                Kind::Git => instructs_git,
+                // Git runs no samples.
+                Kind::Instructions => !name.ends_with(".sample"),
+                Kind::Plain => {
+                    name == ".git" || instructs_agents(name) || OF_AGENTS.contains(&name) || (is_bare && instructs_git)
+                }
+            };
+            if !file_type.is_dir() {
+                if instructs && entry.metadata().is_ok_and(|metadata| has_changed_since(&metadata, then)) {
+                    let path = entry.path();
+                    found.push(path.strip_prefix(root).unwrap_or(&path).display().to_string());
+                }
+                continue;
+            }
+            match (kind, instructs) {
+                (Kind::Plain, true) if name == ".git" => folders.push_back((entry.path(), Kind::Git)),
+                (_, true) => folders.push_back((entry.path(), Kind::Instructions)),
+                (Kind::Plain, false) => folders.push_back((entry.path(), Kind::Plain)),
+                (Kind::Git | Kind::Instructions, false) => {}
+            }
+        }
     }
+    found
 }
+
+/// What a folder is to whoever reads its files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Plain,
+    /// A repository's own: some of it instructs git.
+    Git,
+    /// All of it instructs.
+    Instructions,
+}
+
+/// By the time of the last change of any kind, which no program can set.
+fn has_changed_since(metadata: &std::fs::Metadata, then: SystemTime) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        use std::time::{Duration, UNIX_EPOCH};
+        let (seconds, nanos) = (metadata.ctime().max(0).unsigned_abs(), metadata.ctime_nsec().max(0).unsigned_abs());
+        UNIX_EPOCH + Duration::from_secs(seconds) + Duration::from_nanos(nanos) >= then
+    }
+    #[cfg(not(unix))]
+    return metadata.modified().is_ok_and(|modified| modified >= then);
+}
+
+#[cfg(all(test, unix))]
+#[path = "sensitive_tests.rs"]
+mod tests;

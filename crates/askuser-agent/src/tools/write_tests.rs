@@ -119,6 +119,8 @@ async fn consent_shows_what_would_be_written_and_writes_nothing() {
         always: "Change files in this folder without asking".into(),
         prefixes: Default::default(),
         always_ask: false,
+        is_inside: false,
+        because: None,
     };
     assert_eq!(consent, expected);
     let new = test.consent(&tool, json!({"path": "b.txt", "content": "x"})).unwrap();

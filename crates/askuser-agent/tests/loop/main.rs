@@ -13,6 +13,8 @@ mod own_command;
 mod permission;
 mod plan;
 mod record;
+#[cfg(target_os = "linux")]
+mod sandbox;
 mod sessions;
 mod stopping;
 mod subagent;

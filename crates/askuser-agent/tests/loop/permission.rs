@@ -25,6 +25,11 @@ async fn after(reply: Reply) -> (bool, String) {
     (log.count("end Act it") == 1, requests.last_result().0)
 }
 
+/// What stands beside the first option: why it is asked.
+pub(crate) fn why(request: &askuser::Request) -> String {
+    request.set().questions()[0].options()[0].description().to_owned()
+}
+
 #[tokio::test]
 async fn the_person_sees_what_would_be_done() {
     let log = Log::default();
@@ -35,6 +40,7 @@ async fn the_person_sees_what_would_be_done() {
     assert_eq!(set.questions()[0].text(), "Run Act with this input?\n\n{\"at\":\"it\"}");
     let labels: Vec<_> = set.questions()[0].options().iter().map(|option| option.name()).collect();
     assert_eq!(labels, ["Allow once", "Always allow in this folder", "Don't run it"]);
+    assert_eq!(why(&person.asked()[0]), "This time only. Asks because the mode is ask.");
 }
 
 #[tokio::test]
@@ -144,7 +150,7 @@ async fn allowed_always_is_asked_once() {
 }
 
 #[derive(Default)]
-struct Kept(Mutex<BTreeSet<PermissionRule>>);
+pub(crate) struct Kept(pub(crate) Mutex<BTreeSet<PermissionRule>>);
 
 impl Allowed for Kept {
     fn contains(&self, rule: &PermissionRule) -> bool {
@@ -297,68 +303,9 @@ async fn an_answers_file_that_does_not_fit_a_permission_asks_the_person_who_is_t
     assert_eq!((person.asked().len(), log.count("end Act it")), (1, 1));
 }
 
-#[tokio::test]
-async fn what_could_answer_in_the_persons_place_is_asked_for_in_every_mode_each_time() {
-    let folder = tempfile::tempdir().unwrap();
-    for command in [
-        "askuser answer 3f2a --select A",
-        "/usr/bin/askuser withdraw 3f2a",
-        "cat /protected/inbox.sqlite",
-        "ask\"user\" answer 3f2a",
-        "cat /pro't'ected/inbox.sqlite",
-    ] {
-        let call = || json!([{"name": "Bash", "input": {"command": command}}]);
-        let person = Person::new([pick("Don't run it"), pick("Don't run it")]);
-        let mut agent = Agent::new(calling([call(), call()]))
-            .with_tools(tools::all())
-            .with_asker(person.clone())
-            .with_permissions(Permissions::new(PermissionMode::Allow))
-            .with_protected_paths(vec!["/protected".into()])
-            .with_folder(folder.path().to_owned());
-        finish(&mut agent, "go").await;
-        let asked = person.asked();
-        assert!(!asked.is_empty(), "{command} ran without asking");
-        let labels: Vec<_> = asked[0].set().questions()[0].options().iter().map(|option| option.name()).collect();
-        assert_eq!(labels, ["Allow once", "Don't run it"], "nothing is allowed for good");
-    }
-}
-
 /// Calls of Bash with these commands, one message each.
-fn commands<const N: usize>(commands: [&str; N]) -> askuser_agent::Script {
+pub(crate) fn commands<const N: usize>(commands: [&str; N]) -> askuser_agent::Script {
     calling(commands.map(|command| json!([{"name": "Bash", "input": {"command": command}}])))
-}
-
-#[tokio::test]
-async fn a_prefix_that_was_allowed_lets_plain_commands_through_and_no_others() {
-    let kept = Arc::new(Kept::default());
-    let person = Person::new([pick("Always allow ls *"), pick("Don't run it")]);
-    let mut agent = Agent::new(commands(["ls -a", "ls -l .", "ls; true"]))
-        .with_tools(tools::all())
-        .with_asker(person.clone())
-        .with_permissions(Permissions::default().with_allowed(kept.clone()));
-    finish(&mut agent, "go").await;
-    let text = |request: &askuser::Request| request.set().questions()[0].text().to_owned();
-    let asked: Vec<String> = person.asked().iter().map(text).collect();
-    assert_eq!(asked, ["Run this command?\n\n  ls -a", "Run this command?\n\n  ls; true"]);
-    assert_eq!(*kept.0.lock().unwrap(), BTreeSet::from([PermissionRule::CommandPrefix("ls".into())]));
-}
-
-#[tokio::test]
-async fn a_prefix_is_offered_as_the_rule_it_is_and_only_where_it_makes_sense() {
-    let labels = |request: &askuser::Request| -> Vec<String> {
-        request.set().questions()[0].options().iter().map(|option| option.name().to_owned()).collect()
-    };
-    let person = Person::new([pick("Don't run it"), pick("Don't run it")]);
-    let folder = tempfile::tempdir().unwrap();
-    let mut agent = Agent::new(commands(["git diff --stat", "rm -r x"]))
-        .with_tools(tools::all())
-        .with_asker(person.clone())
-        .with_folder(folder.path().to_owned());
-    finish(&mut agent, "go").await;
-    let asked = person.asked();
-    let expected = ["Allow once", "Always allow in this folder", "Always allow git diff *", "Don't run it"];
-    assert_eq!(labels(&asked[0]), expected);
-    assert_eq!(labels(&asked[1]), ["Allow once", "Always allow in this folder", "Don't run it"]);
 }
 
 #[tokio::test]
@@ -371,43 +318,6 @@ async fn an_exact_command_with_a_star_does_not_become_a_prefix() {
         .with_permissions(Permissions::default().with_allowed(kept.clone()));
     finish(&mut agent, "go").await;
     assert_eq!(person.asked().len(), 2);
-}
-
-#[tokio::test]
-async fn a_rule_that_was_taken_back_is_asked_for_again() {
-    let kept = Arc::new(Kept::default());
-    let person = Person::new([pick("Always allow ls *"), pick("Don't run it")]);
-    let mut agent = Agent::new(commands(["ls -a"]))
-        .with_tools(tools::all())
-        .with_asker(person.clone())
-        .with_permissions(Permissions::default().with_allowed(kept.clone()));
-    finish(&mut agent, "go").await;
-    let rules = agent.permission_rules();
-    let listed = rules.list().unwrap();
-    assert_eq!(listed, [AllowedRule::new(PermissionRule::CommandPrefix("ls".into()), Scope::Folder)]);
-    assert_eq!(listed[0].to_string(), "Bash: ls * (with plain words and harmless options)");
-    rules.remove(&listed[0]).unwrap();
-    assert_eq!(rules.list().unwrap(), []);
-    agent.clear().unwrap();
-    finish(&mut agent, "again").await;
-    assert_eq!(person.asked().len(), 2);
-}
-
-#[tokio::test]
-async fn a_rule_that_a_person_adds_is_not_asked_for() {
-    let mut agent = Agent::new(commands(["ls -a", "true"])).with_tools(tools::all()).with_asker(Person::new([]));
-    let rules = agent.permission_rules();
-    rules.add("ls *").unwrap();
-    rules.add(" true ").unwrap();
-    finish(&mut agent, "go").await;
-    let listed: Vec<String> = rules.list().unwrap().iter().map(ToString::to_string).collect();
-    let expected = [
-        "Bash: true (exactly this), for this session",
-        "Bash: ls * (with plain words and harmless options), for this session",
-    ];
-    assert_eq!(listed, expected);
-    let refused = rules.add("bash *").unwrap_err().to_string();
-    assert!(refused.starts_with("what bash does with any further words is not known"), "{refused}");
 }
 
 // ---- answers written beforehand ----

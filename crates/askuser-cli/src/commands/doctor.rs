@@ -21,7 +21,8 @@ use std::io;
 use std::sync::Arc;
 
 /// What is looked at, in the order of the report.
-const CHECKS: [fn(&Here) -> Vec<Row>; 8] = [terminal, policy, mcp, inbox, clients, state, variables, surroundings];
+const CHECKS: [fn(&Here) -> Vec<Row>; 9] =
+    [terminal, policy, mcp, inbox, clients, state, variables, sandbox, surroundings];
 
 /// What the checks look at.
 struct Here {
@@ -181,6 +182,17 @@ fn state(here: &Here) -> Vec<Row> {
     failure.map(row).into_iter().collect()
 }
 
+/// Whether commands of `askuser agent` would run in a sandbox here.
+fn sandbox(here: &Here) -> Vec<Row> {
+    let folder = std::env::current_dir().map_err(|error| format!("there is no current folder: {error}"));
+    let found = folder.and_then(|folder| super::agent::sandbox::here(&here.settings, &folder, &[]));
+    vec![match found {
+        Ok(_) => Row::good("sandbox", "commands of askuser agent run in it"),
+        // Without it they ask.
+        Err(why) => Row::plain("sandbox", format!("none here: {why}")),
+    }]
+}
+
 impl Here {
     /// How to undo a setting.
     fn unset(&self, name: &str) -> String {
@@ -314,7 +326,10 @@ fn trouble(location: &Location) -> Vec<String> {
     let failure = failure.map(|failure| format!("the last notification failed: {}: {}", failure.what, failure.why));
     let failed = pollster::block_on(store.failed_credentials()).ok().flatten().map(|failed| {
         let when = store::words::date_time(failed.last_ms);
-        format!("{} credentials did not count at `askuser serve`, the last from {} at {when}", failed.count, failed.address)
+        format!(
+            "{} credentials did not count at `askuser serve`, the last from {} at {when}",
+            failed.count, failed.address
+        )
     });
     failure.into_iter().chain(failed).collect()
 }

@@ -158,59 +158,58 @@ fn killed_again_and_again_while_the_conversation_is_summarised_it_comes_to_its_e
     assert!(summaries > 4, "{summaries} summaries");
 }
 
-/// A command in a session of its own that writes its process id and stays.
+/// Takes a lock that is held as long as any process of the command lives, whatever number it has for us.
 #[cfg(target_os = "linux")]
-const DAEMON: &str = "setsid sh -c 'echo $$ >pid; exec sleep 600' >/dev/null 2>&1 </dev/null &";
+const HOLD: &str = "exec 9>lock; flock 9;";
 
-/// Waits until the daemon has written its process id.
+/// A process in a session of its own that stays.
 #[cfg(target_os = "linux")]
-fn pid_in(place: &Place, name: &str) -> String {
-    loop {
-        let text = std::fs::read_to_string(place.folder().join(name)).unwrap_or_default();
-        if let Some(pid) = text.strip_suffix('\n') {
-            return pid.to_owned();
-        }
+const DAEMON: &str = "setsid sleep 600 >/dev/null 2>&1 </dev/null &";
+
+/// Waits until there is a file.
+#[cfg(target_os = "linux")]
+fn wait_for(place: &Place, name: &str) {
+    while !place.folder().join(name).exists() {
         std::thread::yield_now();
     }
 }
 
-/// Waits until a process does not run any more; one that has ended may wait for its parent to take note.
+/// Waits until nothing is left of a command that held the lock.
 #[cfg(target_os = "linux")]
-fn wait_until_gone(pid: &str) {
-    let runs = || {
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.starts_with(" Z"))
-    };
-    while runs() {
-        std::thread::yield_now();
-    }
+fn wait_until_gone(place: &Place) {
+    std::fs::File::open(place.folder().join("lock")).unwrap().lock().unwrap();
+}
+
+/// Kills the agent while a command runs.
+#[cfg(target_os = "linux")]
+fn kill_during(place: &Place, command: &str, change: impl Fn(&mut std::process::Command)) {
+    let command = format!("{HOLD} {command}");
+    let script = json!({"turns": [{"calls": [{"name": "Bash", "input": {"command": command}}]}, {"text": "done"}]});
+    let mut agent = place.agent(&script, &["-p", "go", "--permissions", "allow"]);
+    change(&mut agent);
+    let mut agent = agent.spawn().unwrap();
+    wait_for(place, "began");
+    agent.kill().unwrap();
+    agent.wait().unwrap();
+    wait_until_gone(place);
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn commands_end_with_an_agent_that_is_killed_and_so_does_what_left_their_session() {
-    let place = Place::new();
-    let command = format!("{DAEMON} echo $$ >shell; trap '' TERM; while :; do sleep 600; done");
-    let script = json!({"turns": [{"calls": [{"name": "Bash", "input": {"command": command}}]}, {"text": "done"}]});
-    let mut agent = place.agent(&script, &["-p", "go", "--permissions", "allow"]).spawn().unwrap();
-    let (daemon, shell) = (pid_in(&place, "pid"), pid_in(&place, "shell"));
-    agent.kill().unwrap();
-    agent.wait().unwrap();
-    wait_until_gone(&daemon);
-    wait_until_gone(&shell);
+    let stays = format!("{DAEMON} trap '' TERM; touch began; while :; do sleep 600; done");
+    kill_during(&Place::new(), &stays, |_| {});
+    // It could be its supervisor that is stopped, which would not notice the agent's end then.
+    kill_during(&Place::new(), "kill -STOP $PPID; touch began; exec sleep 600", |_| {});
 }
 
+/// There is no sandbox in the home.
 #[cfg(target_os = "linux")]
 #[test]
-fn what_left_the_session_of_a_command_ends_with_the_command() {
+fn without_a_sandbox_the_group_of_a_command_ends_with_an_agent_that_is_killed() {
     let place = Place::new();
-    let command = format!("{DAEMON} while [ ! -s pid ]; do sleep 0.01; done; echo ran; exit 3");
-    let script = json!({"turns": [{"calls": [{"name": "Bash", "input": {"command": command}}]}, {"text": "done"}]});
-    assert_eq!(crate::place::output(&mut place.agent(&script, &["-p", "go", "--permissions", "allow"])).0, 0);
-    wait_until_gone(&pid_in(&place, "pid"));
-    let entries = Place::entries(&place.sessions()[0]);
-    let result = entries.iter().find(|entry| entry["type"] == "result").unwrap();
-    assert_eq!(result["result"]["output"], "Exit code 3\nIts background processes were stopped.\n\nran");
+    let stays = "trap '' TERM; touch began; while :; do sleep 600; done";
+    kill_during(&place, stays, |agent| _ = agent.env("HOME", place.folder()));
 }
 
 #[cfg(target_os = "linux")]
@@ -218,7 +217,7 @@ fn what_left_the_session_of_a_command_ends_with_the_command() {
 fn killed_in_a_command_nothing_more_of_its_message_is_done_before_the_message_of_the_user_who_returns() {
     for by_a_front_end in [false, true] {
         let place = Place::new();
-        let command = "echo $$ >shell; while :; do sleep 600; done";
+        let command = format!("{HOLD} touch began; while :; do sleep 600; done");
         let calls = json!([
             {"name": "Bash", "input": {"command": command}},
             {"name": "Write", "input": {"path": "written.txt", "content": "x"}},
@@ -226,10 +225,10 @@ fn killed_in_a_command_nothing_more_of_its_message_is_done_before_the_message_of
         ]);
         let script = json!({"turns": [{"calls": calls}, {"text": "stopped"}]});
         let mut agent = place.agent(&script, &["-p", "go", "--permissions", "allow"]).spawn().unwrap();
-        let shell = pid_in(&place, "shell");
+        wait_for(&place, "began");
         agent.kill().unwrap();
         agent.wait().unwrap();
-        wait_until_gone(&shell);
+        wait_until_gone(&place);
         if by_a_front_end {
             let args = ["--continue", "--output", "stream-json", "--permissions", "allow"];
             let mut agent = Driver::start(&mut place.agent(&script, &args));
@@ -252,59 +251,22 @@ fn killed_in_a_command_nothing_more_of_its_message_is_done_before_the_message_of
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_command_that_kills_its_supervisor_is_stopped_and_is_not_said_to_have_ended() {
-    let place = Place::new();
-    let command = format!("{DAEMON} while [ ! -s pid ]; do sleep 0.01; done; echo $$ >shell; kill -9 $PPID; sleep 600");
-    let script = json!({"turns": [{"calls": [{"name": "Bash", "input": {"command": command}}]}, {"text": "done"}]});
-    assert_eq!(crate::place::output(&mut place.agent(&script, &["-p", "go", "--permissions", "allow"])).0, 0);
-    let entries = Place::entries(&place.sessions()[0]);
-    let result = entries.iter().find(|entry| entry["type"] == "result").unwrap();
-    let expected = "The process that supervises this command was killed, so it is not known how the command ended. It was \
-                    stopped as far as it could be found; something of it may still run.";
-    assert_eq!(result["result"]["output"], expected);
-    wait_until_gone(&pid_in(&place, "pid"));
-    wait_until_gone(&pid_in(&place, "shell"));
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn what_a_command_leaves_in_its_session_is_not_waited_for() {
-    let place = Place::new();
-    let command = "sleep 600 & echo $! >pid";
-    let script = json!({"turns": [{"calls": [{"name": "Bash", "input": {"command": command}}]}, {"text": "done"}]});
-    assert_eq!(crate::place::output(&mut place.agent(&script, &["-p", "go", "--permissions", "allow"])).0, 0);
-    let entries = Place::entries(&place.sessions()[0]);
-    let result = entries.iter().find(|entry| entry["type"] == "result").unwrap();
-    assert_eq!(result["result"]["output"], "Its background processes were stopped.");
-    wait_until_gone(&pid_in(&place, "pid"));
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn what_left_the_session_of_a_command_is_said_to_be_stopped_and_leaves_no_dead_child_behind() {
-    let place = Place::new();
-    let command = format!("{DAEMON} while [ ! -s pid ]; do sleep 0.01; done");
-    let bash = |command: &str| json!({"calls": [{"name": "Bash", "input": {"command": command}}]});
-    let children = "for stat in /proc/[0-9]*/stat; do cut -d' ' -f2-4 $stat; done 2>/dev/null | grep -c \"Z $(cut -d' ' -f4 /proc/$PPID/stat)$\"";
-    let script = json!({"turns": [bash(&command), bash(children), {"text": "done"}]});
-    assert_eq!(crate::place::output(&mut place.agent(&script, &["-p", "go", "--permissions", "allow"])).0, 0);
-    let entries = Place::entries(&place.sessions()[0]);
-    let results: Vec<&str> = entries.iter().filter_map(|entry| entry["result"]["output"].as_str()).collect();
-    assert_eq!(results[0], "Its background processes were stopped.");
-    assert_eq!(results[1], "Exit code 1\n\n0", "grep counts the dead children of the agent");
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn a_command_that_stops_its_supervisor_ends_with_an_agent_that_is_killed() {
-    let place = Place::new();
-    let command = "kill -STOP $PPID; echo $$ >shell; exec sleep 600";
-    let script = json!({"turns": [{"calls": [{"name": "Bash", "input": {"command": command}}]}, {"text": "done"}]});
-    let mut agent = place.agent(&script, &["-p", "go", "--permissions", "allow"]).spawn().unwrap();
-    let shell = pid_in(&place, "shell");
-    agent.kill().unwrap();
-    agent.wait().unwrap();
-    wait_until_gone(&shell);
+fn what_a_command_leaves_is_stopped_and_said_to_be_though_it_has_a_session_of_its_own() {
+    for (left, expected) in [
+        ("sleep 600 & true", "Its background processes were stopped."),
+        (&*format!("{DAEMON} exit 3"), "Exit code 3\nIts background processes were stopped."),
+        // Whoever kills the process that waits for it ends with it.
+        (&*format!("{DAEMON} kill -9 $PPID; sleep 600"), "Exit code 137"),
+    ] {
+        let place = Place::new();
+        let command = format!("{HOLD} {left}");
+        let script = json!({"turns": [{"calls": [{"name": "Bash", "input": {"command": command}}]}, {"text": "done"}]});
+        assert_eq!(crate::place::output(&mut place.agent(&script, &["-p", "go", "--permissions", "allow"])).0, 0);
+        wait_until_gone(&place);
+        let entries = Place::entries(&place.sessions()[0]);
+        let result = entries.iter().find(|entry| entry["type"] == "result").unwrap();
+        assert_eq!(result["result"]["output"], expected);
+    }
 }
 
 /// The loop takes a tool that panics for one that failed; a profile that aborts would end the agent instead.

@@ -133,7 +133,7 @@ fn a_permission_that_nobody_gave_is_in_the_result_and_in_the_exit_code() {
     let (code, stdout, stderr) = output(&mut place.agent(&script, &args));
     let result: Value = serde_json::from_str(&stdout).unwrap();
     assert_eq!((code, &result["questions"][0]["outcome"]["status"]), (3, &json!("unavailable")));
-    let message = "not run, because no person was there to permit it: Bash touch made; --permissions allow or a rule";
+    let message = "not run, because no person was there to permit it: Bash touch made; --permissions sandbox or a rule";
     assert!(stderr.contains(message), "{stderr}");
     assert_eq!(result["questions"][0]["id"], "ask:[[],\"call_1_1\",\"permission\"]");
     assert!(!place.folder().join("made").exists());
@@ -286,7 +286,7 @@ fn a_command_that_prints_the_keys_prints_nothing() {
 #[test]
 fn a_command_of_root_finds_no_key_in_what_the_agent_was_started_with() {
     let place = Place::new();
-    // The parent of the supervisor is the agent. Backwards, so that nothing is recognised and removed from the result.
+    // In the home there is no sandbox, and the parent of the supervisor is the agent. Backwards, so that nothing is recognised and removed from the result.
     let command = "agent=$(cut -d' ' -f4 /proc/$PPID/stat); tr '\\0' '\\n' </proc/$agent/environ | rev; \
                    cat <&$(tr '\\0' '\\n' </proc/$agent/cmdline | sed -n 3p) | rev; echo \"<$OPENAI_API_KEY>\" | rev; true";
     let script = json!({"turns": [{"calls": [{"name": "Bash", "input": {"command": command}}]}, {"text": "done"}]});
@@ -294,6 +294,7 @@ fn a_command_of_root_finds_no_key_in_what_the_agent_was_started_with() {
         place.agent(&script, &["-p", "hi", "--permissions", "allow", "--pass-env", "OPENAI_API_KEY,ASKUSER_BASE_URL"]);
     agent.env("ANTHROPIC_API_KEY", "sk-ant-very-secret").env("OPENAI_API_KEY", "passed-on-purpose");
     agent.env("ANTHROPIC_BASE_URL", "https://me:password-very-secret@localhost").env("KEPT", "as-it-was");
+    agent.env("HOME", place.folder());
     let (code, _, stderr) = output(&mut agent);
     assert_eq!(code, 0, "{stderr}");
     let text = std::fs::read_to_string(place.sessions().pop().unwrap()).unwrap();
@@ -401,6 +402,22 @@ fn sessions_are_listed_and_found_by_what_was_said_in_them() {
     assert_eq!(stdout.lines().count(), 2);
 }
 
+/// There is no sandbox in the home.
+#[test]
+fn the_mode_sandbox_is_refused_where_there_is_none_and_the_reason_said() {
+    let place = Place::new();
+    let script = json!({"turns": [{"text": "Done."}]});
+    let mut agent = place.agent(&script, &["-p", "hi", "--permissions", "sandbox"]);
+    let (code, _, stderr) = output(agent.env("HOME", place.folder()));
+    assert_eq!(code, 2);
+    assert!(
+        stderr.contains("permissions: sandbox cannot be, there is none here: ") && stderr.contains("your home"),
+        "{stderr}"
+    );
+    let (_, report, _) = output(place.askuser(&["doctor"]).env("HOME", place.folder()));
+    assert!(report.contains("sandbox") && report.contains("none here: "), "{report}");
+}
+
 #[test]
 fn what_nobody_was_there_for_is_said_with_what_would_help() {
     let place = Place::new();
@@ -410,7 +427,10 @@ fn what_nobody_was_there_for_is_said_with_what_would_help() {
     let (_, _, stderr) = output(&mut place.agent(&script, &["-p", "hi"]));
     assert!(stderr.contains("Write a.txt; --permissions accept-edits lets it run"), "{stderr}");
     let (_, _, stderr) = output(&mut place.agent(&script, &["-p", "hi", "--permissions", "accept-edits"]));
-    assert!(stderr.contains("Bash touch made; --permissions allow or a rule") && !stderr.contains("a.txt"), "{stderr}");
+    assert!(
+        stderr.contains("Bash touch made; --permissions sandbox or a rule") && !stderr.contains("a.txt"),
+        "{stderr}"
+    );
     let script = json!({"turns": [{"calls": [write("AGENTS.md")]}, {"text": "Done."}]});
     let (_, _, stderr) = output(&mut place.agent(&script, &["-p", "hi", "--permissions", "accept-edits"]));
     assert!(stderr.contains("Write AGENTS.md; a person at a terminal, a front end or --answers FILE"), "{stderr}");

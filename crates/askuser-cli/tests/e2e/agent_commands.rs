@@ -30,24 +30,31 @@ fn transcript(stage: &Stage) -> String {
 
 #[test]
 fn a_prefix_is_allowed_listed_and_taken_back() {
+    // In the home there is no sandbox, and no rule by prefix.
+    let home = Stage::new();
+    let at = |name: &str| home.path(name).display().to_string();
     let stage = stage(
         json!([bash("ls -a script.json"), bash("ls script.json"), {"text": "One."}, bash("ls"), {"text": "Two."}]),
     );
+    let stage = stage.env("HOME", &at("")).env("XDG_CONFIG_HOME", &at("config"));
+    if stage.run(&["doctor"]).stdout.contains("none here: ") && std::env::var_os("CI").is_none() {
+        return;
+    }
     let mut terminal = start(&stage, &["go"]);
     terminal.wait_for("Always allow ls *");
     terminal.keys("3");
     terminal.wait_for("One.");
     terminal.keys("/permissions<enter>");
-    terminal.wait_for("1  Bash: ls * (with plain words and harmless options)");
+    terminal.wait_for("1  Bash: ls * (inside the sandbox)");
     terminal.keys("/permissions add git status<enter>");
     terminal.wait_for("Not asked for any more in this folder: Bash: git status (exactly this)");
     terminal.keys("/permissions remove 2<enter>");
-    terminal.wait_for("Asked for again: Bash: ls * (with plain words and harmless options)");
+    terminal.wait_for("Asked for again: Bash: ls * (inside the sandbox)");
     terminal.keys("again<enter>");
     terminal.wait_for("Run this command?");
     terminal.keys("4");
     terminal.wait_for("Two.");
-    let kept: Value = serde_json::from_str(&stage.read(".local/state/askuser/allowed.json")).expect("rules");
+    let kept: Value = serde_json::from_str(&home.read(".local/state/askuser/allowed.json")).expect("rules");
     let folders: Vec<&Value> = kept.as_object().expect("folders").values().collect();
     assert_eq!(folders, [&json!({"Bash": ["git status"]})]);
 }

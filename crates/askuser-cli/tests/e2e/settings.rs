@@ -44,6 +44,8 @@ max_tokens      none            default
 context_window  auto            default
 price           none            default
 permissions     ask             default
+sandbox_read    none            default
+sandbox_write   none            default
 pass_env        none            default
 mcp_limit       auto            default
 ";

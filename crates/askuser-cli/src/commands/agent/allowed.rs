@@ -85,6 +85,8 @@ impl File {
 }
 
 const COMMANDS: &str = "Bash";
+const COMMANDS_WITH_NETWORK: &str = "Bash network";
+const COMMANDS_OUTSIDE: &str = "Bash outside";
 const COMMAND_PREFIXES: &str = "Bash prefix";
 const EDITS: &str = "edits";
 const EDIT: &str = "edit";
@@ -95,6 +97,8 @@ const EDIT_FILE: &str = "edit ";
 fn words(rule: &PermissionRule) -> (&str, Cow<'_, str>) {
     match rule {
         PermissionRule::Command(command) => (COMMANDS, command.into()),
+        PermissionRule::CommandWithNetwork(command) => (COMMANDS_WITH_NETWORK, command.into()),
+        PermissionRule::CommandOutside(command) => (COMMANDS_OUTSIDE, command.into()),
         PermissionRule::CommandPrefix(words) => (COMMAND_PREFIXES, words.into()),
         PermissionRule::Edits => (EDITS, EDIT.into()),
         PermissionRule::EditsIn(folder) => (EDITS, format!("{EDIT_IN}{folder}").into()),
@@ -108,6 +112,8 @@ fn words(rule: &PermissionRule) -> (&str, Cow<'_, str>) {
 fn rule(tool: &str, rule: &str) -> PermissionRule {
     match (tool, rule.strip_prefix(EDIT_FILE), rule.strip_prefix(EDIT_IN)) {
         (COMMANDS, ..) => PermissionRule::Command(rule.to_owned()),
+        (COMMANDS_WITH_NETWORK, ..) => PermissionRule::CommandWithNetwork(rule.to_owned()),
+        (COMMANDS_OUTSIDE, ..) => PermissionRule::CommandOutside(rule.to_owned()),
         (COMMAND_PREFIXES, ..) => PermissionRule::CommandPrefix(rule.to_owned()),
         (EDITS, _, Some(folder)) => PermissionRule::EditsIn(folder.to_owned()),
         (EDITS, ..) if rule == EDIT => PermissionRule::Edits,
@@ -177,6 +183,8 @@ mod tests {
             (command("git status"), "Bash", "git status"),
             (command("edit x"), "Bash", "edit x"),
             (command("Bash"), "Bash", "Bash"),
+            (PermissionRule::CommandWithNetwork("npm ci".into()), "Bash network", "npm ci"),
+            (PermissionRule::CommandOutside("git push".into()), "Bash outside", "git push"),
             (PermissionRule::CommandPrefix("cargo test".into()), "Bash prefix", "cargo test"),
             (PermissionRule::Edits, "edits", "edit"),
             (PermissionRule::EditsIn("/x y".into()), "edits", "edit in /x y"),

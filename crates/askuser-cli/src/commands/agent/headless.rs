@@ -348,6 +348,9 @@ impl Tally {
     fn what_permits(&self, tool: &str) -> &'static str {
         match (tool, self.mode) {
             ("Write" | "Edit", PermissionMode::Ask) => "--permissions accept-edits lets it run",
+            ("Bash", PermissionMode::Ask | PermissionMode::AcceptEdits) => {
+                "--permissions sandbox or a rule (docs/permissions.md) lets it run"
+            }
             (_, PermissionMode::Ask | PermissionMode::AcceptEdits) if !matches!(tool, "Write" | "Edit") => {
                 "--permissions allow or a rule (docs/permissions.md) lets it run"
             }

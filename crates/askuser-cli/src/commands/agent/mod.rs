@@ -7,6 +7,7 @@ mod headless;
 mod models;
 mod permissions_command;
 mod protocol;
+pub(crate) mod sandbox;
 mod scripts;
 mod session;
 mod sessions;
@@ -47,7 +48,6 @@ pub(crate) fn run_with_keys(words: impl Iterator<Item = OsString>) -> Result<u8,
     }
     let settings = Layers::detect(&args)?.settings()?;
     keep_memory_private();
-    adopt_orphans();
     failure::outlive_file_size_limit();
     // Whatever can be wrong is found before a session is begun.
     let resumed = resumed(&args)?;
@@ -77,7 +77,12 @@ pub(crate) fn run_with_keys(words: impl Iterator<Item = OsString>) -> Result<u8,
         None => session::new(&current_folder()?)?,
     };
     let cwd = transcript.cwd();
-    let permissions = Permissions::new(mode(&args, &settings));
+    let sandbox = sandbox::here(&settings, &cwd, &folders);
+    let mode = mode(&args, &settings);
+    if let (PermissionMode::Sandbox, Err(why)) = (mode, &sandbox) {
+        return Err(Failure::new(format!("permissions: sandbox cannot be, there is none here: {why}")));
+    }
+    let permissions = Permissions::new(mode);
     let permissions = match allowed::here(&cwd) {
         Some(allowed) => permissions.with_allowed(allowed),
         None => permissions,
@@ -87,7 +92,8 @@ pub(crate) fn run_with_keys(words: impl Iterator<Item = OsString>) -> Result<u8,
         .with_system(system::prompt(&cwd))
         .with_permissions(permissions)
         .with_allowed_folders(folders)
-        .with_protected_paths(session::protected().into_iter().chain(store::files(&settings)).collect())
+        .with_protected_paths(sandbox::protected(&settings))
+        .with_sandbox(sandbox)
         .with_secrets(secrets(&settings.pass_env))
         .with_supervisor(supervisor())
         .with_deadline(settings.timeout)
@@ -123,7 +129,7 @@ pub(crate) fn run_with_keys(words: impl Iterator<Item = OsString>) -> Result<u8,
     }
 }
 
-/// What ends commands when this process is gone: itself, under another name. Without a path to itself there is none.
+/// What ends commands without a sandbox when this process is gone: itself, under another name. Without a path to itself there is none.
 fn supervisor() -> Vec<OsString> {
     match std::env::current_exe() {
         Ok(program) if cfg!(unix) && program.is_file() => vec![program.into(), "supervise".into()],
@@ -146,16 +152,6 @@ fn keep_memory_private() {
         use rustix::process::{DumpableBehavior, set_dumpable_behavior};
         // Where the kernel refuses, the variables are still withheld and the values redacted.
         let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
-    }
-}
-
-/// What a command leaves behind when it kills its supervisor becomes a child of this process, which ends it.
-fn adopt_orphans() {
-    #[cfg(target_os = "linux")]
-    {
-        use rustix::process::{getpid, set_child_subreaper};
-        // Where the kernel refuses, the result of such a command says that something may still run, as it does anyway.
-        let _ = set_child_subreaper(Some(getpid()));
     }
 }
 

@@ -51,7 +51,7 @@ mod tests {
         run(&rules, "add cargo test *").unwrap();
         run(&rules, "add  git status").unwrap();
         let listed = "Not asked for in this folder:\n  1  Bash: git status (exactly this), for this session\n  2  Bash: cargo \
-                      test * (with plain words and harmless options), for this session\n/permissions remove N asks again.";
+                      test * (inside the sandbox), for this session\n/permissions remove N asks again.";
         assert_eq!(run(&rules, ""), Ok(listed.into()));
         let removed = "Asked for again: Bash: git status (exactly this), for this session";
         assert_eq!(run(&rules, "remove 1"), Ok(removed.into()));
@@ -68,28 +68,9 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_for_a_program_that_is_not_known_is_refused_and_a_single_command_of_it_is_not() {
-        let rules = Agent::new(Script::default()).permission_rules();
-        let refused = "Not allowed: what split does with any further words is not known, so split * might allow everything; \
-                       allow single commands instead.";
-        assert_eq!(run(&rules, "add split *"), Err(refused.into()));
-        assert!(run(&rules, "add split -l 10 x").is_ok());
-    }
-
-    #[test]
     fn what_cannot_be_done_changes_nothing_and_is_said() {
         let rules = Agent::new(Script::default()).permission_rules();
-        for words in [
-            "remove",
-            "remove 1",
-            "remove x",
-            "remove 0",
-            "add",
-            "add bash *",
-            "add a; b *",
-            "add git push *",
-            "allow ls",
-        ] {
+        for words in ["remove", "remove 1", "remove x", "remove 0", "add", "add a; b *", "allow ls"] {
             assert!(run(&rules, words).is_err(), "{words}");
         }
         assert_eq!(rules.list().unwrap(), []);

@@ -394,6 +394,7 @@ pub(super) fn mode_words(mode: PermissionMode) -> &'static str {
         PermissionMode::Plan => "Plan mode: the agent looks and asks, and changes nothing until you approve its plan.",
         PermissionMode::Ask => "Tools that change something ask first.",
         PermissionMode::AcceptEdits => "Edits in this folder do not ask; everything else that changes something does.",
+        PermissionMode::Sandbox => "Edits in this folder and commands in the sandbox do not ask; what leaves it does.",
         PermissionMode::Allow => "Tools run without asking. Questions are always asked.",
     }
 }

@@ -19,6 +19,7 @@ fn working() -> State {
         model: "a/b".into(),
         mode: PermissionMode::Ask,
         cwd: "/work".into(),
+        no_sandbox: None,
         context: None,
     };
     state.update(Event::SessionOpened(session, Vec::new()), at(0));

@@ -51,6 +51,8 @@ pub(crate) struct SessionInfo {
     pub(crate) model: String,
     pub(crate) mode: PermissionMode,
     pub(crate) cwd: PathBuf,
+    /// Why commands have no sandbox, if they have none.
+    pub(crate) no_sandbox: Option<String>,
     /// How full the model's context is, where anything has been said yet.
     pub(crate) context: Option<ContextUse>,
 }
@@ -309,5 +311,7 @@ fn open(id: &str, agent: &Agent) -> Result<Transcript, Failure> {
 fn about(agent: &Agent) -> SessionInfo {
     let transcript = agent.transcript();
     let context = (!agent.messages().is_empty()).then(|| agent.context());
-    SessionInfo { id: transcript.id(), model: agent.model(), mode: agent.mode(), cwd: transcript.cwd(), context }
+    let no_sandbox = agent.no_sandbox().map(str::to_owned);
+    let (id, model, mode, cwd) = (transcript.id(), agent.model(), agent.mode(), transcript.cwd());
+    SessionInfo { id, model, mode, cwd, no_sandbox, context }
 }

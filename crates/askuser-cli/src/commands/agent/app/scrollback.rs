@@ -108,7 +108,10 @@ pub(crate) fn thought_words(took: Duration) -> String {
 fn header(session: &SessionInfo, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     let version = concat!("askuser ", env!("CARGO_PKG_VERSION"));
     let folder = home_relative(&session.cwd.display().to_string(), std::env::var("HOME").ok().as_deref());
-    let facts = [&*sanitize::line(&session.model), &*sanitize::line(&folder), &format!("session {}", session.id)]
+    // Why there is none, each question about a command says.
+    let sandbox = if session.no_sandbox.is_none() { "sandbox" } else { "no sandbox" };
+    let own = format!("session {}", session.id);
+    let facts = [&*sanitize::line(&session.model), &*sanitize::line(&folder), sandbox, &own]
         .map(|fact| format!(" {} {fact}", separator(theme)))
         .concat();
     let words = [

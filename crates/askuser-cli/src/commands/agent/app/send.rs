@@ -120,10 +120,15 @@ impl State {
     pub(super) fn next_mode(&mut self, out: &mut Vec<Effect>) {
         let next = match self.mode() {
             PermissionMode::Ask => PermissionMode::AcceptEdits,
-            PermissionMode::AcceptEdits => PermissionMode::Plan,
+            PermissionMode::AcceptEdits if self.has_sandbox() => PermissionMode::Sandbox,
+            PermissionMode::AcceptEdits | PermissionMode::Sandbox => PermissionMode::Plan,
             PermissionMode::Plan | PermissionMode::Allow => PermissionMode::Ask,
         };
         self.set_mode(next, out);
+    }
+
+    fn has_sandbox(&self) -> bool {
+        self.session.about.as_ref().is_some_and(|session| session.no_sandbox.is_none())
     }
 
     /// Changes what needs permission, and shows it at once. If it fails, the agent's thread tells the mode that it still is.

@@ -13,7 +13,7 @@ fn at(millis: u64) -> Duration {
 }
 
 fn session(mode: PermissionMode) -> SessionInfo {
-    SessionInfo { id: "s1".into(), model: "a/b".into(), mode, cwd: "/work".into(), context: None }
+    SessionInfo { id: "s1".into(), model: "a/b".into(), mode, cwd: "/work".into(), no_sandbox: None, context: None }
 }
 
 /// Ready for the person, with two earlier messages.
@@ -758,8 +758,13 @@ fn shift_tab_goes_through_the_modes_and_never_to_the_one_that_asks_nothing() {
         assert_eq!(effects, [Effect::Command(AgentCommand::SetMode(state.mode()))]);
         seen.push(state.mode());
     }
-    use PermissionMode::{AcceptEdits, Allow, Ask, Plan};
-    assert_eq!(seen, [AcceptEdits, Plan, Ask, AcceptEdits]);
+    use PermissionMode::{AcceptEdits, Allow, Ask, Plan, Sandbox};
+    assert_eq!(seen, [AcceptEdits, Sandbox, Plan, Ask]);
+    let mut state = ready();
+    let no_sandbox = Some("bwrap is not installed".to_owned());
+    state.update(Event::SessionChanged(SessionInfo { no_sandbox, ..session(AcceptEdits) }), at(0));
+    press(&mut state, KeyCode::BackTab, 0);
+    assert_eq!(state.mode(), Plan, "there is none");
     let mut state = ready();
     state.update(Event::SessionChanged(session(Allow)), at(0));
     press(&mut state, KeyCode::BackTab, 0);

@@ -292,6 +292,7 @@ fn mode_words(mode: PermissionMode) -> &'static str {
         PermissionMode::Ask => "asks first",
         PermissionMode::Plan => "plan mode",
         PermissionMode::AcceptEdits => "accepts edits",
+        PermissionMode::Sandbox => "sandbox",
         PermissionMode::Allow => "asks no permission",
     }
 }

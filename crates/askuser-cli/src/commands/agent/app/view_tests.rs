@@ -13,6 +13,7 @@ fn session(mode: PermissionMode) -> SessionInfo {
         model: "anthropic/some-model".into(),
         mode,
         cwd: "/home/ada/notes".into(),
+        no_sandbox: None,
         context: None,
     }
 }

@@ -1,0 +1,63 @@
+use super::*;
+use crate::tools::fixtures::{TestFolder, write};
+use std::time::Duration;
+
+#[test]
+fn a_folder_that_only_looks_a_little_like_a_repository_is_none() {
+    let is_asked_for = |files: &[&str]| {
+        let test = files.iter().fold(TestFolder::new(), |test, file| test.with_file(file, ""));
+        why_sensitive(&ConfinedPath::inside(&test.context.cwd, "src/a.rs"), &[]).is_some()
+    };
+    assert!(is_asked_for(&["HEAD", "objects/x"]));
+    assert!(is_asked_for(&["src/HEAD", "src/refs/x"]));
+    assert!(!is_asked_for(&["objects/x", "refs/x"]));
+    assert!(!is_asked_for(&["HEAD"]));
+    assert!(!is_asked_for(&["HEAD", "src/objects/x"]));
+}
+
+/// What is named after these files were made, beside files that were there before.
+fn named(made: &[&str]) -> Vec<String> {
+    let test = TestFolder::new().with_file("AGENTS.md", "x").with_file(".git/HEAD", "x").with_file("src/a.rs", "x");
+    let before = test.path("AGENTS.md").metadata().unwrap();
+    // Until the clock of the files has gone on.
+    while !has_changed_since(&write_and_look(&test.path("clock")), changed(&before) + Duration::from_nanos(1)) {}
+    let then = changed(&test.path("clock").metadata().unwrap());
+    made.iter().for_each(|name| write(&test.path(name), "y"));
+    let mut named = instructing_since(&test.context.cwd, then);
+    named.sort();
+    named
+}
+
+fn write_and_look(path: &Path) -> std::fs::Metadata {
+    write(path, "x");
+    path.metadata().unwrap()
+}
+
+fn changed(metadata: &std::fs::Metadata) -> SystemTime {
+    use std::os::unix::fs::MetadataExt;
+    let (seconds, nanos) = (metadata.ctime().unsigned_abs(), metadata.ctime_nsec().unsigned_abs());
+    std::time::UNIX_EPOCH + Duration::from_secs(seconds) + Duration::from_nanos(nanos)
+}
+
+#[test]
+fn what_was_made_or_changed_and_instructs_is_named_and_nothing_else_is() {
+    let plain = ["src/a.rs", "Cargo.toml", ".git/index", ".git/refs/heads/x", ".git/hooks/x.sample", "x/HEAD"];
+    assert_eq!(named(&plain), Vec::<String>::new());
+    for name in [
+        "AGENTS.md",
+        "docs/CLAUDE.md",
+        ".claude/commands/x",
+        ".git/commondir",
+        ".git/hooks/pre-commit",
+        "sub/.git/hooks/pre-commit",
+        "sub/.git/config",
+        "sub/.git",
+        "x.instructions.md",
+    ] {
+        assert_eq!(named(&[name]), [name]);
+    }
+    assert_eq!(
+        named(&["x/HEAD", "x/refs/y", "x/config", "x/sub/AGENTS.md"]),
+        ["x/HEAD", "x/config", "x/sub/AGENTS.md"]
+    );
+}
