@@ -314,7 +314,10 @@ fn trouble(location: &Location) -> Vec<String> {
     let failure = failure.map(|failure| format!("the last notification failed: {}: {}", failure.what, failure.why));
     let failed = pollster::block_on(store.failed_credentials()).ok().flatten().map(|failed| {
         let when = store::words::date_time(failed.last_ms);
-        format!("{} credentials did not count at `askuser serve`, the last from {} at {when}", failed.count, failed.address)
+        format!(
+            "{} credentials did not count at `askuser serve`, the last from {} at {when}",
+            failed.count, failed.address
+        )
     });
     failure.into_iter().chain(failed).collect()
 }
