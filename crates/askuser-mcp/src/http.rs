@@ -6,18 +6,18 @@ use crate::http_delivery::{Acknowledging, Watched, acknowledged};
 use crate::server::Server;
 use crate::sessions::Sessions;
 use crate::stdio::ServeError;
+use askuser::gate::{Area, Gate, Headers, Refusal, Said, is_same};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{AUTHORIZATION, HOST, ORIGIN, WWW_AUTHENTICATE};
+use hyper::header::{AUTHORIZATION, HOST, HeaderName, HeaderValue, ORIGIN, WWW_AUTHENTICATE};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{HeaderMap, Method, Request, Response, StatusCode};
+use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use sha2::{Digest, Sha256};
 use std::convert::Infallible;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
@@ -26,7 +26,8 @@ use tokio_util::sync::CancellationToken;
 /// Where the protocol is spoken.
 pub const HTTP_PATH: &str = "/mcp";
 
-type Reply = Response<BoxBody<Bytes, Infallible>>;
+/// A reply to a client.
+pub type Reply = Response<BoxBody<Bytes, Infallible>>;
 
 /// Serves clients on this machine that know the token, until `end` is cancelled.
 ///
@@ -42,16 +43,8 @@ pub async fn serve_http(
     if !address.ip().is_loopback() {
         return Err(ServeError::NotLoopback(address));
     }
-    let gate = Arc::new(Gate::of(address, token));
-    let mut config = StreamableHttpServerConfig::default();
-    config.allowed_hosts = gate.hosts.to_vec();
-    config.allowed_origins = gate.origins.to_vec();
-    config.cancellation_token = end.clone();
-    // Nothing comes before the reply to `initialize`: which protocol is spoken is not known there.
-    config.sse_retry = None;
-    let server = server.over_http(end.child_token());
-    let sessions = Arc::new(Sessions::new());
-    let service = StreamableHttpService::new(move || Ok(server.clone().in_new_conversation()), sessions, config);
+    let gate = Arc::new((Gate::of_socket(address, false).or_localhost(address.port()), digest(token)));
+    let service = HttpService::with(server, gate.0.hosts().to_vec(), gate.0.origins().to_vec(), end.clone());
     loop {
         let stream = tokio::select! {
             () = end.cancelled() => return Ok(()),
@@ -68,20 +61,14 @@ pub async fn serve_http(
         let answer = move |mut request: Request<Incoming>| {
             let (service, gate) = (service.clone(), gate.clone());
             async move {
-                Ok::<Reply, Infallible>(match gate.refuses(request.uri().path(), request.headers()) {
+                Ok::<Reply, Infallible>(match refuses(&gate.0, &gate.1, &request) {
                     Some(refusal) => refusal,
                     None => {
                         // Nothing behind the gate needs it, not even a log.
                         request.headers_mut().remove(AUTHORIZATION);
                         let exchange = Exchange::new();
                         request.extensions_mut().insert(exchange.clone());
-                        let is_end = request.method() == Method::DELETE;
-                        let mut reply = service.handle(request).await;
-                        if is_end && reply.status() == StatusCode::ACCEPTED {
-                            // It is done, not only accepted: some clients warn otherwise.
-                            *reply.status_mut() = StatusCode::NO_CONTENT;
-                        }
-                        reply.map(|body| Watched::new(body, exchange).boxed())
+                        service.handle(request).await.map(|body| Watched::new(body, exchange).boxed())
                     }
                 })
             }
@@ -96,44 +83,68 @@ pub async fn serve_http(
     }
 }
 
-/// Who is let in.
-struct Gate {
-    hosts: [String; 2],
-    origins: [String; 2],
-    token: [u8; 32],
+/// Speaks the protocol over a connection that is another's, behind a gate of its own. That an answer was handed to the connection
+/// counts as delivered.
+#[derive(Clone)]
+pub struct HttpService(StreamableHttpService<Server, Sessions>);
+
+impl HttpService {
+    /// For clients that one gate lets in.
+    pub fn new(server: Server, end: CancellationToken) -> HttpService {
+        // The gate has looked at these.
+        HttpService::with(server, Vec::new(), Vec::new(), end)
+    }
+
+    fn with(server: Server, hosts: Vec<String>, origins: Vec<String>, end: CancellationToken) -> HttpService {
+        let mut config = StreamableHttpServerConfig::default();
+        config.allowed_hosts = hosts;
+        config.allowed_origins = origins;
+        config.cancellation_token = end.clone();
+        // Nothing comes before the reply to `initialize`: which protocol is spoken is not known there.
+        config.sse_retry = None;
+        let server = server.over_http(end.child_token());
+        let sessions = Arc::new(Sessions::new());
+        HttpService(StreamableHttpService::new(move || Ok(server.clone().in_new_conversation()), sessions, config))
+    }
+
+    /// Answers one request.
+    pub async fn handle(&self, request: Request<Incoming>) -> Reply {
+        let is_end = request.method() == Method::DELETE;
+        let mut reply = self.0.handle(request).await;
+        if is_end && reply.status() == StatusCode::ACCEPTED {
+            // It is done, not only accepted: some clients warn otherwise.
+            *reply.status_mut() = StatusCode::NO_CONTENT;
+        }
+        reply
+    }
 }
 
-impl Gate {
-    fn of(address: SocketAddr, token: &str) -> Gate {
-        let hosts = [address.to_string(), format!("localhost:{}", address.port())];
-        let origins = hosts.clone().map(|host| format!("http://{host}"));
-        Gate { hosts, origins, token: digest(token) }
+/// Why a request is not let in, if it is not.
+fn refuses<T>(gate: &Gate, secret: &[u8; 32], request: &Request<T>) -> Option<Reply> {
+    let said = |name| Said::of(request.headers().get_all(name).iter().map(|value| value.as_bytes()));
+    let headers = Headers {
+        host: said(HOST),
+        origin: said(ORIGIN),
+        sec_fetch_site: said(HeaderName::from_static("sec-fetch-site")),
+        authorization: said(AUTHORIZATION),
+        ..Headers::default()
+    };
+    let token = match gate.admit(&headers, Area::Mcp) {
+        Ok(token) => token.unwrap_or_default(),
+        Err(refusal) => return Some(refused(refusal)),
+    };
+    if !is_same(&digest(token), secret) {
+        return Some(refused(Refusal::NoToken));
     }
+    (request.uri().path() != HTTP_PATH).then(|| refusal(StatusCode::NOT_FOUND, "MCP is spoken at /mcp"))
+}
 
-    fn refuses(&self, path: &str, headers: &HeaderMap) -> Option<Reply> {
-        // Said twice, it says nothing.
-        let only = |name| {
-            let mut values = headers.get_all(name).iter();
-            values.next().filter(|_| values.next().is_none()).and_then(|value| value.to_str().ok())
-        };
-        // A page that made its own name point here calls us by that name.
-        if !only(HOST).is_some_and(|host| self.hosts.iter().any(|known| known == host)) {
-            return Some(refusal(StatusCode::FORBIDDEN, "Host header not allowed"));
-        }
-        if headers.contains_key(ORIGIN)
-            && !only(ORIGIN).is_some_and(|origin| self.origins.iter().any(|known| known == origin))
-        {
-            return Some(refusal(StatusCode::FORBIDDEN, "Origin not allowed"));
-        }
-        let token = only(AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer "));
-        // Digests, so that how long the comparison takes tells nothing.
-        if token.is_none_or(|token| digest(token) != self.token) {
-            let mut refusal = refusal(StatusCode::UNAUTHORIZED, "the bearer token is missing or wrong");
-            refusal.headers_mut().insert(WWW_AUTHENTICATE, "Bearer".parse().ok()?);
-            return Some(refusal);
-        }
-        (path != HTTP_PATH).then(|| refusal(StatusCode::NOT_FOUND, "MCP is spoken at /mcp"))
+fn refused(why: Refusal) -> Reply {
+    let mut reply = refusal(StatusCode::from_u16(why.status()).unwrap_or(StatusCode::FORBIDDEN), why.words());
+    if why == Refusal::NoToken {
+        reply.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }
+    reply
 }
 
 fn digest(token: &str) -> [u8; 32] {
@@ -150,13 +161,13 @@ fn refusal(status: StatusCode, why: &'static str) -> Reply {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hyper::header::HeaderName;
 
     #[track_caller]
     fn check(headers: &[(HeaderName, &str)], path: &str, status: Option<u16>) {
-        let gate = Gate::of(([127, 0, 0, 1], 8787).into(), "secret");
-        let headers: HeaderMap = headers.iter().map(|(name, value)| (name.clone(), value.parse().unwrap())).collect();
-        assert_eq!(gate.refuses(path, &headers).map(|refusal| refusal.status().as_u16()), status, "{headers:?}");
+        let gate = Gate::of_socket(([127, 0, 0, 1], 8787).into(), false).or_localhost(8787);
+        let request = headers.iter().fold(Request::get(path), |request, (name, value)| request.header(name, *value));
+        let refusal = refuses(&gate, &digest("secret"), &request.body(()).unwrap());
+        assert_eq!(refusal.map(|refusal| refusal.status().as_u16()), status, "{headers:?}");
     }
 
     #[test]

@@ -7,17 +7,24 @@ use crate::notifier;
 use crate::result::write;
 use crate::signals::Signals;
 use crate::store::{done, location, open_file, person, runtime};
+use askuser::Origin;
 use askuser::store::Credentials;
 use askuser_inbox::{InboxAsker, SqliteStore};
-use askuser_serve::{Options, pairing};
+use askuser_mcp::HttpService;
+use askuser_serve::{Caller, Mcp, Options, Reply, pairing};
 use clap::ArgMatches;
+use http_body_util::{BodyExt, Full};
+use hyper::Request;
+use hyper::body::{Bytes, Incoming};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
@@ -26,7 +33,8 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
     refuse_agents("serve the inbox")?;
     let store = Arc::new(open_file(&settings)?);
     let listen = args.get_one::<SocketAddr>("listen").copied().unwrap_or(([127, 0, 0, 1], 7420).into());
-    let options = options(&args, &settings, &store)?;
+    let end = CancellationToken::new();
+    let options = options(&args, &settings, &store, end.clone())?;
     if !listen.ip().is_loopback() && options.tls.is_none() && done(store.credentials())?.is_empty() {
         return Err(Failure::new(format!("{listen} can be reached from elsewhere, and no device is paired yet"))
             .hint("pair a browser on this machine first, make a token, or give --tls CERT KEY"));
@@ -36,7 +44,6 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
         let listener = TcpListener::bind(listen).await;
         let listener =
             listener.map_err(|error| Failure::new(format!("cannot listen on {listen}: {}", reason(&error))))?;
-        let end = CancellationToken::new();
         let told = end.clone();
         tokio::spawn(async move {
             signals.next().await;
@@ -50,7 +57,12 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
     served.map(|()| exit::ANSWERED)
 }
 
-fn options(args: &ArgMatches, settings: &Settings, store: &Arc<SqliteStore>) -> Result<Options, Failure> {
+fn options(
+    args: &ArgMatches,
+    settings: &Settings,
+    store: &Arc<SqliteStore>,
+    end: CancellationToken,
+) -> Result<Options, Failure> {
     let mut options = Options::default();
     options.person = person();
     options.public_url = args.get_one::<String>("public-url").cloned();
@@ -61,7 +73,47 @@ fn options(args: &ArgMatches, settings: &Settings, store: &Arc<SqliteStore>) -> 
     }
     let asker = InboxAsker::new(store.clone(), person());
     options.on_new = Some(Arc::new(notifier::notifier(settings, &location(settings)?, &asker, false)));
+    let inbox = crate::store::asker(settings, store.clone(), None)?;
+    options.mcp = Some(Arc::new(McpClients { settings: settings.clone(), inbox, end, services: Mutex::default() }));
     Ok(options)
+}
+
+/// The clients of each credential, which share a server and never a session.
+struct McpClients {
+    settings: Settings,
+    inbox: InboxAsker,
+    end: CancellationToken,
+    services: Mutex<HashMap<String, HttpService>>,
+}
+
+impl McpClients {
+    fn service(&self, caller: &Caller) -> Result<HttpService, Failure> {
+        let mut services = self.services.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(service) = services.get(caller.name()) {
+            return Ok(service.clone());
+        }
+        let origin = caller.origin(Origin::default().with_agent("an MCP client"));
+        let server = super::mcp::server(&self.settings, self.inbox.clone(), false, origin)?;
+        let service = HttpService::new(server, self.end.clone());
+        services.insert(caller.name().to_owned(), service.clone());
+        Ok(service)
+    }
+}
+
+impl Mcp for McpClients {
+    fn handle(&self, caller: &Caller, request: Request<Incoming>) -> Pin<Box<dyn Future<Output = Reply> + Send>> {
+        let service = self.service(caller);
+        Box::pin(async move {
+            match service {
+                Ok(service) => service.handle(request).await.map(BodyExt::boxed_unsync),
+                Err(failure) => {
+                    let mut reply = Reply::new(Full::new(Bytes::from(failure.message)).boxed_unsync());
+                    *reply.status_mut() = hyper::StatusCode::SERVICE_UNAVAILABLE;
+                    reply
+                }
+            }
+        })
+    }
 }
 
 fn tls(certificate: &Path, key: &Path) -> Result<rustls::ServerConfig, Failure> {

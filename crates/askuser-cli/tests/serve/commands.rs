@@ -53,7 +53,7 @@ fn a_token_is_printed_alone_and_once_and_has_one_scope() {
     let list = home.run(&["token", "list"]);
     assert!(text(&list.stdout).starts_with("ci  ask  made "), "{list:?}");
     fails(&home.run(&["token", "new", "ci", "--answer"]), 2, "ci is the name of a credential with the scope ask");
-    fails(&home.run(&["token", "new", "both", "--ask", "--answer"]), 2, "cannot be used with");
+    fails(&home.run(&["token", "new", "both", "--ask", "--answer"]), 2, "cannot be used together");
     fails(&home.run(&["token", "new", "none"]), 2, "--ask");
     for words in [&["token", "new", "x", "--answer"][..], &["pair", "ABCD-EFGH"], &["serve"]] {
         let by_agent = home.command(words).env("ASKUSER_STARTED_BY_AGENT", "1").output().unwrap();
@@ -131,6 +131,42 @@ fn our_commands_work_at_an_address_as_on_a_file() {
     let result: Value = serde_json::from_slice(&asked.stdout).unwrap_or_else(|_| panic!("{asked:?}"));
     assert_eq!((&result["by"], asked.status.code()), (&serde_json::json!("ada"), Some(0)));
     assert!(server.terminate().success(), "it ends when it is told to");
+}
+
+#[test]
+fn an_mcp_client_asks_at_the_same_address_with_a_token_that_asks() {
+    let home = Home::new();
+    let (ask, answer) = (home.token("ci", "--ask"), home.token("laptop", "--answer"));
+    let server = home.serve("127.0.0.1:0");
+    let initialize = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},
+        "clientInfo":{"name":"a client","version":"1"}}}"#;
+    assert!(
+        server.send("POST", "/mcp", Some(&answer), initialize).starts_with("HTTP/1.1 403"),
+        "who answers cannot ask"
+    );
+    assert!(server.send("POST", "/mcp", None, initialize).starts_with("HTTP/1.1 401"));
+    let hello = server.send("POST", "/mcp", Some(&ask), initialize);
+    assert!(hello.starts_with("HTTP/1.1 200") && hello.contains("serverInfo"), "{hello}");
+    let session = hello.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).expect("a session");
+    let in_session =
+        |body: &str| server.send_with(&format!("Mcp-Session-Id: {session}\r\n"), "POST", "/mcp", Some(&ask), body);
+    in_session(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    let call = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"AskUserQuestion","arguments":{"questions":[
+        {"question":"Which one?","header":"Pick","multiSelect":false,"options":[{"label":"A","description":"The first"},
+        {"label":"B","description":"The second"}]}]}}}"#;
+    std::thread::scope(|scope| {
+        let called = scope.spawn(|| in_session(call));
+        let mut waiting = Value::Null;
+        askuser_conformance::until("it is asked", || {
+            let listed = home.run(&["inbox", "--json"]);
+            waiting = serde_json::from_slice(&listed.stdout).unwrap_or_default();
+            waiting.is_object()
+        });
+        assert_eq!((&waiting["origin"]["credential"], &waiting["origin"]["agent"]), (&"ci".into(), &"a client".into()));
+        assert!(home.run(&["answer", waiting["id"].as_str().unwrap(), "--select", "Pick=B"]).status.success());
+        let reply = called.join().unwrap();
+        assert!(reply.contains("Selected: B"), "{reply}");
+    });
 }
 
 #[test]

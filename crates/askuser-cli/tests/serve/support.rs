@@ -89,11 +89,16 @@ impl Served {
 
     /// The reply to a request, as text.
     pub(crate) fn send(&self, method: &str, path: &str, token: Option<&str>, body: &str) -> String {
+        self.send_with("", method, path, token, body)
+    }
+
+    /// The same, with further headers.
+    pub(crate) fn send_with(&self, more: &str, method: &str, path: &str, token: Option<&str>, body: &str) -> String {
         let mut stream = TcpStream::connect(self.address).unwrap();
         let token = token.map(|token| format!("Authorization: Bearer {token}\r\n")).unwrap_or_default();
         let head = format!(
-            "{method} {path} HTTP/1.1\r\nHost: {}\r\nX-Askuser: 1\r\nContent-Type: application/json\r\n{token}Content-Length: \
-             {}\r\nConnection: close\r\n\r\n{body}",
+            "{method} {path} HTTP/1.1\r\nHost: {}\r\nX-Askuser: 1\r\nContent-Type: application/json\r\nAccept: \
+             application/json, text/event-stream\r\n{more}{token}Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
             self.address,
             body.len()
         );

@@ -147,6 +147,12 @@ impl Credentials for SqliteStore {
             pairing.expires_ms = now + Pairing::LASTS_MS;
             database.write_unsynced(|tx, _| {
                 tx.execute("DELETE FROM pairing WHERE expires_ms <= ?1", [now])?;
+                let codes: u32 =
+                    tx.query_row("SELECT count(*) FROM pairing WHERE NOT is_link", [], |row| row.get(0))?;
+                if pairing.kind == PairingKind::Code && codes >= Pairing::MOST_CODES {
+                    let why = format!("{codes} devices show a code already: wait five minutes");
+                    return Err(StoreError::Forbidden(why).into());
+                }
                 tx.execute(
                     "INSERT INTO pairing (id, is_link, digest, address, browser, expires_ms)
                      VALUES (?1, ?2, ?3, ?4, ?5, ?6)",

@@ -74,6 +74,15 @@ fn a_pairing_is_redeemed_once_in_time_and_a_code_only_after_somebody_let_it_in()
     place.now.fetch_add(Pairing::LASTS_MS, Ordering::Relaxed);
     assert!(!redeem("late", "t5"), "it is over");
     assert_eq!(wait(store.credentials()).unwrap().len(), 2);
+    for i in 0..Pairing::MOST_CODES {
+        offer(&format!("CODE{i}"), PairingKind::Code);
+    }
+    let one_more = Pairing { id: "MORE".into(), ..wait(store.pairing("CODE0")).unwrap().unwrap() };
+    assert!(
+        matches!(wait(store.offer_pairing(&one_more)), Err(StoreError::Forbidden(_))),
+        "anybody can ask for a code"
+    );
+    offer("still", PairingKind::Link);
 }
 
 #[test]

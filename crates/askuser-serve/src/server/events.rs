@@ -116,10 +116,8 @@ impl Hub {
                     Change::Lagged => Told::Gap,
                     Change::Disconnected(_) => return,
                 },
-                _ = revocations.next() => match self.live().await {
-                    Some(live) => Told::Live(Arc::new(live)),
-                    None => continue,
-                },
+                // Where it cannot be read who is left, nobody is: streams come back, and show their tokens.
+                _ = revocations.next() => Told::Live(Arc::new(self.live().await.unwrap_or_default())),
                 _ = heartbeat.tick() => Told::Heartbeat,
             };
             let Some(sender) = channel.upgrade() else { return };

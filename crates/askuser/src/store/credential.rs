@@ -105,6 +105,8 @@ impl Pairing {
     pub const LASTS_MS: u64 = 5 * 60 * 1000;
     /// How often it may be tried with a wrong secret.
     pub const MOST_TRIES: u32 = 5;
+    /// How many devices may show a code at once: anybody can ask for one.
+    pub const MOST_CODES: u32 = 20;
 }
 
 /// Credentials that no server accepted.
@@ -140,6 +142,7 @@ pub trait Credentials: Send + Sync {
     fn watch_revocations(&self) -> Call<Watch>;
 
     /// Keeps a pairing until it is over; those that are over are forgotten. Its `expires_ms` is set by the store.
+    /// [`StoreError::Forbidden`](super::StoreError::Forbidden) where [`Pairing::MOST_CODES`] wait already.
     fn offer_pairing(&self, pairing: &Pairing) -> Call<Pairing>;
 
     /// The pairing of this id, unless it is over.

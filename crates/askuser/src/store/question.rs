@@ -115,7 +115,9 @@ impl End {
                     by: credential.to_owned(),
                     word: as_reported(outcome.clone(), self_reported).with_time(at_ms),
                 },
-                None => Ending::Resolved(principal.stamp(outcome.clone(), at_ms).with_self_reported(self_reported.clone())),
+                None => {
+                    Ending::Resolved(principal.stamp(outcome.clone(), at_ms).with_self_reported(self_reported.clone()))
+                }
             },
             End::Withdraw => {
                 Ending::Withdrawn { by: principal.name().unwrap_or("a program without a name").to_owned(), at_ms }

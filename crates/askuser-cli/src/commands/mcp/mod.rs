@@ -10,7 +10,7 @@ use crate::state_folder::state_folder;
 use crate::store::{asker, done, open, origin, runtime, started_by_agent};
 use crate::surfaces::Surfaces;
 use askuser::store::{Handle, Principal, Put, Series};
-use askuser::{Asker, Asking, Closed, Decision, Inbox, Keeping, Request, RequestKey, Rules};
+use askuser::{Asker, Asking, Closed, Decision, Inbox, Keeping, Origin, Request, RequestKey, Rules};
 use askuser_inbox::InboxAsker;
 use askuser_mcp::{HTTP_PATH, Options, Server};
 use std::ffi::OsString;
@@ -35,7 +35,7 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
     log::start(&args)?;
     let inbox = asker(&settings, open(&settings)?, None)?;
     let store = inbox.handle(Principal::agent(&origin("askuser mcp")));
-    let server = server(&settings, inbox, args.get_flag("approve"))?;
+    let server = server(&settings, inbox, args.get_flag("approve"), origin("an MCP client"))?;
     let runtime = runtime()?;
     let served = runtime.block_on(async {
         let mut signals = Signals::listen().map_err(|error| Failure::new(format!("cannot start: {error}")))?;
@@ -60,10 +60,11 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
     served.map(|()| exit::ANSWERED)
 }
 
-fn server(settings: &Settings, inbox: InboxAsker, approve: bool) -> Result<Server, Failure> {
+/// What asks for clients, in the name of this origin.
+pub(super) fn server(settings: &Settings, inbox: InboxAsker, approve: bool, origin: Origin) -> Result<Server, Failure> {
     let rules = if settings.repair { Rules::repair() } else { Rules::strict() };
     let mut options = Options::default();
-    options.origin = origin("an MCP client");
+    options.origin = origin;
     options.rules = rules;
     options.limit = settings.mcp_limit;
     options.deadline = settings.timeout;

@@ -1,0 +1,203 @@
+//! Figures of a server, with the client in a process of its own: `benches/serve/run`.
+//!
+//! `load server FILE` serves a store; `load client [STREAMS] [ANSWERS] [PENDING]` starts one, measures, and prints.
+
+#![allow(clippy::print_stdout, reason = "figures are printed")]
+
+use askuser::input::QuestionInput;
+use askuser::store::{CredentialScope, Credentials, Principal, Put, Store};
+use askuser::{Origin, QuestionSet, Request, RequestKey, Rules};
+use askuser_inbox::SqliteStore;
+use askuser_serve::{Options, serve, token};
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_util::sync::CancellationToken;
+
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// How many connections answer at once.
+const LANES: usize = 32;
+const ANSWER: &str = "{\"answers\": [{\"selectedOptions\": [\"A\"]}]}";
+
+fn main() -> Result<(), Failure> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let number = |i: usize, usual: usize| words.get(i).and_then(|word| word.parse().ok()).unwrap_or(usual);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    match words.first().map(String::as_str) {
+        Some("server") => runtime.block_on(server(Path::new(&words[1]))),
+        _ => runtime.block_on(client(number(1, 10_000), number(2, 10_000), number(3, 100_000))),
+    }
+}
+
+async fn server(path: &Path) -> Result<(), Failure> {
+    let store = Arc::new(SqliteStore::open(path)?);
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    println!("{}", listener.local_addr()?);
+    serve(store.clone(), store, listener, Options::default(), CancellationToken::new()).await?;
+    Ok(())
+}
+
+/// A server process.
+struct Server {
+    child: Child,
+    address: SocketAddr,
+}
+
+impl Server {
+    /// Starts one, and says after how long it listened.
+    fn start(path: &Path) -> Result<(Server, Duration), Failure> {
+        let began = Instant::now();
+        let program = std::env::current_exe()?;
+        let mut child = Command::new(program).arg("server").arg(path).stdout(Stdio::piped()).spawn()?;
+        let mut line = String::new();
+        BufReader::new(child.stdout.as_mut().ok_or("no output")?).read_line(&mut line)?;
+        Ok((Server { child, address: line.trim().parse()? }, began.elapsed()))
+    }
+
+    fn resident_kib(&self) -> usize {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
+        line.trim().trim_end_matches(" kB").parse().unwrap_or_default()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A store with so many pending questions, their ids, and a token to answer and one to ask.
+async fn filled(path: &Path, questions: usize) -> Result<(Vec<String>, String, String), Failure> {
+    let store = SqliteStore::open_for_test(path, Arc::new(|| 1_000_000), false)?;
+    let (person, as_person) = token::make("phone", CredentialScope::Answer, "ada")?;
+    let (agent, as_agent) = token::make("load", CredentialScope::Ask, "ada")?;
+    store.add_credential(&as_person).await?;
+    store.add_credential(&as_agent).await?;
+    let question = QuestionInput::new("Which one?", "Pick").option("A", "The first").option("B", "The second");
+    let set = QuestionSet::new([question], &Rules::strict())?;
+    let origin = Origin::default().with_agent("load").with_credential("load");
+    let mut ids = Vec::new();
+    for call in 0..questions {
+        let request = Request::new(RequestKey::new("load", call.to_string()), set.clone()).with_origin(origin.clone());
+        let Put { question, attachment, .. } = store.put(&Principal::agent(&origin), &request, None).await?;
+        drop(attachment);
+        ids.push(question.id.to_string());
+    }
+    store.flush().await?;
+    Ok((ids, person, agent))
+}
+
+/// A request as bytes; the connection stays.
+fn http(address: SocketAddr, token: &str, method: &str, path: &str, body: &str) -> String {
+    format!(
+        "{method} /api/v1{path} HTTP/1.1\r\nHost: {address}\r\nX-Askuser: 1\r\nAuthorization: Bearer {token}\r\n\
+         Accept: text/event-stream\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+/// Reads a reply with a length, and says its status.
+async fn reply(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Result<u16, Failure> {
+    buffer.clear();
+    loop {
+        if stream.read_buf(buffer).await? == 0 {
+            return Err("the server hung up".into());
+        }
+        let text = String::from_utf8_lossy(buffer);
+        if let Some((head, body)) = text.split_once("\r\n\r\n") {
+            let length = |line: &str| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok();
+            if body.len() >= head.lines().find_map(length).unwrap_or(0_usize) {
+                return Ok(head.get(9..12).and_then(|status| status.parse().ok()).unwrap_or_default());
+            }
+        }
+    }
+}
+
+async fn answer(address: SocketAddr, token: &str, ids: &[String]) -> Result<(), Failure> {
+    let (mut stream, mut buffer) = (TcpStream::connect(address).await?, Vec::new());
+    for id in ids {
+        let request = http(address, token, "POST", &format!("/questions/{id}/answer"), ANSWER);
+        stream.write_all(request.as_bytes()).await?;
+        let status = reply(&mut stream, &mut buffer).await?;
+        if status != 200 {
+            return Err(format!("{id}: {status} {}", String::from_utf8_lossy(&buffer)).into());
+        }
+    }
+    Ok(())
+}
+
+async fn client(streams: usize, answers: usize, pending: usize) -> Result<(), Failure> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("inbox.sqlite");
+    let (ids, person, agent) = filled(&path, answers.max(pending)).await?;
+    let ms = |time: Duration| time.as_secs_f64() * 1000.0;
+
+    let starts = (0..11).map(|_| Server::start(&path).map(|(_, after)| after));
+    let mut starts = starts.collect::<Result<Vec<Duration>, _>>()?;
+    starts.sort();
+    println!("listening after the start: {:.1} ms (median of 11)", ms(starts[5]));
+
+    let (server, _) = Server::start(&path)?;
+    let address = server.address;
+    let (mut stream, mut buffer) = (TcpStream::connect(address).await?, Vec::new());
+    let list = http(address, &person, "GET", "/questions?limit=50", "");
+    let mut times = Vec::new();
+    for _ in 0..100 {
+        let began = Instant::now();
+        stream.write_all(list.as_bytes()).await?;
+        reply(&mut stream, &mut buffer).await?;
+        times.push(began.elapsed());
+    }
+    times.sort();
+    println!("a page of 50 of {} pending: {:.1} ms (p50), {:.1} ms (p99)", ids.len(), ms(times[50]), ms(times[98]));
+
+    let began = Instant::now();
+    let rest = &ids[1..answers];
+    let lanes = rest.chunks(rest.len().div_ceil(LANES)).map(|ids| {
+        let (ids, person) = (ids.to_vec(), person.clone());
+        tokio::spawn(async move { answer(address, &person, &ids).await })
+    });
+    for lane in lanes.collect::<Vec<_>>() {
+        lane.await??;
+    }
+    println!("answers, {LANES} at once: {:.0} per second", rest.len() as f64 / began.elapsed().as_secs_f64());
+
+    let (before, heard, mut opened) = (server.resident_kib(), Arc::new(AtomicUsize::new(0)), Vec::new());
+    for _ in 0..streams {
+        let (mut stream, mut first) = (TcpStream::connect(address).await?, Vec::new());
+        stream.write_all(http(address, &agent, "GET", "/events", "").as_bytes()).await?;
+        while !String::from_utf8_lossy(&first).contains("resumed") {
+            if stream.read_buf(&mut first).await? == 0 {
+                return Err("a stream was refused".into());
+            }
+        }
+        opened.push(stream);
+    }
+    let each = server.resident_kib().saturating_sub(before) as f64 / streams.max(1) as f64;
+    println!("{streams} streams: {each:.1} KiB each in the server");
+    for mut stream in opened {
+        let heard = heard.clone();
+        tokio::spawn(async move {
+            let mut bytes = [0; 4096];
+            while let Ok(read @ 1..) = stream.read(&mut bytes).await {
+                heard.fetch_add(bytes[..read].windows(4).filter(|four| four == b"id: ").count(), Ordering::Relaxed);
+            }
+        });
+    }
+    let began = Instant::now();
+    answer(address, &person, &ids[..1]).await?;
+    while heard.load(Ordering::Relaxed) < streams && began.elapsed() < Duration::from_secs(60) {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    println!("one answer is heard by {} streams after {:.1} ms", heard.load(Ordering::Relaxed), ms(began.elapsed()));
+    Ok(())
+}
