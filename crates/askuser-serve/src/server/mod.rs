@@ -241,7 +241,8 @@ impl Server {
             Some(tls) => {
                 let accepting = tokio_rustls::TlsAcceptor::from(tls).accept(stream);
                 if let Ok(Ok(stream)) = tokio::time::timeout(ARRIVING, accepting).await {
-                    self.converse(stream, gate, peer).await;
+                    // Larger by far: connections without TLS need not have room for it.
+                    Box::pin(self.converse(stream, gate, peer)).await;
                 }
             }
         }
