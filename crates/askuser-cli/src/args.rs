@@ -247,7 +247,7 @@ pub(crate) fn mcp() -> Command {
 /// People and agents elsewhere.
 pub(crate) fn serve() -> Command {
     Command::new("serve")
-        .about("Serve the inbox over HTTP: a page to answer from anywhere, an address for agents elsewhere")
+        .about("Serve the inbox over HTTP, for people and agents elsewhere")
         .long_about(
             "Serve the inbox over HTTP: a page to answer from anywhere, an address for agents elsewhere.\n\nPrints a link that \
              lets one browser in, for five minutes. Every request needs a credential, on this machine too. Beyond this machine \

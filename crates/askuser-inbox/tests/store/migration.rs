@@ -242,7 +242,7 @@ fn a_waiter_whose_store_a_newer_program_has_changed_ends_and_says_so_and_its_que
     let (one, other) = (person(&store, "ada"), person(&store, "bob"));
     std::thread::scope(|scope| {
         let waits = [scope.spawn(|| wait(one.wait(&pending))), scope.spawn(|| wait(other.wait(&waiting)))];
-        newer.execute_batch("ALTER TABLE question ADD COLUMN future TEXT; PRAGMA user_version = 3").unwrap();
+        newer.execute_batch("ALTER TABLE question ADD COLUMN future TEXT; PRAGMA user_version = 4").unwrap();
         for waiting in waits {
             says_so(&waiting.join().unwrap().unwrap_err());
         }
@@ -251,9 +251,9 @@ fn a_waiter_whose_store_a_newer_program_has_changed_ends_and_says_so_and_its_que
     let refused = wait(person(&store, "ada").answer(&id(PENDING), Outcome::cancelled(), &attempt("k")));
     says_so(&refused.unwrap_err());
     let error = SqliteStore::open(&place.path()).unwrap_err().chain();
-    assert!(error.ends_with("it has version 3, this program knows 1 to 2: use a newer askuser"), "{error}");
+    assert!(error.ends_with("it has version 4, this program knows 1 to 3: use a newer askuser"), "{error}");
     // The newer program, as this one plays it.
-    newer.pragma_update(None, "user_version", 2).unwrap();
+    newer.pragma_update(None, "user_version", 3).unwrap();
     let store = place.store();
     until("the question is there", || calls(&store, &Filter::pending()).len() == 3);
     assert_eq!(answer(&store, &id(PENDING)).state(), State::Answered);
@@ -263,7 +263,7 @@ fn a_waiter_whose_store_a_newer_program_has_changed_ends_and_says_so_and_its_que
 fn an_answer_that_waited_while_a_newer_program_changed_the_store_is_not_written() {
     let (place, _) = of_version_1();
     let (store, newer) = (place.store(), place.connection());
-    newer.execute_batch("BEGIN IMMEDIATE; PRAGMA user_version = 3").unwrap();
+    newer.execute_batch("BEGIN IMMEDIATE; PRAGMA user_version = 4").unwrap();
     let answer = person(&store, "ada").answer(&id(PENDING), Outcome::cancelled(), &attempt("k"));
     // Long enough for the answer to wait for its turn; where it does not yet, it is refused all the same.
     std::thread::sleep(std::time::Duration::from_millis(100));

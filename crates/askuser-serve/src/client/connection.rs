@@ -25,8 +25,11 @@ pub struct Patience {
     /// Give up then; `None` waits for as long as it takes.
     pub limit: Option<Duration>,
     /// Told once, each time the server is away.
-    pub on_away: Option<Arc<dyn Fn(&str) + Send + Sync>>,
+    pub on_away: Option<Arc<Teller>>,
 }
+
+/// Told something in words.
+type Teller = dyn Fn(&str) + Send + Sync;
 
 /// A request, as often as it is sent.
 #[derive(Clone)]

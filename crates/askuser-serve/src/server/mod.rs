@@ -53,6 +53,9 @@ pub trait Mcp: Send + Sync {
     fn handle(&self, caller: &Caller, request: Request<Incoming>) -> Pin<Box<dyn Future<Output = Reply> + Send>>;
 }
 
+/// Told of a question that is kept.
+type Notifier = dyn Fn(&StoredQuestion) + Send + Sync;
+
 /// How a server serves.
 #[non_exhaustive]
 pub struct Options {
@@ -65,7 +68,7 @@ pub struct Options {
     /// What `/mcp` does.
     pub mcp: Option<Arc<dyn Mcp>>,
     /// Calls the person to a question that is new. Must not wait.
-    pub on_new: Option<Arc<dyn Fn(&StoredQuestion) + Send + Sync>>,
+    pub on_new: Option<Arc<Notifier>>,
     /// How long an asker counts as waiting after it was heard of.
     pub lease: Duration,
     /// How often a stream says that it is there.
@@ -238,7 +241,8 @@ impl Server {
             Some(tls) => {
                 let accepting = tokio_rustls::TlsAcceptor::from(tls).accept(stream);
                 if let Ok(Ok(stream)) = tokio::time::timeout(ARRIVING, accepting).await {
-                    self.converse(stream, gate, peer).await;
+                    // Larger by far: connections without TLS need not have room for it.
+                    Box::pin(self.converse(stream, gate, peer)).await;
                 }
             }
         }
