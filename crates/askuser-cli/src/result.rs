@@ -6,7 +6,7 @@ use crate::json::escape_invisible;
 use crate::source::Rejected;
 use crate::surfaces::terminal_options;
 use crate::wrapped::{columns, wrapped_for};
-use askuser::{Answer, Form, QuestionSet, Resolution, Status, Violations, report, sanitize};
+use askuser::{Answer, Form, QuestionSet, Resolution, Status, Via, Violations, report, sanitize};
 use askuser_terminal::{Confirm, closing_lines};
 use serde_json::json;
 use std::io::{self, IsTerminal, Write};
@@ -101,7 +101,12 @@ fn confirmation(set: &QuestionSet, resolution: &Resolution, settings: &Settings)
     let columns = columns(io::stdout()).map_or(80, |columns| columns.saturating_sub(1) as u16);
     let theme = terminal_options(settings).theme;
     let lines = closing_lines(set, resolution.outcome(), confirm, &theme, columns);
-    lines.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    let from = match resolution.via() {
+        Some(Via::AnswersFile) => Some("  from the answers file: no person was asked"),
+        Some(Via::Policy) => Some("  by the policy: no person was asked"),
+        _ => None,
+    };
+    lines.iter().map(ToString::to_string).chain(from.map(str::to_owned)).collect::<Vec<_>>().join("\n")
 }
 
 /// What the operator reads of an input that was rejected. A caller that chose a format reads why nothing was asked where they

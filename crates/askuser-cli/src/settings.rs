@@ -72,7 +72,7 @@ macro_rules! settings {
             }
             store: Option<PathBuf> = |v| Some((v != "auto").then(|| v.into())) => {
                 "Where the inbox keeps questions: a file, or the address of an `askuser serve`; auto is a file in your state folder",
-                value: "FILE|URL", default: "auto", by: User, of: Asking,
+                value: "FILE_OR_URL", default: "auto", by: User, of: Asking,
             }
             token_file: Option<PathBuf> = |v| unless(v, "none", path) => {
                 "A file with the token for a store at an address; ASKUSER_TOKEN is the token itself",

@@ -49,7 +49,7 @@ pub trait Place: Send + Sync {
     /// A process puts this request, waits for it, and dies without a word.
     fn die_waiting(&self, request: &Request, series: Option<&Series>) -> QuestionId;
 
-    /// How many steps a model takes beside the store.
+    /// How many steps a model takes beside the store; a tenth as many wait in one process.
     fn steps(&self) -> usize {
         100_000
     }
@@ -133,7 +133,7 @@ macro_rules! conformance {
                 a_known_key_comes_before_its_series,
                 a_series_is_not_shared_by_agents_or_by_other_questions;
             waiting:
-                ten_thousand_wait_in_one_process_and_each_hears_of_its_own_question,
+                many_wait_in_one_process_and_each_hears_of_its_own_question,
                 what_ended_before_is_heard_at_once,
                 waiting_for_what_does_not_exist_is_an_error,
                 two_wait_for_one_question_and_both_hear;

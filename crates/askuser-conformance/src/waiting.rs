@@ -5,12 +5,12 @@ use crate::support::{Stage, choice, new_attempt, ok, request, wait};
 use askuser::store::{QuestionId, State, StoreError};
 
 /// However many wait in one process, each hears how its own question ended, wherever that happened.
-pub fn ten_thousand_wait_in_one_process_and_each_hears_of_its_own_question(place: &dyn Place) {
-    const WAITERS: usize = 10_000;
+pub fn many_wait_in_one_process_and_each_hears_of_its_own_question(place: &dyn Place) {
+    let waiters = place.steps() / 10;
     let stage = Stage::new(place);
     let (here, there) = (stage.open(), stage.open());
     let agent = here.agent();
-    let puts: Vec<_> = (0..WAITERS).map(|i| agent.put(&request(&i.to_string()), None)).collect();
+    let puts: Vec<_> = (0..waiters).map(|i| agent.put(&request(&i.to_string()), None)).collect();
     let ids: Vec<QuestionId> = puts.into_iter().map(|put| ok(wait(put)).question.id).collect();
     let mut waiting: Vec<_> = ids.iter().map(|id| Box::pin(agent.wait(id))).collect();
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());

@@ -13,6 +13,7 @@ mod answering;
 mod colours;
 mod commands;
 mod desktop;
+mod documented;
 mod drafts;
 mod editor;
 mod ending;

@@ -26,6 +26,7 @@ answers         none            default
 headless        none            default
 via             policy,terminal default
 store           auto            default
+token_file      none            default
 on_question     none            default
 popup           auto            default
 notify          true            default

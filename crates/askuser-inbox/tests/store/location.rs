@@ -34,6 +34,6 @@ fn an_address_is_refused_in_words_and_has_no_files() {
     assert_eq!(location, Location::Address("https://inbox.example".into()));
     assert_eq!(location.to_string(), "https://inbox.example");
     let error = location.open().err().unwrap().chain();
-    assert_eq!(error, "cannot open https://inbox.example: this version keeps questions in a file: give a path");
+    assert_eq!(error, "cannot open https://inbox.example: it is a server, and no file");
     assert!(location.exists() && location.files().is_empty());
 }

@@ -286,6 +286,7 @@ const listView = state => {
   const more = el('button', {type: 'button', hidden: true}, 'Show more');
   let cursor = null;
   let run = 0;
+  let drawn = null;
   const item = question => {
     const [first] = question.page.questions;
     const many = question.page.questions.length;
@@ -305,6 +306,10 @@ const listView = state => {
     if (mine !== run) return;
     if (reply.status !== 200) { empty.textContent = failure(reply); return; }
     const {questions, next} = reply.body;
+    // A row that is drawn anew under a finger does not feel the tap.
+    const now = JSON.stringify([Math.floor(Date.now() / 60_000), next, questions.map(question => ({...question, read_ms: 0}))]);
+    if (!further && now === drawn) return;
+    drawn = further ? null : now;
     const focused = document.activeElement?.getAttribute?.('href');
     if (further) list.append(...questions.map(item)); else list.replaceChildren(...questions.map(item));
     if (focused) list.querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus();
@@ -569,7 +574,7 @@ const questionView = id => {
     return button;
   };
   const ready = () => {
-    const button = box.querySelector('button.main');
+    const button = box.querySelector('button.main[type=submit]');
     if (!button) return;
     const all = pageOf().questions.length === 1 || work.at === last() ? work.answers.every(isDone) : true;
     if (all && !sending) button.removeAttribute('aria-disabled'); else button.setAttribute('aria-disabled', 'true');
@@ -672,7 +677,20 @@ const questionView = id => {
     scrollTo(0, scrolled);
   };
 
-  const load = async () => {
+  // One at a time: a second one must not begin with an empty draft what the first has let somebody fill.
+  let loading = null;
+  let again = false;
+  const load = () => {
+    again = true;
+    loading ??= (async () => {
+      while (again) {
+        again = false;
+        await look();
+      }
+    })().finally(() => { loading = null; });
+    return loading;
+  };
+  const look = async () => {
     let reply;
     try { reply = await call('GET', `/questions/${id}?view=page`); } catch (error) { return failed(error); }
     if (closed) return;
@@ -690,7 +708,7 @@ const questionView = id => {
       work = fromDraft(local?.draft ?? stored);
       if (local?.attempt) work.attempt = local.attempt;
       const pending = kept.get(`sending.${id}`);
-      if (pending && question.state === 'pending') { work.attempt = pending.attempt; draw(); return deliver(pending); }
+      if (pending && question.state === 'pending') { work.attempt = pending.attempt; draw(); deliver(pending); return; }
     }
     if (was === undefined || was !== question.state) {
       draw();
@@ -798,7 +816,7 @@ const enter = next => {
 };
 
 const show = () => {
-  const [, code] = /^#pair=([\w-]+)$/.exec(location.hash) ?? [];
+  const [, code] = /^#pair=([\w.-]+)$/.exec(location.hash) ?? [];
   if (code) return exchange(code);
   offerNotifications();
   if (!kept.get('token')) return enter(pairView());

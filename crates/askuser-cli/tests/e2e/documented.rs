@@ -1,0 +1,127 @@
+//! Every command that the README and docs/ask.md show is run as it stands there, by a shell in a terminal.
+
+use crate::terminal::Stage;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// What a person sees and types, and what the command ends with.
+struct Trial {
+    command: &'static str,
+    /// What the screen shows, and the keys that are pressed then.
+    steps: &'static [(&'static str, &'static str)],
+    code: u32,
+    /// What is on the screen in the end.
+    shows: &'static str,
+}
+
+const fn trial(
+    command: &'static str,
+    steps: &'static [(&'static str, &'static str)],
+    code: u32,
+    shows: &'static str,
+) -> Trial {
+    Trial { command, steps, code, shows }
+}
+
+const TRIALS: &[Trial] = &[
+    trial("askuser demo", &[("? keys", "\x03")], 130, ""),
+    trial("askuser init", &[], 2, "no agent that askuser can set up is installed here"),
+    trial("askuser inbox", &[("Inbox", "q")], 0, ""),
+    trial("askuser ask examples/database.json --via inbox", &[("askuser inbox", "\x03")], 130, ""),
+    trial("askuser ask examples/database.json --via terminal,inbox", &[("? keys", "2")], 0, "MongoDB"),
+    trial("askuser log", &[], 0, ""),
+    trial("askuser serve", &[("Ctrl-C ends", "\x03")], 130, "/#pair="),
+    trial("askuser token new ci --ask", &[], 0, "au_"),
+    trial(r#"askuser confirm "Deploy to production?" && echo deploying"#, &[("Deploy", "y")], 0, "deploying"),
+    trial(r#"name=$(askuser input "Name of the release?")"#, &[("Name of the release?", "1.0\r")], 0, "1.0"),
+    trial("branch=$(git branch --format='%(refname:short)' | askuser pick)", &[("main", "\r")], 0, "main"),
+    trial(
+        r#"db=$(askuser ask --format value -q "Which database?" -o "PostgreSQL: rich features" -o "SQLite: embedded")"#,
+        &[("? keys", "2")],
+        0,
+        "SQLite",
+    ),
+    trial("askuser agent --script demo", &[("Question 1 of 2", "\x03"), ("Stopped.", "/quit\r")], 0, ""),
+    trial("askuser agent", &[], 2, "ANTHROPIC_API_KEY"),
+    trial("askuser agent --model ollama", &[], 2, "ollama"),
+    trial(r#"askuser agent -p "Bump the version" --permissions accept-edits"#, &[], 2, "ANTHROPIC_API_KEY"),
+    trial(
+        r#"askuser agent --script demo -p "Set up storage" --headless recommended --permissions accept-edits"#,
+        &[],
+        0,
+        "STORAGE.md",
+    ),
+    trial("askuser schema --for anthropic", &[], 0, "multiSelect"),
+    trial("askuser check examples/database.json", &[], 0, ""),
+    trial("askuser ask --format text examples/database.json", &[("? keys", "2")], 0, "MongoDB"),
+    trial("askuser ask examples/database.json", &[("? keys", "2")], 0, "MongoDB"),
+    trial(
+        "askuser ask --format record < examples/authentication.json",
+        &[("Question 1 of 2", "1"), ("Question 2 of 2", "1\r"), ("Check your answers", "\r")],
+        0,
+        "",
+    ),
+    trial(
+        r#"askuser ask --multi -q "Which checks?" -o "lint: clippy" -o "test: all of them" --timeout 5m"#,
+        &[("? keys", "2\r")],
+        0,
+        "test",
+    ),
+    trial(
+        "askuser ask --answers examples/answers.json examples/database.json",
+        &[],
+        0,
+        "from the answers file: no person was asked",
+    ),
+    trial("askuser ask --headless recommended examples/database.json", &[], 0, "by the policy: no person was asked"),
+    trial("askuser ask --headless fail examples/database.json", &[], 3, "no person can be asked"),
+    trial(
+        "askuser ask --via policy --answers examples/answers.json examples/database.json",
+        &[],
+        0,
+        "✔ Database: PostgreSQL",
+    ),
+];
+
+fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+/// The lines of the shell's blocks that run askuser, without comments.
+fn commands(document: &str) -> Vec<String> {
+    let text = fs::read_to_string(root().join(document)).expect("a document");
+    let blocks = text.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let lines = blocks.flat_map(str::lines).map(|line| line.split("  #").next().unwrap_or_default().trim());
+    lines.filter(|line| line.contains("askuser ") && !line.starts_with("cargo")).map(str::to_owned).collect()
+}
+
+#[test]
+fn every_documented_command_is_tried() {
+    let documented: Vec<String> = ["README.md", "docs/ask.md"].iter().flat_map(|document| commands(document)).collect();
+    let tried: Vec<&str> = TRIALS.iter().map(|trial| trial.command).collect();
+    assert_eq!(documented, tried);
+}
+
+#[test]
+fn every_documented_command_does_what_it_says() {
+    for trial in TRIALS {
+        // Nothing of one command is there for the next.
+        let stage = Stage::new().env("ASKUSER_KEY_DELAY", "0").env("ASKUSER_SUCCESS_FLASH", "0");
+        std::os::unix::fs::symlink(root().join("examples"), stage.path("examples")).expect("a link");
+        for args in [&["init", "-q", "-b", "main"][..], &["commit", "-q", "--allow-empty", "-m", "Begin"]] {
+            let mut git = Command::new("git");
+            git.args(["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]).args(args);
+            assert!(git.current_dir(stage.path("")).status().expect("git").success());
+        }
+        let mut terminal = stage.shell(trial.command);
+        for (shown, keys) in trial.steps {
+            terminal.wait_for(shown);
+            terminal.keys(keys);
+        }
+        let ended = terminal.finish();
+        // A shell that a key interrupts dies of it itself.
+        assert_eq!(ended.code.unwrap_or(130), trial.code, "{}\n{}", trial.command, ended.screen);
+        assert!(ended.screen.contains(trial.shows), "{}\n{}", trial.command, ended.screen);
+    }
+}

@@ -1,0 +1,125 @@
+// A server on a store of its own, agents that ask, and browsers that are let in.
+import { spawn, execFileSync } from 'node:child_process';
+import { mkdtempSync, writeFileSync, rmSync, existsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { chromium } from 'playwright-core';
+
+const root = resolve(process.cwd());
+const askuser = process.env.ASKUSER ?? join(root, 'target/debug/askuser');
+if (!existsSync(askuser)) throw new Error(`${askuser} is missing: cargo build`);
+
+export const browser = await chromium.launch({
+  executablePath: '/usr/bin/chromium',
+  args: ['--headless=new', '--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-dev-shm-usage', '--no-first-run',
+    '--disable-background-networking', '--disable-component-update', '--disable-sync', '--host-resolver-rules=MAP evil.test 127.0.0.1'],
+});
+
+export class Stage {
+  constructor() {
+    this.home = mkdtempSync(join(tmpdir(), 'askuser-web-'));
+    this.env = { PATH: process.env.PATH, HOME: this.home, LANG: 'C.UTF-8', TERM: 'dumb', USER: 'ada', ASKUSER_POPUP: 'none', ASKUSER_NOTIFY: 'false' };
+    this.contexts = [];
+  }
+
+  /** Starts the server; at the port it had before, if it had one. */
+  async serve() {
+    const listen = `127.0.0.1:${this.port ?? 0}`;
+    this.server = spawn(askuser, ['serve', '--listen', listen], { env: this.env, cwd: this.home, stdio: ['ignore', 'pipe', 'pipe'] });
+    let text = '';
+    const link = await new Promise((done, fail) => {
+      const look = chunk => {
+        text += chunk;
+        const found = /http:\/\/127\.0\.0\.1:(\d+)\/#pair=[\w.-]+/.exec(text);
+        if (found) done(found);
+      };
+      this.server.stdout.on('data', look);
+      this.server.stderr.on('data', look);
+      this.server.on('exit', code => fail(new Error(`serve ended with ${code}\n${text}`)));
+      setTimeout(() => fail(new Error(`no link\n${text}`)), 20_000).unref();
+    });
+    this.port = Number(link[1]);
+    this.origin = `http://127.0.0.1:${this.port}`;
+    this.link = link[0];
+    return this;
+  }
+
+  /** A link for another device. */
+  run(...args) {
+    return execFileSync(askuser, args, { env: this.env, cwd: this.home, encoding: 'utf8' });
+  }
+
+  /** Leaves a question in the inbox; returns its id. */
+  ask(input, ...args) {
+    const file = join(this.home, `q${Math.random()}.json`);
+    writeFileSync(file, JSON.stringify(input));
+    try {
+      this.run('ask', file, '--via', 'inbox', '--detach', '--from', 'Builder', ...args);
+    } catch (error) {
+      if (error.status !== 75) throw new Error(`${error.status} ${error.stderr}`);
+      return error.stdout.trim().split('\n').pop().trim();
+    }
+    throw new Error('not detached');
+  }
+
+  stored(id) {
+    const lines = ['inbox', 'log'].flatMap(command => this.run(command, '--json').split('\n').filter(Boolean));
+    return lines.map(line => JSON.parse(line)).find(question => question.id === id);
+  }
+
+  /** A browser profile of its own, let in. */
+  async device(options = {}) {
+    const context = await browser.newContext({ viewport: { width: 1024, height: 768 }, ...options });
+    this.contexts.push(context);
+    const page = await context.newPage();
+    page.faults = [];
+    page.on('pageerror', error => page.faults.push(error.stack));
+    page.on('console', message => { if (message.type() === 'error' && !/Failed to load resource|net::ERR/.test(message.text())) page.faults.push(message.text()); });
+    if (options.paired !== false) await this.pair(page);
+    return page;
+  }
+
+  async pair(page) {
+    if (this.link) { await page.goto(this.link); this.link = null; }
+    else {
+      await page.goto(this.origin);
+      const code = await page.locator('.code-big').textContent();
+      await this.letIn(code);
+    }
+    await page.locator('#filter').waitFor();
+  }
+
+  /** Answers the question of `askuser pair` in a terminal. */
+  letIn(code) {
+    const command = `${askuser} pair ${code} --key-delay 0 --success-flash 0`;
+    const env = { ...this.env, TERM: 'xterm-256color', COLORFGBG: '15;0' };
+    const child = spawn('script', ['-qec', command, '/dev/null'], { env, cwd: this.home, stdio: ['pipe', 'pipe', 'inherit'] });
+    let shown = '';
+    return new Promise((done, fail) => {
+      child.stdout.on('data', chunk => {
+        if (!shown.includes('Leave it out') && (shown += chunk).includes('Leave it out')) child.stdin.write('1');
+      });
+      child.on('exit', code => (code ? fail(new Error(`pair ended with ${code}\n${shown}`)) : done()));
+    });
+  }
+
+  stop(signal = 'SIGTERM') {
+    return new Promise(done => {
+      if (this.server.exitCode !== null || this.server.signalCode !== null) return done();
+      this.server.removeAllListeners('exit');
+      this.server.on('exit', done);
+      this.server.kill(signal);
+    });
+  }
+
+  async end() {
+    for (const context of this.contexts) await context.close();
+    if (this.server) await this.stop();
+    rmSync(this.home, { recursive: true, force: true });
+  }
+}
+
+export const option = (label, description = 'About it', more = {}) => ({ label, description, ...more });
+export const question = (header, text, options, more = {}) => ({ question: text, header, multiSelect: false, options, ...more });
+export const database = { questions: [question('Database', 'Which database?', [option('PostgreSQL (Recommended)', 'Robust'), option('SQLite', 'Embedded')])] };
+export const two = { questions: [database.questions[0], question('Features', 'Which features?', [option('Search'), option('History')], { multiSelect: true })] };

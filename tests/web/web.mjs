@@ -1,0 +1,360 @@
+// Journeys through the page. Each has a server, a store and browsers of its own.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { createRequire } from 'node:module';
+import { Stage, browser, database, option, question, two } from './stage.mjs';
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const journeys = {};
+const open = (page, id) => page.goto(`${new URL(page.url()).origin}/#/q/${id}`).then(() => page.locator('.option, .notice').first().waitFor());
+const picture = (page, name) => page.screenshot({ path: `target/web/${name}.png` });
+const state = async (stage, id, wanted) => {
+  for (let tries = 0; tries < 100; tries += 1) {
+    const stored = stage.stored(id);
+    if (stored?.state === wanted) return stored;
+    await new Promise(done => setTimeout(done, 50));
+  }
+  assert.equal(stage.stored(id)?.state, wanted);
+};
+const chosen = stored => stored.resolution.answers.map(answer => [...answer.selectedOptions, ...(answer.customInput ? [`"${answer.customInput}"`] : [])]);
+
+const check = async (page, name) => {
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => axe.run());
+  assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes.map(node => node.html).join(' ')}`), [], name);
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
+  assert.equal(wide, false, `${name} scrolls sideways`);
+};
+
+journeys['a link lets one browser in, once, and leaves no code behind'] = async stage => {
+  const link = stage.link;
+  const page = await stage.device();
+  assert.equal(new URL(page.url()).hash, '#/');
+  const second = await stage.device({ paired: false });
+  await second.goto(link);
+  await second.locator('.notice.bad').waitFor();
+};
+
+journeys['a code on the page is let in from the terminal'] = async stage => {
+  stage.link = null;
+  const page = await stage.device();
+  assert.match(stage.run('devices'), /Chrome on Linux/);
+  await page.reload();
+  await page.locator('#filter').waitFor();
+};
+
+journeys['answers one question'] = async stage => {
+  const id = stage.ask(database);
+  const page = await stage.device();
+  await page.locator('.list a').click();
+  await page.getByText('SQLite').click();
+  assert.equal(stage.stored(id).state, 'pending', 'one tap sends nothing');
+  await page.getByRole('button', { name: 'Send' }).click();
+  await page.locator('main').getByText('Answered by').waitFor();
+  const stored = await state(stage, id, 'answered');
+  assert.deepEqual(chosen(stored), [['SQLite']]);
+  assert.equal(stored.resolution.via, 'web');
+};
+
+journeys['answers with the keyboard alone, Other, several choices, a note and a review'] = async stage => {
+  const id = stage.ask(two);
+  const page = await stage.device();
+  await page.locator('.list a').waitFor();
+  await page.keyboard.press('1');
+  await page.locator('.option').first().waitFor();
+  await page.keyboard.press('3');
+  await page.locator('#other').waitFor();
+  await page.keyboard.type('DuckDB, 2 <b>bold</b>');
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('ArrowRight');
+  await page.getByText('Question 2 of 2').waitFor();
+  await page.keyboard.press('1');
+  await page.keyboard.press('2');
+  await page.keyboard.press('n');
+  await page.keyboard.type('only titles');
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Review' }).click();
+  await page.getByText('Check your answers').waitFor();
+  await picture(page, 'review');
+  await page.getByRole('button', { name: 'Send' }).click();
+  const stored = await state(stage, id, 'answered');
+  assert.deepEqual(chosen(stored), [['"DuckDB, 2 <b>bold</b>"'], ['Search', 'History']]);
+  assert.match(JSON.stringify(stored.resolution.answers[1]), /only titles/);
+};
+
+journeys['declines with a reason, and talks first'] = async stage => {
+  const [first, second] = [stage.ask(database), stage.ask(two)];
+  const page = await stage.device();
+  await open(page, first);
+  await page.keyboard.press('d');
+  await page.keyboard.type('not now');
+  await page.getByRole('button', { name: 'Decline' }).click();
+  assert.equal((await state(stage, first, 'declined')).resolution.reason, 'not now');
+  await open(page, second);
+  await page.keyboard.press('c');
+  await page.keyboard.type('which load?');
+  await page.getByRole('button', { name: 'Send' }).click();
+  assert.equal((await state(stage, second, 'discuss')).resolution.message, 'which load?');
+};
+
+journeys['a draft goes to the next device'] = async stage => {
+  const id = stage.ask(database);
+  const desk = await stage.device();
+  await open(desk, id);
+  await desk.getByText('Other').click();
+  await desk.locator('#other').fill('half an ans');
+  await desk.goto(`${stage.origin}/#/`);
+  const phone = await stage.device({ viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true });
+  await open(phone, id);
+  await phone.locator('#other').waitFor();
+  assert.equal(await phone.locator('#other').inputValue(), 'half an ans');
+};
+
+journeys['answered at the shell while it is open: it closes and says by whom and what'] = async stage => {
+  const id = stage.ask(database);
+  const page = await stage.device();
+  await open(page, id);
+  stage.run('answer', id, '--select', 'Database=SQLite');
+  await page.locator('main').getByText('Answered by ada').waitFor();
+  assert.match(await page.locator('main').textContent(), /SQLite/);
+};
+
+journeys['a reply that is lost is asked for again, and counts once'] = async stage => {
+  const id = stage.ask(database);
+  const page = await stage.device();
+  // Only the reply can tell it: no event does.
+  await page.route('**/events*', route => route.abort());
+  await page.reload();
+  await page.locator('#filter').waitFor();
+  await open(page, id);
+  await page.getByText('SQLite').click();
+  let lost = 0;
+  await page.route('**/answer', async route => {
+    lost += 1;
+    if (lost > 1) return route.continue();
+    await route.fetch();
+    return route.abort('connectionreset');
+  });
+  await page.getByRole('button', { name: 'Send' }).click();
+  await page.locator('main').getByText('Answered by').waitFor();
+  assert.ok(lost >= 2);
+  assert.equal((await state(stage, id, 'answered')).resolution.answers.length, 1);
+};
+
+journeys['the server is killed between request and reply: the page sends again when it is back'] = async stage => {
+  const id = stage.ask(database);
+  const page = await stage.device();
+  await open(page, id);
+  await page.getByText('SQLite').click();
+  await stage.stop('SIGKILL');
+  await page.getByRole('button', { name: 'Send' }).click();
+  await page.locator('#connection').waitFor();
+  await stage.serve();
+  await page.locator('main').getByText('Answered by').waitFor();
+  await state(stage, id, 'answered');
+};
+
+journeys['offline it keeps the draft and says so, and is live again afterwards'] = async stage => {
+  const id = stage.ask(database);
+  const page = await stage.device();
+  await open(page, id);
+  await page.context().setOffline(true);
+  await page.getByText('Other').click();
+  await page.locator('#other').fill('typed offline');
+  await page.locator('#connection').waitFor();
+  await page.context().setOffline(false);
+  await page.locator('#connection').waitFor({ state: 'hidden' });
+  await page.goto(`${stage.origin}/#/`);
+  await page.reload();
+  await open(page, id);
+  assert.equal(await page.locator('#other').inputValue(), 'typed offline');
+};
+
+journeys['a new question comes to an open list, and to the title'] = async stage => {
+  const page = await stage.device();
+  await page.getByText('Nothing waits for you').waitFor();
+  stage.ask(database);
+  await page.locator('.list a').waitFor();
+  await page.waitForFunction(() => document.title.startsWith('(1)'));
+};
+
+journeys['seven tabs stay live, with one stream'] = async stage => {
+  const page = await stage.device();
+  const tabs = [page];
+  for (let i = 0; i < 6; i += 1) {
+    const tab = await page.context().newPage();
+    await tab.goto(stage.origin);
+    await tab.locator('#filter').waitFor();
+    tabs.push(tab);
+  }
+  const id = stage.ask(database);
+  for (const tab of tabs) await tab.locator('.list a').waitFor();
+  await open(tabs[6], id);
+  await tabs[6].getByText('SQLite').click();
+  await tabs[6].getByRole('button', { name: 'Send' }).click();
+  for (const tab of tabs.slice(0, 6)) await tab.locator('.list a').waitFor({ state: 'detached' });
+};
+
+journeys['back leaves the question as a draft; a double click sends once'] = async stage => {
+  const id = stage.ask(database);
+  const page = await stage.device();
+  await page.locator('.list a').click();
+  await page.getByText('SQLite').click();
+  await page.goBack();
+  await page.locator('#filter').waitFor();
+  await page.locator('.list a').click();
+  assert.equal(await page.locator('[data-at="1"]').isChecked(), true);
+  await page.getByRole('button', { name: 'Send' }).dblclick();
+  await page.locator('main').getByText('Answered by').waitFor();
+  await state(stage, id, 'answered');
+};
+
+journeys['a device that is revoked while open is out at once'] = async stage => {
+  const page = await stage.device();
+  stage.ask(database);
+  await page.locator('.list a').waitFor();
+  stage.run('devices', 'revoke', 'Chrome on Linux');
+  await page.locator('.code-big').waitFor();
+};
+
+journeys['a choice that is made while something changes is kept'] = async stage => {
+  const id = stage.ask(database);
+  const page = await stage.device();
+  let read = 0;
+  await page.route('**/draft', async route => {
+    if (route.request().method() === 'GET' && (read += 1) > 1) await new Promise(done => setTimeout(done, 500));
+    await route.continue();
+  });
+  await page.goto(`${stage.origin}/#/q/${id}`);
+  await page.evaluate(() => { for (let i = 0; i < 5; i += 1) dispatchEvent(new Event('online')); });
+  await page.getByText('SQLite').click();
+  await new Promise(done => setTimeout(done, 800));
+  await page.getByRole('button', { name: 'Send' }).click();
+  await state(stage, id, 'answered');
+};
+
+journeys['a deadline stops when somebody begins to answer'] = async stage => {
+  const id = stage.ask(database, '--timeout', '10m');
+  const page = await stage.device();
+  await open(page, id);
+  await page.locator('#deadline').waitFor();
+  await page.getByText('SQLite').click();
+  await page.locator('#deadline').waitFor({ state: 'detached' });
+  assert.equal(stage.stored(id).expires_ms, undefined);
+};
+
+const HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=1</script>\u202e\u001b]0;x\u0007 [a](javascript:alert(1)) **b';
+journeys['hostile text in every field is text'] = async stage => {
+  const rude = { questions: [question('<b>x</b>', `${HOSTILE}?`, [option('<i>a</i>', HOSTILE.slice(0, 190), { preview: HOSTILE }), option('b', 'c')])] };
+  const id = stage.ask(rude, '--repair');
+  const page = await stage.device();
+  await open(page, id);
+  await picture(page, 'hostile');
+  assert.equal(await page.locator('main img, main script, main b, main i, main a[href^="javascript"]').count(), 0);
+  assert.match(await page.title(), /askuser$/);
+  assert.doesNotMatch(await page.locator('main').textContent(), /[\u001b\u202e]/u);
+};
+
+journeys['phones, desks, light, dark and forced colours: nothing scrolls sideways, axe finds nothing'] = async stage => {
+  const long = { questions: [question('Long', `${'Which of these very long words '.repeat(20)}${'x'.repeat(200)}?`,
+    ['A', 'B', 'C', 'D'].map(letter => option(letter.repeat(50), `${letter.toLowerCase()} `.repeat(99))))] };
+  const ids = [stage.ask(database), stage.ask(two), stage.ask(long)];
+  stage.run('answer', ids[1], '--select', 'Database=SQLite', '--select', 'Features=Search');
+  const sizes = [[320, 568], [360, 640], [390, 844], [640, 360], [1024, 768], [2560, 1440]];
+  for (const colorScheme of ['light', 'dark']) {
+    const page = await stage.device({ colorScheme });
+    for (const [width, height] of sizes) {
+      await page.setViewportSize({ width, height });
+      for (const [name, hash] of [['list', '#/'], ['history', '#/history'], ['question', `#/q/${ids[0]}`], ['ended', `#/q/${ids[1]}`], ['long', `#/q/${ids[2]}`]]) {
+        await page.goto(`${stage.origin}/${hash}`);
+        await page.locator('.list a, .option, .notice').first().waitFor();
+        await check(page, `${name} ${width} ${colorScheme}`);
+        if (width === 390 || width === 1024) await picture(page, `${name}-${width}-${colorScheme}`);
+      }
+      const small = await page.locator('button:visible, .option:visible, .button:visible').evaluateAll(nodes => nodes.filter(node => node.getBoundingClientRect().height < 44).length);
+      assert.equal(small, 0, 'targets of at least 44 px');
+    }
+    assert.deepEqual(page.faults, []);
+  }
+  const page = await stage.device({ forcedColors: 'active' });
+  await open(page, ids[0]);
+  await page.getByText('SQLite').click();
+  await check(page, 'forced colours');
+  await picture(page, 'forced');
+  const stranger = await stage.device({ paired: false });
+  await stranger.goto(stage.origin);
+  await stranger.locator('.code-big').waitFor();
+  await check(stranger, 'pairing');
+};
+
+journeys['a page on another port or under a rebinding name reads nothing, changes nothing and gets no credential'] = async stage => {
+  const id = stage.ask(database);
+  await stage.device();
+  const heard = [];
+  const server = createServer((request, response) => {
+    heard.push({ url: request.url, authorization: request.headers.authorization, cookie: request.headers.cookie });
+    response.setHeader('Content-Type', 'text/html');
+    response.end('<!doctype html><title>evil</title>');
+  });
+  await new Promise(done => server.listen(0, '127.0.0.1', done));
+  const page = await stage.contexts[0].newPage();
+  await page.goto(`http://127.0.0.1:${server.address().port}/`);
+  const tried = await page.evaluate(async ([origin, id]) => {
+    const results = {};
+    const attempt = async (name, run) => { try { results[name] = await run(); } catch (error) { results[name] = `refused: ${error.name}`; } };
+    await attempt('fetch', async () => (await fetch(`${origin}/api/v1/questions`)).status);
+    await attempt('post', async () => (await fetch(`${origin}/api/v1/questions/${id}/decline`, { method: 'POST', headers: { 'X-Askuser': '1', 'Content-Type': 'application/json' }, body: '{}' })).status);
+    await attempt('blind', async () => (await fetch(`${origin}/api/v1/questions/${id}/decline`, { method: 'POST', mode: 'no-cors', body: '{}' })).type);
+    await attempt('events', () => new Promise((done, fail) => { const stream = new EventSource(`${origin}/api/v1/events`); stream.onmessage = () => done('heard'); stream.onerror = () => { stream.close(); fail(new Error('closed')); }; }));
+    await attempt('socket', () => new Promise((done, fail) => { const socket = new WebSocket(`${origin.replace('http', 'ws')}/api/v1/events`); socket.onopen = () => done('open'); socket.onerror = () => fail(new Error('closed')); }));
+    await attempt('image', () => new Promise((done, fail) => { const image = new Image(); image.onload = () => done('loaded'); image.onerror = () => fail(new Error('closed')); image.src = `${origin}/assets/icon.svg`; }));
+    await attempt('frame', () => new Promise(done => { const frame = document.createElement('iframe'); frame.onload = () => { let inside = null; try { inside = frame.contentDocument?.title; } catch { inside = null; } done(inside ?? 'nothing readable'); }; frame.src = `${origin}/`; document.body.append(frame); }));
+    await attempt('form', () => new Promise(done => { const form = document.createElement('form'); form.method = 'post'; form.action = `${origin}/api/v1/questions/${id}/decline`; form.target = 'hidden'; const frame = document.createElement('iframe'); frame.name = 'hidden'; document.body.append(frame, form); frame.onload = () => done('sent'); form.submit(); }));
+    return results;
+  }, [stage.origin, id]);
+  for (const name of ['fetch', 'post', 'events', 'socket', 'image']) assert.match(String(tried[name]), /^refused/, `${name}: ${tried[name]}`);
+  assert.notEqual(tried.frame, 'askuser');
+  assert.equal(stage.stored(id).state, 'pending');
+  const rebound = await page.context().newPage();
+  const reply = await rebound.goto(`http://evil.test:${stage.port}/`);
+  assert.equal(reply.status(), 403);
+  assert.equal(stage.stored(id).state, 'pending');
+  assert.deepEqual(heard.filter(({ authorization, cookie }) => authorization || cookie), []);
+  server.close();
+};
+
+journeys['the page is small, and painted soon'] = async stage => {
+  const page = await stage.device();
+  await page.reload();
+  await page.locator('#filter').waitFor();
+  const figures = await page.evaluate(() => {
+    const own = performance.getEntriesByType('resource').filter(entry => !entry.name.includes('/api/'));
+    const [load] = performance.getEntriesByType('navigation');
+    return { bytes: own.concat(load).reduce((sum, entry) => sum + entry.decodedBodySize, 0), paint: performance.getEntriesByName('first-contentful-paint')[0]?.startTime };
+  });
+  console.log(`  page ${(figures.bytes / 1000).toFixed(1)} kB, first paint after ${figures.paint?.toFixed(0)} ms`);
+  assert.ok(figures.bytes > 1000 && figures.bytes <= 60_000, String(figures.bytes));
+};
+
+let failed = 0;
+const wanted = process.argv.slice(2);
+for (const [name, run] of Object.entries(journeys)) {
+  if (wanted.length && !wanted.some(word => name.includes(word))) continue;
+  const stage = new Stage();
+  const began = Date.now();
+  try {
+    await stage.serve();
+    await run(stage);
+    for (const context of stage.contexts) for (const page of context.pages()) assert.deepEqual(page.faults ?? [], []);
+    console.log(`ok    ${name} (${Date.now() - began} ms)`);
+  } catch (error) {
+    failed += 1;
+    for (const context of stage.contexts) for (const page of context.pages()) await picture(page, `failed-${failed}`).catch(() => {});
+    console.log(`FAIL  ${name}\n${error.stack}`);
+  }
+  await stage.end();
+}
+await browser.close();
+console.log(failed ? `${failed} failed` : 'all of them hold');
+process.exit(failed ? 1 : 0);
