@@ -271,11 +271,11 @@ const diff = line => /^(\+\+\+|---)/.test(line) ? 'file' : line.startsWith('+') 
 
 // ---- the list ----
 
-const facts = ({asked_ms, asker, page}) => el('span', {class: 'facts'},
+const facts = ({asked_ms, asker, state, page}) => el('span', {class: 'facts'},
   el('span', {}, page.by ?? 'An agent'), page.from && el('span', {}, page.from), page.host && el('span', {}, page.host), page.task && el('span', {}, page.task),
   el('span', {}, ago(asked_ms)),
   page.has_draft && el('span', {class: 'chip'}, 'draft'),
-  asker?.waits === false && el('span', {class: 'chip'}, asker.gone_ms ? 'agent gone' : 'agent stopped waiting'));
+  state === 'pending' && asker?.waits === false && el('span', {class: 'chip'}, asker.gone_ms ? 'agent gone' : 'agent stopped waiting'));
 
 const states = {answered: 'answered', cancelled: 'dismissed', declined: 'declined', discuss: 'talk first', timed_out: 'timed out', withdrawn: 'withdrawn', settled: 'settled where it was asked'};
 
