@@ -68,7 +68,8 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
 }
 
 fn announce(number: usize, title: &str) -> Result<(), Failure> {
-    write(&format!("\nExample {number} of {COUNT}: {title} (? for keys, Ctrl-C to leave)\n"))
+    let heading = format!("Example {number} of {COUNT}: {title} (? for keys, Ctrl-C to leave)");
+    write(&format!("\n{}\n", wrapped_for(std::io::stdout(), &heading)))
 }
 
 fn request(json: &str, settings: &Settings) -> Result<Request, Failure> {
