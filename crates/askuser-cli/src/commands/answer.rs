@@ -6,7 +6,7 @@ use crate::json;
 use crate::result::write;
 use crate::source;
 use crate::store::{
-    self, attempt, done, ended_elsewhere, failed, only_a_person, open_existing, question, runtime, words,
+    self, attempt, done, ended_elsewhere, failed, only_a_person, open_for_person, question, runtime, words,
 };
 use crate::surfaces::{answers_file, terminal_options};
 use askuser::policy::Policy;
@@ -27,7 +27,7 @@ const MANY: u32 = 100;
 pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
     let (args, settings) = super::parse(crate::args::answer(), words)?;
     only_a_person("answer")?;
-    let store = open_existing(&settings)?;
+    let store = open_for_person(&settings)?;
     let question = question(&store, &args)?;
     if let Some((outcome, via)) = given(&question, &args)? {
         let by = Principal::person(store::person(), via);

@@ -4,7 +4,7 @@ use crate::config::duration;
 use crate::failure::{Failure, exit};
 use crate::json::escape_invisible;
 use crate::result::write;
-use crate::store::{for_each_page, open_existing, words};
+use crate::store::{for_each_page, open_for_person, words};
 use crate::truncate::truncate;
 use crate::wrapped::columns;
 use askuser::store::{Ending, Filter, State, StoredQuestion};
@@ -19,7 +19,7 @@ use std::time::Duration;
 pub(super) fn run(arguments: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
     let (args, settings) = super::parse(crate::args::log(), arguments)?;
     let since_ms = args.get_one::<String>("since").map(|when| since(when)).transpose()?;
-    let store = open_existing(&settings)?;
+    let store = open_for_person(&settings)?;
     let from = args.get_one::<String>("from").cloned();
     let (json, columns) = (args.get_flag("json"), columns(io::stdout()));
     let theme = Options::detect().theme;

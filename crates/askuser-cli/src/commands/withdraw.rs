@@ -2,14 +2,14 @@
 
 use crate::failure::{Failure, exit};
 use crate::result::write;
-use crate::store::{attempt, ended_elsewhere, failed, only_a_person, open_existing, question};
+use crate::store::{attempt, ended_elsewhere, failed, only_a_person, open_for_person, question};
 use askuser::store::StoreError;
 use std::ffi::OsString;
 
 pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
     let (args, settings) = super::parse(crate::args::withdraw(), words)?;
     only_a_person("withdraw")?;
-    let store = open_existing(&settings)?;
+    let store = open_for_person(&settings)?;
     let question = question(&store, &args)?;
     match pollster::block_on(store.withdraw(&question.id, &attempt()?)) {
         Ok(_) => {

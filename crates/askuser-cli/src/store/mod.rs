@@ -42,10 +42,13 @@ pub(crate) fn open(settings: &Settings) -> Result<Arc<dyn Store>, Failure> {
 
 /// The same; a server is waited for so long at most.
 pub(crate) fn open_within(settings: &Settings, limit: Option<Duration>) -> Result<Arc<dyn Store>, Failure> {
+    let on_away = Arc::new(|words: &str| failure::notice("askuser", words)) as Arc<dyn Fn(&str) + Send + Sync>;
+    open_with(settings, Patience { limit, on_away: Some(on_away) })
+}
+
+fn open_with(settings: &Settings, patience: Patience) -> Result<Arc<dyn Store>, Failure> {
     match location(settings)? {
         Location::Address(address) => {
-            let on_away = Arc::new(|words: &str| failure::notice("askuser", words)) as Arc<dyn Fn(&str) + Send + Sync>;
-            let patience = Patience { limit, on_away: Some(on_away) };
             let store = HttpStore::open(&address, &token(settings)?, patience);
             store.map(|store| Arc::new(store) as Arc<dyn Store>).map_err(Failure::new)
         }
@@ -91,9 +94,25 @@ fn read_token(path: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-/// The store that the settings name, for a person at a shell. One that was named and is not there was misspelt, or nothing
-/// has been asked yet.
+/// How long a server may be away before a person at a shell is told: they see it at once, and can try again.
+const AWAY: Duration = Duration::from_secs(3);
+
+/// The store that the settings name, for a person at a shell. Words about a server that is away would stand in their prompt:
+/// the calls themselves fail.
+pub(crate) fn open_for_person(settings: &Settings) -> Result<Handle, Failure> {
+    existing(settings, |settings| open_with(settings, Patience { limit: Some(AWAY), on_away: None }))
+}
+
+/// The same for a command that waits for an answer, and for a server that is away.
 pub(crate) fn open_existing(settings: &Settings) -> Result<Handle, Failure> {
+    existing(settings, open)
+}
+
+/// A store that was named and is not there was misspelt, or nothing has been asked yet.
+fn existing(
+    settings: &Settings,
+    open: impl FnOnce(&Settings) -> Result<Arc<dyn Store>, Failure>,
+) -> Result<Handle, Failure> {
     let location = location(settings)?;
     if settings.store.is_some() && !location.exists() {
         return Err(Failure::new(format!("there is no inbox at {location}"))

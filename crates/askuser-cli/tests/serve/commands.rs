@@ -200,3 +200,17 @@ fn a_store_at_an_address_needs_a_token_that_is_private_and_an_address_that_is_sa
     drop(server);
     fails(&detach(&url).env("ASKUSER_TOKEN", &ask).output().unwrap(), 3, "cannot reach");
 }
+
+#[test]
+fn a_person_is_told_that_a_server_is_away_and_not_kept_waiting() {
+    let home = Home::new();
+    let token = home.token("me", "--answer");
+    let mut server = home.serve("127.0.0.1:0");
+    server.kill();
+    for words in [&["inbox", "--count"][..], &["log"], &["answer", "0123456789ab", "--decline"], &["withdraw", "3f2a"]]
+    {
+        let mut command = home.command(words);
+        let output = command.env("ASKUSER_STORE", server.url()).env("ASKUSER_TOKEN", &token).output().unwrap();
+        fails(&output, 2, "cannot reach http://127.0.0.1");
+    }
+}

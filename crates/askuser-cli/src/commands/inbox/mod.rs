@@ -8,7 +8,7 @@ use crate::config::Settings;
 use crate::failure::{self, Failure, exit};
 use crate::json::escape_invisible;
 use crate::result::write;
-use crate::store::{self, done, for_each_page, only_a_person, open_existing, words};
+use crate::store::{self, done, for_each_page, only_a_person, open_for_person, words};
 use crate::surfaces::terminal_options;
 use askuser::prompt::Trigger;
 use askuser::report;
@@ -20,7 +20,7 @@ use std::io::IsTerminal;
 
 pub(super) fn run(arguments: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
     let (args, settings) = super::parse(crate::args::inbox(), arguments)?;
-    let store = open_existing(&settings)?;
+    let store = open_for_person(&settings)?;
     if args.get_flag("next") {
         only_a_person("answer")?;
         return match done(store.list(&Filter::pending().at_most(1)))?.questions.first() {
@@ -36,6 +36,8 @@ pub(super) fn run(arguments: impl Iterator<Item = OsString>) -> Result<u8, Failu
         return print(&store, &args);
     }
     only_a_person("answer")?;
+    // A server that is away is said so before there is a screen that waits for it.
+    done(store.count(&Filter::pending()))?;
     match terminal_options(&settings).presentation {
         Presentation::Screen => live::run(&store, &settings),
         Presentation::Line => lines::run(&store, &settings),
