@@ -194,7 +194,7 @@ impl ServerHandler for Server {
     /// Protocol 2026-07-28 cannot take a form back when the person has answered elsewhere. A client that would show one is told that there is
     /// no such protocol, and falls back to one that can.
     async fn discover(&self, context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
-        if self.is_started_by_client && context.client_capabilities().is_some_and(|client| has_forms(&client)) {
+        if context.client_capabilities().is_some_and(|client| has_forms(&client)) {
             return Err(ErrorData::method_not_found::<DiscoverRequestMethod>());
         }
         let versions = self.supported_protocol_versions().into_owned();

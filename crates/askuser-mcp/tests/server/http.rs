@@ -200,3 +200,27 @@ async fn a_session_that_its_client_ends_is_ended() {
     let again = site.post(&session, &json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})).await;
     assert!(again.head.starts_with("HTTP/1.1 404 "), "{}", again.head);
 }
+
+#[tokio::test]
+async fn a_client_with_forms_is_not_offered_a_protocol_that_cannot_take_them_back_over_http_either() {
+    let desk = Desk::new();
+    let site = Site::new(&desk).await;
+    for (capabilities, expected) in [(json!({"elicitation": {}}), "-32601"), (json!({}), "supportedVersions")] {
+        let meta = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "claude-code", "version": "2.1.325"},
+            "io.modelcontextprotocol/clientCapabilities": capabilities,
+        });
+        let discover = json!({"jsonrpc": "2.0", "id": 1, "method": "server/discover", "params": {"_meta": meta}});
+        let headers = "Mcp-Protocol-Version: 2026-07-28\r\nMcp-Method: server/discover\r\n";
+        let mut reply = site.post(headers, &discover).await;
+        let mut text = String::new();
+        while !text.contains(expected) {
+            let part = tokio::time::timeout(PATIENCE, reply.stream.fill_buf()).await.expect("a reply in time").unwrap();
+            assert!(!part.is_empty(), "{expected}: {} {text}", reply.head);
+            text.push_str(std::str::from_utf8(part).unwrap());
+            let length = part.len();
+            reply.stream.consume(length);
+        }
+    }
+}
