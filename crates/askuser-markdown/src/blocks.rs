@@ -2,7 +2,7 @@
 
 use crate::highlight::Highlighter;
 use crate::inline::{OPENING, OPTIONS, Runs};
-use crate::{Align, Kind, Look, Marker, Piece, Row, Table};
+use crate::{Align, DiffLine, Kind, Look, Marker, Piece, Row, Table};
 use pulldown_cmark::{Alignment, CodeBlockKind, Event, Parser, Tag, TagEnd};
 use std::ops::Range;
 
@@ -169,7 +169,8 @@ impl Reader<'_> {
                     CodeBlockKind::Indented => String::new(),
                 };
                 self.highlighter = Highlighter::new(&language);
-                self.verbatim = Some((if language == "diff" { Kind::Diff } else { Kind::Code }, String::new()));
+                self.verbatim =
+                    Some((if language == "diff" { Kind::Diff(DiffLine::Kept) } else { Kind::Code }, String::new()));
                 self.push(Kind::FenceOpen(language), Vec::new());
             }
             Tag::HtmlBlock => {
@@ -312,7 +313,11 @@ impl Reader<'_> {
         {
             let mut highlighter = std::mem::take(&mut self.highlighter);
             for line in text.strip_suffix('\n').unwrap_or(&text).split('\n') {
-                self.push(kind.clone(), highlighter.line(line));
+                let kind = match kind {
+                    Kind::Diff(_) => Kind::Diff(DiffLine::of(line)),
+                    _ => kind.clone(),
+                };
+                self.push(kind, highlighter.line(line));
             }
         }
     }

@@ -68,7 +68,7 @@ pub enum Kind {
     /// A line of code.
     Code,
     /// A line of code in a block of the language `diff`.
-    Diff,
+    Diff(DiffLine),
     /// The end of a block of code.
     FenceClose,
     /// A rule across the text.

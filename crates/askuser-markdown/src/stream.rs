@@ -4,7 +4,7 @@
 use crate::blocks::{Block, BlockKind, read, read_rest};
 use crate::highlight::Highlighter;
 use crate::inline::{OPENING, OPTIONS, Runs};
-use crate::{Kind, Piece, Row};
+use crate::{DiffLine, Kind, Piece, Row};
 use askuser::sanitize;
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 use std::ops::Range;
@@ -133,7 +133,7 @@ impl Stream {
             let mut highlighter = fence.highlighter;
             let pieces = highlighter.line(&line[indent..]);
             self.fence = Some(Fence { highlighter, ..fence });
-            let kind = if fence.is_diff { Kind::Diff } else { Kind::Code };
+            let kind = if fence.is_diff { Kind::Diff(DiffLine::of(&line[indent..])) } else { Kind::Code };
             self.put(Row { kind, pieces, ..Row::blank() }, rows);
         }
     }

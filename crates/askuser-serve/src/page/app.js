@@ -247,7 +247,7 @@ const row = row => {
       case 'fence_open': return row.of ? el('p', {class: 'muted'}, row.of) : null;
       case 'fence_close': return null;
       case 'code': return el('p', {class: 'code'}, pieces(row.pieces));
-      case 'diff': return el('p', {class: `code ${diff(row.pieces.map(piece => piece.text).join(''))}`}, pieces(row.pieces));
+      case 'diff': return el('p', {class: `code ${row.of}`}, pieces(row.pieces));
       case 'table': return table(row.of);
       default: return el('p', {}, words);
     }
@@ -266,8 +266,6 @@ const table = ({header, rows, align}) => {
   return el('table', {}, el('thead', {}, el('tr', {}, header.map(cell('th')))),
     el('tbody', {}, rows.map(cells => el('tr', {}, cells.map(cell('td'))))));
 };
-
-const diff = line => /^(\+\+\+|---)/.test(line) ? 'file' : line.startsWith('+') ? 'added' : line.startsWith('-') ? 'removed' : line.startsWith('@@') ? 'place' : '';
 
 // ---- the list ----
 
@@ -469,7 +467,7 @@ const questionView = id => {
     if (!about) return null;
     const names = {command: 'Command', diff: 'Change', tool_input: 'Input of the tool', prose: pageOf().agreed ? 'Plan' : 'Context'};
     const inside = about.rows ? rows(about.rows)
-      : el('pre', {class: 'exact'}, about.lines.map(line => el('span', {class: about.kind === 'diff' ? diff(line) : null}, line)));
+      : el('pre', {class: 'exact'}, about.lines.map(({text, says}) => el('span', {class: says}, text)));
     const end = el('span', {class: 'end'});
     const pane = el('section', {class: 'pane', tabindex: '0', 'aria-label': names[about.kind] ?? 'Context'}, inside, end);
     if (pageOf().agreed && !work.read) {

@@ -4,7 +4,7 @@
 use askuser::exact::Charset;
 use askuser::store::StoredQuestion;
 use askuser::{Choice, Context, Purpose, Question, Request, sanitize};
-use askuser_markdown::{Kind, Look, Piece, Row, has_blocks, inline};
+use askuser_markdown::{DiffLine, Kind, Look, Piece, Row, has_blocks, inline};
 use serde_json::{Value, json};
 
 /// What the page needs beside the question's own JSON.
@@ -33,7 +33,11 @@ fn context(context: &Context) -> Value {
     let text = context.shown(Charset::Utf8);
     match context {
         Context::Prose(_) => json!({"kind": "prose", "rows": askuser_markdown::rows(&text)}),
-        _ => json!({"kind": json!(context)["kind"], "lines": text.split('\n').collect::<Vec<_>>()}),
+        _ => {
+            let says = |line| matches!(context, Context::Diff(_)).then(|| DiffLine::of(line));
+            let lines = text.split('\n').map(|line| json!({"text": line, "says": says(line)}));
+            json!({"kind": json!(context)["kind"], "lines": lines.collect::<Vec<_>>()})
+        }
     }
 }
 
@@ -118,7 +122,11 @@ mod tests {
         let context = Context::command("echo a\u{202e}\n\trm b ");
         let model = shown(request("Run it?", Purpose::Permission).with_context(context));
         assert_eq!(model["agreed"], json!(true));
-        assert_eq!(model["context"], json!({"kind": "command", "lines": ["echo a<U+202E>", "→   rm b␣"]}));
+        let lines = json!([{"text": "echo a<U+202E>", "says": null}, {"text": "→   rm b␣", "says": null}]);
+        assert_eq!(model["context"], json!({"kind": "command", "lines": lines}));
+        let model = shown(request("Write it?", Purpose::Permission).with_context(Context::diff("-a\n+b\n")));
+        let lines = json!([{"text": "-a", "says": "removed"}, {"text": "+b", "says": "added"}]);
+        assert_eq!(model["context"]["lines"], lines);
     }
 
     #[test]

@@ -14,7 +14,7 @@ mod table;
 pub use askuser_markdown::{Row, Stream, rows};
 pub(crate) use askuser_markdown::{has_blocks, inline};
 
-use crate::view::{ColorDepth, Role, Theme, diff_role, spans_width, width, wrap_exactly, wrap_styled};
+use crate::view::{ColorDepth, Role, Theme, role_of, spans_width, width, wrap_exactly, wrap_styled};
 use askuser_markdown::{Kind, Look, Marker, Piece, Token};
 use ratatui_core::style::{Modifier, Style};
 use ratatui_core::text::{Line, Span};
@@ -137,7 +137,7 @@ fn render_row(row: &Row, theme: &Theme, columns: usize, fences: Fences, base: St
         }
         Kind::Table(table) => table::render(table, &lead, theme, columns, base.add_modifier(italic)),
         Kind::Code => code(Role::Secondary),
-        Kind::Diff => code(row.pieces.first().map_or(Role::Muted, |piece| diff_role(&piece.text))),
+        Kind::Diff(line) => code(role_of(*line)),
         Kind::Prose | Kind::Heading(_) => {
             let base = match row.kind {
                 Kind::Heading(1 | 2) => primary.add_modifier(Modifier::BOLD),

@@ -42,7 +42,12 @@ pub(super) fn read_context(context: &Context, theme: &Theme, columns: u16) -> (V
 
 /// The role of a line of a diff.
 pub fn diff_role(line: &str) -> Role {
-    match DiffLine::of(line) {
+    role_of(DiffLine::of(line))
+}
+
+/// The role of what a line of a diff says.
+pub(crate) fn role_of(line: DiffLine) -> Role {
+    match line {
         DiffLine::Added => Role::Success,
         DiffLine::Removed => Role::Danger,
         DiffLine::Place => Role::Primary,
