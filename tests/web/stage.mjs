@@ -1,6 +1,6 @@
 // A server on a store of its own, agents that ask, and browsers that are let in.
 import { spawn, execFileSync } from 'node:child_process';
-import { mkdtempSync, writeFileSync, rmSync, existsSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { chromium } from 'playwright-core';
@@ -60,6 +60,19 @@ export class Stage {
       return error.stdout.trim().split('\n').pop().trim();
     }
     throw new Error('not detached');
+  }
+
+  /** Runs our own agent, which asks in the inbox; resolves with its exit code. */
+  agent(script) {
+    writeFileSync(join(this.home, 'script.json'), JSON.stringify(script));
+    mkdirSync(join(this.home, 'work'));
+    const args = ['agent', '--script', '../script.json', '-p', 'go', '--via', 'inbox'];
+    const child = spawn(askuser, args, { env: this.env, cwd: join(this.home, 'work'), stdio: 'ignore' });
+    return new Promise(done => child.on('exit', done));
+  }
+
+  read(name) {
+    return readFileSync(join(this.home, 'work', name), 'utf8');
   }
 
   stored(id) {

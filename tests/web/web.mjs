@@ -234,6 +234,26 @@ journeys['a choice that is made while something changes is kept'] = async stage 
   await state(stage, id, 'answered');
 };
 
+journeys['a permission shows its diff whole, and is given once its end was in view'] = async stage => {
+  const lines = Array.from({ length: 120 }, (_, i) => `line ${i}`).join('\n');
+  const script = { turns: [{ text: 'I write.', calls: [{ name: 'Write', input: { path: 'long.txt', content: lines } }] }, { text: 'Done.' }] };
+  const agent = stage.agent(script);
+  const page = await stage.device();
+  await page.locator('.list a').click();
+  await page.locator('.exact .added').first().waitFor();
+  assert.equal(await page.locator('.exact .added').count(), 120);
+  assert.equal(await page.locator('[data-at="0"]').getAttribute('aria-disabled'), 'true');
+  await page.getByText('Allow once').click({ force: true });
+  assert.equal(await page.locator('[data-at="0"]').isChecked(), false, 'not before its end was seen');
+  await picture(page, 'permission');
+  await page.locator('.pane').evaluate(pane => { pane.scrollTop = pane.scrollHeight; });
+  await page.locator('[data-at="0"]:not([aria-disabled])').waitFor();
+  await page.getByText('Allow once').click();
+  await page.getByRole('button', { name: 'Send' }).click();
+  assert.equal(await agent, 0);
+  assert.equal(stage.read('long.txt'), lines);
+};
+
 journeys['a deadline stops when somebody begins to answer'] = async stage => {
   const id = stage.ask(database, '--timeout', '10m');
   const page = await stage.device();
