@@ -1,6 +1,6 @@
 //! A question that nothing else shows is told on the desktop, where there is a session.
 
-use crate::terminal::Stage;
+use crate::terminal::{Stage, wait_until};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
@@ -13,6 +13,12 @@ fn stage() -> Stage {
     stage.env("PATH", &path)
 }
 
+/// What `notify-send` was told, five words each with its end. The process that asks starts it and may end before it has written.
+fn told(stage: &Stage) -> String {
+    wait_until("notify-send was told five words", || stage.read("told").matches('|').count() >= 5);
+    stage.read("told")
+}
+
 const ASK: &[&str] = &["confirm", "Deploy <b>now</b>?", "-H", "Deploy <b>", "--via", "inbox", "--detach"];
 
 #[test]
@@ -22,7 +28,7 @@ fn a_question_without_a_terminal_is_told_once_with_its_header_and_project_and_no
         let ended = stage.run(&[ASK, &["--key", "deploy"]].concat());
         assert_eq!(ended.code, Some(75), "{}", ended.stderr);
     }
-    let told = stage.read("told");
+    let told = told(&stage);
     let project = stage.path("").file_name().unwrap().to_str().unwrap().to_owned();
     let project: String = project.chars().filter(|c| c.is_alphanumeric() || *c == '.').collect();
     assert_eq!(told, format!("--app-name|askuser|--|Deploy b|{project}|"));
@@ -35,7 +41,7 @@ fn the_session_is_found_by_its_usual_socket_where_no_variable_names_it() {
     assert_eq!(stage.read("told"), "", "there is no session");
     let stage = stage.file("runtime/bus", "");
     assert_eq!(stage.run(ASK).code, Some(75));
-    assert!(stage.read("told").contains("Deploy b"), "{}", stage.read("told"));
+    assert!(told(&stage).contains("Deploy b"));
 }
 
 #[test]
