@@ -212,6 +212,12 @@ pub(crate) fn log() -> Command {
             .arg(switch("json", "Print one JSON object per line"))
             .arg(value("since", "WHEN", "Only questions asked since then: 2h, 3d, 2026-11-15 or 2026-11-15T12:00"))
             .arg(value("from", "NAME", "Only questions of agents whose name contains this"))
+            .arg(
+                switch("purge", "Remove what ended before a date, for good")
+                    .requires("before")
+                    .conflicts_with_all(["since", "from"]),
+            )
+            .arg(value("before", "DATE", "With --purge: 90d, 2026-11-15 or 2026-11-15T12:00").requires("purge"))
             .args(some_settings(&["store"]))
     })
 }
@@ -256,27 +262,18 @@ pub(crate) fn serve() -> Command {
         .defer(|command| {
             command
                 .arg(
-                    Arg::new("listen")
-                        .long("listen")
-                        .value_name("ADDR")
+                    value("listen", "ADDR", "The address to listen on; 0.0.0.0:7420 for every network")
                         .default_value("127.0.0.1:7420")
-                        .value_parser(clap::value_parser!(std::net::SocketAddr))
-                        .help("The address to listen on; 0.0.0.0:7420 for every network"),
+                        .value_parser(clap::value_parser!(std::net::SocketAddr)),
                 )
                 .arg(
-                    Arg::new("public-url")
-                        .long("public-url")
-                        .value_name("URL")
-                        .value_parser(public_url)
-                        .help("The address of a proxy in front of it, such as https://ask.example.org"),
+                    value("public-url", "URL", "The address of a proxy in front of it, such as https://ask.example.org").value_parser(public_url),
                 )
                 .arg(
-                    Arg::new("tls")
-                        .long("tls")
+                    value("tls", "CERT", "Encrypt with this certificate and key, as PEM files")
                         .value_names(["CERT", "KEY"])
                         .num_args(2)
-                        .value_parser(clap::value_parser!(std::path::PathBuf))
-                        .help("Encrypt with this certificate and key, as PEM files"),
+                        .value_parser(clap::value_parser!(std::path::PathBuf)),
                 )
                 .args(some_settings(&["store", "popup", "notify", "on_question"]))
         })

@@ -26,6 +26,7 @@ pub mod lists;
 mod memory;
 pub mod model;
 pub mod principals;
+pub mod purges;
 pub mod races;
 pub mod series;
 mod support;
@@ -118,6 +119,10 @@ macro_rules! conformance {
                 each_credential_has_keys_of_its_own,
                 what_no_principal_may_do_leaves_no_trace,
                 a_failed_notice_is_remembered_with_the_stores_time;
+            purges:
+                a_purge_removes_what_ended_before_with_its_drafts_and_events_and_nothing_else,
+                a_reader_of_events_is_told_what_was_purged_before_it_came,
+                what_comes_after_a_purge_takes_no_place_or_number_of_what_is_gone;
             races:
                 every_question_has_one_winner_whom_all_losers_name,
                 an_answer_and_a_withdrawal_do_not_both_win,

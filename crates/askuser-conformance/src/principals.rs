@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 /// Something that can be done with a question; whether it was.
 type Deed = (&'static str, fn(&Process, &Principal, &Request, &QuestionId) -> Result<(), StoreError>);
 
-const DEEDS: [Deed; 14] = [
+const DEEDS: [Deed; 15] = [
     ("ask", |process, by, request, _| wait(process.by(by.clone()).put(request, None)).map(drop)),
     ("see", |process, by, _, id| wait(process.by(by.clone()).get(id)).map(drop)),
     ("see by key", |process, by, request, _| wait(process.by(by.clone()).get(request.key())).map(drop)),
@@ -26,6 +26,7 @@ const DEEDS: [Deed; 14] = [
     ("read draft", |process, by, _, id| wait(process.by(by.clone()).draft(id)).map(drop)),
     ("follow", |process, by, _, _| wait(process.by(by.clone()).watch(&Watched::All)).map(drop)),
     ("read events", |process, by, _, _| wait(process.by(by.clone()).events(0, 1)).map(drop)),
+    ("purge", |process, by, _, _| wait(process.by(by.clone()).purge(0)).map(drop)),
     ("answer", |process, by, _, id| wait(process.by(by.clone()).answer(id, choice(0), &new_attempt())).map(drop)),
     ("withdraw", |process, by, _, id| wait(process.by(by.clone()).withdraw(id, &new_attempt())).map(drop)),
 ];
@@ -42,13 +43,13 @@ pub fn every_principal_may_do_what_the_table_says_and_nothing_else(place: &dyn P
         ["see", "see by key", "watch", "hold", "draft", "read draft", "answer", "withdraw"],
         ["ask", "see", "see by key", "watch", "wait", "deliver", "claim", "withdraw"],
     );
-    let following: Vec<&str> = people.into_iter().chain(["follow", "read events"]).collect();
+    let following: Vec<&str> = people.into_iter().chain(["follow", "read events", "purge"]).collect();
     let (answers, sees) = (["see", "see by key", "watch", "answer"], ["see", "see by key", "watch"]);
     type Make<'a> = &'a dyn Fn(Purpose) -> Request;
     let table: [(&str, Principal, Make<'_>, Vec<&str>); 9] = [
         ("a person and a question for everybody", person("ada"), &mine, following.clone()),
         ("a person and a question for them", person("ada"), &for_ada, following.clone()),
-        ("a person and a question for others", person("bob"), &for_ada, vec!["follow", "read events"]),
+        ("a person and a question for others", person("bob"), &for_ada, vec!["follow", "read events", "purge"]),
         ("a person at a web page", Principal::person("ada", Via::Web), &others, following),
         ("an agent and its own", agent("tester"), &mine, agents.to_vec()),
         ("an agent and another's", agent("tester"), &others, vec![]),
@@ -203,7 +204,7 @@ pub fn what_no_principal_may_do_leaves_no_trace(place: &dyn Place) {
     let id = &put.question.id;
     let stranger = [person("bob"), agent("another"), Principal::agent(&Default::default())];
     for by in stranger {
-        for (deed, act) in DEEDS.into_iter().filter(|(deed, _)| !["follow", "read events"].contains(deed)) {
+        for (deed, act) in DEEDS.into_iter().filter(|(deed, _)| !["follow", "read events", "purge"].contains(deed)) {
             let result = act(&process, &by, &request("1").with_audience(["ada"]), id);
             let is_refused = match result {
                 Err(StoreError::Forbidden(_)) => true,

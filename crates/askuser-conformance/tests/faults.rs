@@ -56,6 +56,8 @@ noticed! {
     DetachingDetachesAll: attachments::one_of_two_waiters_that_leaves_does_not_speak_for_the_other, "one more waits";
     DeadWaitersLive: attachments::whether_a_process_waits_has_left_or_has_died_is_seen, "the dead process is noticed";
     DeliveredBeforeTheEnd: claims::a_claim_counts_as_delivered_and_what_was_delivered_cannot_be_claimed, "what has not ended cannot be delivered";
+    PurgeTakesWhatWaits: purges::a_purge_removes_what_ended_before_with_its_drafts_and_events_and_nothing_else, "it ended before, and not at";
+    PurgedEventsAreNotMissed: purges::a_reader_of_events_is_told_what_was_purged_before_it_came, "some are missing";
 }
 
 /// The suite runs every rule there is.

@@ -12,10 +12,13 @@
 mod client;
 mod page;
 pub mod pairing;
+mod reachable;
 mod server;
+pub mod tls;
 pub mod token;
 mod wire;
 
 pub use client::{HttpStore, OpenError, Patience};
+pub use reachable::reachable;
 pub use server::{Body, Caller, Mcp, Options, Reply, serve};
 pub use wire::OPENAPI;

@@ -112,7 +112,7 @@ pub(crate) fn parameters(filter: &Filter) -> Vec<(&'static str, String)> {
 /// An error of a store: the status of the reply, its code, and what there is to say.
 pub(crate) fn error(error: &StoreError) -> (u16, Value) {
     let (status, code, extra) = match error {
-        StoreError::NotFound(_) => (404, "not_found", Value::Null),
+        StoreError::NotFound(which) => (404, "not_found", json!({ "which": which })),
         StoreError::Ended(_) => (409, "ended", Value::Null),
         StoreError::OtherQuestion { key, stored, asked } => {
             (409, "other_question", json!({"key": key, "stored": stored, "asked": asked}))
@@ -124,7 +124,7 @@ pub(crate) fn error(error: &StoreError) -> (u16, Value) {
         _ => (503, "unavailable", Value::Null),
     };
     let message = match error {
-        StoreError::NotFound(what) | StoreError::Forbidden(what) => what.clone(),
+        StoreError::Forbidden(what) => what.clone(),
         error => error.chain(),
     };
     let mut body = json!({"code": code, "message": message});
@@ -143,7 +143,7 @@ pub(crate) fn read_error(status: u16, body: &Value, what: &str) -> StoreError {
         None => format!("the server said {status}"),
     };
     match error["code"].as_str() {
-        Some("not_found") => StoreError::NotFound(text("message")),
+        Some("not_found") if error["which"].is_string() => StoreError::NotFound(text("which")),
         Some("forbidden") => StoreError::Forbidden(text("message")),
         Some("other_question") => {
             StoreError::OtherQuestion { key: text("key"), stored: text("stored"), asked: text("asked") }

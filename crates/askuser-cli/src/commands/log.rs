@@ -4,7 +4,7 @@ use crate::config::duration;
 use crate::failure::{Failure, exit};
 use crate::json::escape_invisible;
 use crate::result::write;
-use crate::store::{for_each_page, open_for_person, words};
+use crate::store::{done, for_each_page, only_a_person, open_for_person, words};
 use crate::truncate::truncate;
 use crate::wrapped::columns;
 use askuser::store::{Ending, Filter, State, StoredQuestion};
@@ -18,10 +18,20 @@ use std::time::Duration;
 
 pub(super) fn run(arguments: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
     let (args, settings) = super::parse(crate::args::log(), arguments)?;
-    let since_ms = args.get_one::<String>("since").map(|when| since(when)).transpose()?;
-    let store = open_for_person(&settings)?;
-    let from = args.get_one::<String>("from").cloned();
+    let given = |flag| args.get_one::<String>(flag).map(|when| time(flag, when)).transpose();
+    let (since_ms, before_ms) = (given("since")?, given("before")?);
     let (json, columns) = (args.get_flag("json"), columns(io::stdout()));
+    let store = open_for_person(&settings)?;
+    if let Some(before_ms) = before_ms {
+        only_a_person("remove")?;
+        let purged = done(store.purge(before_ms))?;
+        write(&match json {
+            true => format!("{}\n", serde_json::json!({"purged": purged, "before_ms": before_ms})),
+            false => format!("removed {purged} that ended before {}\n", words::date_time(before_ms)),
+        })?;
+        return Ok(exit::ANSWERED);
+    }
+    let from = args.get_one::<String>("from").cloned();
     let theme = Options::detect().theme;
     for_each_page(&store, Filter { since_ms, from, ..Filter::default() }, |questions| {
         let shown = |question| match (json, columns) {
@@ -105,17 +115,19 @@ fn outcome(question: &StoredQuestion) -> String {
 }
 
 /// A time as it may be given: so long ago, or a date, or a date and a time.
-fn since(when: &str) -> Result<u64, Failure> {
-    if let Some(ago) = duration(when) {
+fn time(flag: &str, when: &str) -> Result<u64, Failure> {
+    // A year is no number of seconds.
+    if let Some(ago) = duration(when).filter(|_| !when.ends_with(|c: char| c.is_ascii_digit())) {
         return Ok(words::now_ms().saturating_sub(ago.as_millis() as u64));
     }
     let then: Option<DateTime> = when.parse().ok();
     let then = then.and_then(|then| then.to_zoned(TimeZone::system()).ok());
-    then.and_then(|then| u64::try_from(then.timestamp().as_millisecond()).ok()).ok_or_else(|| {
-        Failure::new(format!(
-            "--since: {when:?}, must be a duration such as 2h or 3d, or a time such as 2026-11-15T12:00"
-        ))
-    })
+    let wrong = |fact, limit| Failure::new(format!("--{flag}: {when:?}{fact}, must be {limit}"));
+    match then.and_then(|then| u64::try_from(then.timestamp().as_millisecond()).ok()) {
+        Some(then) if then > words::now_ms() && flag == "before" => Err(wrong(" is in the future", "past")),
+        Some(then) => Ok(then),
+        None => Err(wrong("", "a duration such as 2h or 3d, or a time such as 2026-11-15T12:00")),
+    }
 }
 
 #[cfg(test)]
@@ -124,11 +136,21 @@ mod tests {
 
     #[test]
     fn a_time_is_a_duration_a_date_or_both() {
+        let since = |when| time("since", when).map_err(|error| error.message);
         assert!(since("2h").unwrap() < since("1m").unwrap());
-        assert_eq!(since("2026-11-15T00:00").unwrap(), since("2026-11-15").unwrap());
+        assert_eq!(since("2025-11-15T00:00").unwrap(), since("2025-11-15").unwrap());
+        assert_eq!(time("before", "2025-11-15").unwrap(), since("2025-11-15").unwrap());
         assert_eq!(
-            since("yesterday").unwrap_err().message,
+            since("yesterday").unwrap_err(),
             "--since: \"yesterday\", must be a duration such as 2h or 3d, or a time such as 2026-11-15T12:00"
         );
+    }
+
+    #[test]
+    fn what_is_not_past_yet_cannot_be_purged() {
+        let error = time("before", "2999-01-01").unwrap_err().message;
+        assert_eq!(error, "--before: \"2999-01-01\" is in the future, must be past");
+        assert!(time("since", "2999-01-01").is_ok(), "there are none since then");
+        assert!(time("before", "2026").is_err(), "not half an hour ago");
     }
 }

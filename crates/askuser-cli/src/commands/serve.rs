@@ -16,13 +16,10 @@ use clap::ArgMatches;
 use http_body_util::{BodyExt, Full};
 use hyper::Request;
 use hyper::body::{Bytes, Incoming};
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::collections::HashMap;
 use std::ffi::OsString;
-use std::io;
-use std::net::{SocketAddr, UdpSocket};
-use std::path::{Path, PathBuf};
+use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::net::TcpListener;
@@ -69,7 +66,9 @@ fn options(
     if let Some(mut files) = args.get_many::<PathBuf>("tls")
         && let (Some(certificate), Some(key)) = (files.next(), files.next())
     {
-        options.tls = Some(Arc::new(tls(certificate, key)?));
+        let tls =
+            askuser_serve::tls::config(certificate, key).map_err(|error| Failure::new(format!("--tls: {error}")))?;
+        options.tls = Some(Arc::new(tls));
     }
     let asker = InboxAsker::new(store.clone(), person());
     options.on_new = Some(Arc::new(notifier::notifier(settings, &location(settings)?, &asker, false)));
@@ -116,26 +115,12 @@ impl Mcp for McpClients {
     }
 }
 
-fn tls(certificate: &Path, key: &Path) -> Result<rustls::ServerConfig, Failure> {
-    let failed =
-        |path: &Path, error: &dyn std::fmt::Display| Failure::new(format!("--tls: {}: {error}", path.display()));
-    let certificates = CertificateDer::pem_file_iter(certificate)
-        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-        .map_err(|error| failed(certificate, &error))?;
-    let private = PrivateKeyDer::from_pem_file(key).map_err(|error| failed(key, &error))?;
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    rustls::ServerConfig::builder()
-        .with_no_client_auth()
-        .with_single_cert(certificates, private)
-        .map_err(|error| failed(certificate, &error))
-}
-
 /// Says where it is, how a browser comes in, and what is not encrypted.
 async fn greet(store: &SqliteStore, address: SocketAddr, options: &Options) -> Result<(), Failure> {
     let scheme = if options.tls.is_some() { "https" } else { "http" };
     let base = match &options.public_url {
         Some(url) => url.clone(),
-        None => format!("{scheme}://{}", reachable(address)),
+        None => format!("{scheme}://{}", askuser_serve::reachable(address)),
     };
     let code = pairing::link_code(store).await.map_err(Failure::new)?;
     let link = format!("{base}/#pair={code}");
@@ -150,20 +135,4 @@ async fn greet(store: &SqliteStore, address: SocketAddr, options: &Options) -> R
         failure::notice("askuser", words);
     }
     Ok(())
-}
-
-/// The address that others use: of "every network", the one that leads out. Nothing is sent to find it.
-fn reachable(address: SocketAddr) -> SocketAddr {
-    if !address.ip().is_unspecified() {
-        return address;
-    }
-    let outward = || -> io::Result<SocketAddr> {
-        let socket = UdpSocket::bind("0.0.0.0:0")?;
-        socket.connect("192.0.2.1:9")?;
-        socket.local_addr()
-    };
-    match outward() {
-        Ok(local) => SocketAddr::new(local.ip(), address.port()),
-        Err(_) => SocketAddr::new([127, 0, 0, 1].into(), address.port()),
-    }
 }

@@ -583,3 +583,25 @@ fn at_a_terminal_the_log_has_an_entry_of_rows_with_a_mark_for_each_question() {
     let answered = screen.lines().filter(|line| line.starts_with("  ✔")).count();
     assert_eq!(answered, 1, "a name cannot pass for an outcome:\n{screen}");
 }
+
+#[test]
+fn what_ended_before_a_date_is_removed_and_its_number_said() {
+    let stage = Stage::new();
+    run(&stage, &["ask", "--via", "inbox", "--popup", "none", "--detach", &example("database")]);
+    run(&stage, &["ask", "--via", "inbox", "--popup", "none", "--detach", &example("layout")]);
+    let ended = pending(&stage, 2).remove(0)["id"].as_str().unwrap().to_owned();
+    run(&stage, &["withdraw", &ended]);
+    let purge = |args: &[&str]| run(&stage, &[&["log", "--purge", "--before"], args].concat());
+    let bad = [("soon", "must be a duration such as"), ("2999-01-01", "\"2999-01-01\" is in the future, must be past")];
+    for (date, words) in bad {
+        let refused = purge(&[date]);
+        assert!(refused.code == Some(2) && refused.stderr.contains(words), "{}", refused.stderr);
+    }
+    assert_eq!(purge(&["1d"]).stdout.split(" that").next(), Some("removed 0"), "it ended just now");
+    std::thread::sleep(Duration::from_millis(20));
+    let purged: Value = serde_json::from_str(&purge(&["0s", "--json"]).stdout).unwrap();
+    assert_eq!(purged["purged"], 1);
+    assert_eq!(lines(&stage, &["log", "--json"]).len(), 1, "what waits stays");
+    assert_eq!(run(&stage, &["log", "--purge"]).code, Some(2), "before when must be said");
+    assert_eq!(run(&stage, &["log", "--before", "1d"]).code, Some(2), "it is no filter");
+}

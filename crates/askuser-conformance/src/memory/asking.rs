@@ -67,6 +67,7 @@ impl Data {
             conversation: series.map(|series| series.conversation.clone()),
             drafts: HashMap::new(),
             waiters: HashMap::new(),
+            is_purged: false,
         });
         self.event(n, State::Pending, self.now_ms);
         n

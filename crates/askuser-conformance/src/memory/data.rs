@@ -31,6 +31,8 @@ pub(super) struct Data {
     /// Those that are not visible yet, where that comes later.
     unseen: Option<Vec<StoreEvent>>,
     last_number: u64,
+    /// The last that is, or was, visible.
+    last_visible: u64,
 }
 
 /// A question, and what others need not know of it.
@@ -43,6 +45,8 @@ pub(super) struct Kept {
     pub(super) drafts: HashMap<String, Draft>,
     /// The processes that wait, by their attachments.
     pub(super) waiters: HashMap<u64, u64>,
+    /// It was removed, and leaves its place.
+    pub(super) is_purged: bool,
 }
 
 /// Why a process is attached.
@@ -69,6 +73,7 @@ impl Data {
             log: Vec::new(),
             unseen: is_late.then(Vec::new),
             last_number: 0,
+            last_visible: 0,
         }
     }
 
@@ -178,16 +183,46 @@ impl Data {
         if !(self.errs(Fault::WatchersMissEvents) && event.seq.is_multiple_of(10)) {
             self.watchers.tell(&event);
         }
+        self.last_visible = self.last_visible.max(event.seq);
         let place = self.log.partition_point(|earlier| earlier.seq < event.seq);
         self.log.insert(place, event);
     }
 
     pub(super) fn events(&self, by: &Principal, after: u64, limit: u32) -> Result<Events, StoreError> {
         self.check(by, Act::Follow)?;
-        let last = self.log.last().map_or(0, |event| event.seq);
+        let last = self.last_visible;
         let from = self.log.partition_point(|event| event.seq <= after);
-        let events = self.log[from..].iter().take(limit as usize).cloned().collect();
-        Ok(Events { events, gap: after > last && !self.errs(Fault::GapIsNotTold), last })
+        let tells = !self.errs(Fault::PurgedEventsAreNotMissed) && !self.errs(Fault::NumbersBeforeCommit);
+        // A number that is missing was purged. What is behind it is for another stretch.
+        let whole = self.log[from..].windows(2).take_while(|two| !tells || two[1].seq == two[0].seq + 1).count() + 1;
+        let events = self.log[from..].iter().take(whole.min(limit as usize)).cloned().collect();
+        let is_purged = self.log.get(from).map_or(after != last, |event| event.seq != after + 1);
+        let gap = limit > 0 && (after > last || tells && is_purged) && !self.errs(Fault::GapIsNotTold);
+        Ok(Events { events, gap, last })
+    }
+
+    pub(super) fn purge(&mut self, by: &Principal, before_ms: u64) -> Result<u64, StoreError> {
+        self.check(by, Act::Purge)?;
+        let takes_all = self.errs(Fault::PurgeTakesWhatWaits);
+        let is_over = |kept: &Kept| match &kept.question.ending {
+            Some(ending) => ending.at_ms().unwrap_or(kept.question.asked_ms) < before_ms,
+            None => takes_all,
+        };
+        let all = 0..self.kept.len();
+        let gone: Vec<usize> = all.filter(|n| !self.kept[*n].is_purged && is_over(&self.kept[*n])).collect();
+        for n in &gone {
+            let kept = &mut self.kept[*n];
+            (kept.is_purged, kept.drafts) = (true, HashMap::new());
+            let (id, request) = (kept.question.id.clone(), kept.question.request.clone());
+            self.by_id.remove(&id);
+            if let Some(named) = self.by_key.get_mut(request.key()) {
+                named.retain(|_, known| known != n);
+            }
+            self.by_series.values_mut().for_each(|all| all.retain(|known| known != n));
+            self.log.retain(|event| event.id != id);
+            self.unseen.iter_mut().for_each(|unseen| unseen.retain(|event| event.id != id));
+        }
+        Ok(gone.len() as u64)
     }
 
     /// A process waits for this question.

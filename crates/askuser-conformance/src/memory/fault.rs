@@ -49,11 +49,14 @@ pub enum Fault {
     DetachingDetachesAll,
     DeadWaitersLive,
     DeliveredBeforeTheEnd,
+    PurgeTakesWhatWaits,
+    /// A reader is not told that events were removed by a purge.
+    PurgedEventsAreNotMissed,
 }
 
 impl Fault {
     /// Every mistake there is.
-    pub const ALL: [Fault; 30] = [
+    pub const ALL: [Fault; 32] = [
         Fault::TwoWinners,
         Fault::LoserIsNotToldTheWinner,
         Fault::AttemptIsForgotten,
@@ -84,5 +87,7 @@ impl Fault {
         Fault::DetachingDetachesAll,
         Fault::DeadWaitersLive,
         Fault::DeliveredBeforeTheEnd,
+        Fault::PurgeTakesWhatWaits,
+        Fault::PurgedEventsAreNotMissed,
     ];
 }

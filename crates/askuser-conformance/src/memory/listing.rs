@@ -52,7 +52,8 @@ impl Data {
             true => question.cursor.0 < after,
             false => question.cursor.0 > after,
         };
-        (self.errs(Fault::AudienceIsIgnored) || by.sees(&question.request))
+        !kept.is_purged
+            && (self.errs(Fault::AudienceIsIgnored) || by.sees(&question.request))
             && filter.pending.is_none_or(|pending| pending == question.ending.is_none())
             && filter.since_ms.is_none_or(|since| question.asked_ms >= since)
             && filter.from.as_ref().is_none_or(|from| agent.is_some_and(|agent| lower(agent).contains(&lower(from))))

@@ -318,6 +318,11 @@ impl Store for MemoryStore {
         self.call(|data| Ok(data.failure.clone()))
     }
 
+    fn purge(&self, by: &Principal, before_ms: u64) -> Call<u64> {
+        let by = by.clone();
+        self.call(move |data| data.purge(&by, before_ms))
+    }
+
     fn flush(&self) -> Call<()> {
         self.call(|_| Ok(()))
     }

@@ -1,7 +1,8 @@
-//! What a person does: ends a question, stops its clock, keeps a draft.
+//! What a person does: ends a question, stops its clock, keeps a draft, removes what ended long ago.
 
 use super::database::{Database, end_row, find, find_known};
-use super::fault::unwritable;
+use super::fault::{WRITING, failed, unwritable};
+use super::filter::signed;
 use askuser::store::{Act, Attempt, Draft, End, Ending, MAX_DRAFT, Principal, StoreError, Which};
 use rusqlite::{OptionalExtension, params};
 
@@ -77,5 +78,25 @@ impl Database {
             // One that cannot be read is none.
             Ok(text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
         })
+    }
+
+    pub(super) fn purge(&mut self, by: &Principal, before_ms: &u64) -> Result<u64, StoreError> {
+        by.check(Act::Purge)?;
+        let path = self.path().to_owned();
+        let pragmas = |connection: &rusqlite::Connection, are_usual: bool| {
+            let set = |name, is_on| connection.pragma_update(None, name, is_on).map_err(failed(&path, WRITING));
+            set("foreign_keys", are_usual).and_then(|()| set("secure_delete", !are_usual))
+        };
+        // SQLite would search every event for each row that goes. And nothing of it may be left to read in the file.
+        pragmas(&self.connection, false)?;
+        let purged = self.write(|tx, _| {
+            let over = "state <> 'pending' AND coalesce(ended_ms, asked_ms) < ?1";
+            for table in ["event", "waiter", "draft", "person_draft"] {
+                let sql = format!("DELETE FROM {table} WHERE question IN (SELECT n FROM question WHERE {over})");
+                tx.execute(&sql, [signed(*before_ms)])?;
+            }
+            Ok(tx.execute(&format!("DELETE FROM question WHERE {over}"), [signed(*before_ms)])? as u64)
+        });
+        pragmas(&self.connection, true).and(purged)
     }
 }

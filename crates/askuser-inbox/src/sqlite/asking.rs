@@ -82,8 +82,11 @@ impl Database {
             }
             let mut question = StoredQuestion::new(new_id(tx)?, request.clone(), now, Cursor(0));
             tx.prepare_cached(
-                "INSERT INTO question (id, key, request, agent, state, asked_ms, expires_ms, words, audience, series,
-                 conversation, asker, credential) VALUES (?1, ?2, ?3, ?4, 'pending', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+                // Every question has an event: behind the last number is a place that none had, though some were purged.
+                "INSERT INTO question (n, id, key, request, agent, state, asked_ms, expires_ms, words, audience, series,
+                 conversation, asker, credential) VALUES (1 + max((SELECT coalesce(max(n), 0) FROM question),
+                 coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'event'), 0)),
+                 ?1, ?2, ?3, ?4, 'pending', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
             )?
             .execute(params![
                 question.id.as_str(),

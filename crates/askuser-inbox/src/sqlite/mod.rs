@@ -177,6 +177,7 @@ impl Store for SqliteStore {
         count(filter: &Filter) -> u64;
         is_list_shown() -> bool;
         last_failure() -> Option<NotifierFailure>;
+        purge(before_ms: u64) -> u64;
     }
 
     // The attachments are made by the thread, so that a caller that has left meanwhile is known to have left.

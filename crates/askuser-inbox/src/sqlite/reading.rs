@@ -12,6 +12,8 @@ use rusqlite::{OptionalExtension, params};
 
 /// How many questions an ambiguous abbreviation lists.
 const CANDIDATES: u32 = 6;
+/// The last number that was given, though what it was given to may be purged.
+const LAST_EVENT: &str = "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'event'), 0)";
 
 impl Database {
     pub(super) fn get(&mut self, by: &Principal, which: &Which) -> Result<StoredQuestion, StoreError> {
@@ -86,34 +88,37 @@ impl Database {
     /// One transaction writes at a time, so that numbers become visible in their order.
     pub(super) fn events(&mut self, after: u64, limit: u32) -> Result<Events, StoreError> {
         self.read(|tx, _| {
-            // Each in a query of its own: asked for both at once, SQLite reads the whole table.
-            let bounds = "SELECT coalesce((SELECT min(seq) FROM event), 1), coalesce((SELECT max(seq) FROM event), 0)";
-            let (first, last): (u64, u64) =
-                tx.prepare_cached(bounds)?.query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            let last: u64 = tx.prepare_cached(LAST_EVENT)?.query_row([], |row| row.get(0))?;
             let mut statement = tx.prepare_cached(
                 "SELECT event.seq, question.id, event.state, event.at_ms FROM event
                  JOIN question ON question.n = event.question WHERE event.seq > ?1 ORDER BY event.seq",
             )?;
-            let (mut rows, mut events) = (statement.query([signed(after)])?, Vec::new());
+            let (mut rows, mut events, mut at) = (statement.query([signed(after)])?, Vec::new(), after);
+            let mut gap = limit > 0 && after != last;
             while events.len() < limit as usize
                 && let Some(row) = rows.next()?
             {
+                // Every number was given once: one that is missing was purged. What is behind is for another stretch.
+                let is_next = row.get::<_, u64>(0)? == at.saturating_add(1);
+                if at == after {
+                    gap = !is_next;
+                } else if !is_next {
+                    break;
+                }
+                at = row.get(0)?;
                 // What cannot be read here must not hide what follows.
                 let id = QuestionId::parse(row.get_ref(1)?.as_str().unwrap_or_default());
                 let state = State::named(row.get_ref(2)?.as_str().unwrap_or_default());
                 if let (Some(id), Some(state), Ok(at_ms)) = (id, state, row.get(3)) {
-                    events.push(StoreEvent { seq: row.get(0)?, id, state, at_ms });
+                    events.push(StoreEvent { seq: at, id, state, at_ms });
                 }
             }
-            Ok(Events { events, gap: after.saturating_add(1) < first || after > last, last })
+            Ok(Events { events, gap, last })
         })
     }
 
     pub(super) fn last_event(&mut self) -> Result<u64, StoreError> {
-        self.read(|tx, _| {
-            let mut last = tx.prepare_cached("SELECT coalesce(max(seq), 0) FROM event")?;
-            Ok(last.query_row([], |row| row.get(0))?)
-        })
+        self.read(|tx, _| Ok(tx.prepare_cached(LAST_EVENT)?.query_row([], |row| row.get(0))?))
     }
 
     pub(super) fn show_list(&mut self, by: &Principal) -> Result<String, StoreError> {

@@ -197,7 +197,7 @@ impl Thread {
                 self.watchers.tell_lagged();
                 return Ok(());
             }
-            let is_last = stretch.events.len() < BATCH as usize;
+            let is_last = stretch.events.last().is_none_or(|event| event.seq >= stretch.last);
             for event in stretch.events {
                 self.told = event.seq;
                 self.watchers.tell(&event);

@@ -158,7 +158,14 @@ impl Store for HttpStore {
         let sent = Sent::new(Method::POST, "/questions").by(by).with("whole", "1").body(body);
         let store = self.clone();
         self.call(move |connection| async move {
-            let body = connection.send(&sent).await?;
+            let body = match connection.send(&sent).await {
+                // It is a question that does not fit here, and no answer.
+                Err(StoreError::Misfit(violations)) => {
+                    let what = format!("{} does not take the question", connection.address());
+                    return Err(StoreError::damaged(what, violations));
+                }
+                sent => sent?,
+            };
             let question = read_question(&connection, &body)?;
             let attachment = store.attachment(&connection, Leased::Question(question.id.clone()), &body);
             Ok(Put { is_new: body["is_new"] == json!(true), question, attachment })
@@ -299,6 +306,10 @@ impl Store for HttpStore {
                 let mut body = connection.send(&list).await?;
                 let events: Vec<StoreEvent> = read(&connection, body["events"].take())?;
                 let next: u64 = read(&connection, body["next"].take())?;
+                if body["gap"] == json!(true) && !is_first {
+                    // For another stretch, which begins with it.
+                    return Ok(all);
+                }
                 all.events.extend(events);
                 all.last = read(&connection, body["last"].take())?;
                 if std::mem::take(&mut is_first) {
@@ -355,6 +366,14 @@ impl Store for HttpStore {
             let at_ms = failure["at_ms"].as_u64();
             Ok(at_ms.map(|at_ms| NotifierFailure { at_ms, what: text("what"), why: text("why") }))
         })
+    }
+
+    fn purge(&self, by: &Principal, before_ms: u64) -> Call<u64> {
+        if let Err(error) = by.check(Act::Purge) {
+            return Box::pin(std::future::ready(Err(error)));
+        }
+        let sent = Sent::new(Method::DELETE, "/log").by(by).with("before", before_ms);
+        self.call(move |connection| async move { read(&connection, connection.send(&sent).await?["purged"].take()) })
     }
 
     fn flush(&self) -> Call<()> {

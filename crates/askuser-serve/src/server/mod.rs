@@ -1,6 +1,7 @@
 //! The server: accepts connections, lets requests in or not, and hands them to their routes.
 
 mod credentials;
+mod envelope;
 mod events;
 mod leases;
 mod questions;
@@ -343,6 +344,7 @@ impl Server {
             ["questions"] if post => needs(&[Ask]).map(|()| self.put(caller, call))?.await,
             ["questions"] if get => needs(&[Ask, Answer]).map(|()| self.list(caller, call, false))?.await,
             ["log"] if get => needs(&[Answer]).map(|()| self.list(caller, call, true))?.await,
+            ["log"] if delete => needs(&[Admin]).map(|()| self.purge(call))?.await,
             ["count"] if get => needs(&[Ask, Answer]).map(|()| self.count(caller, call))?.await,
             ["ids"] if get => needs(&[Ask, Answer]).map(|()| self.ids(caller, call))?.await,
             ["events"] if get => needs(&[Ask, Answer]).map(|()| self.events(caller, call))?.await,
@@ -378,7 +380,7 @@ impl Server {
                 "draft" | "answer" | "decline" | "discuss" | "withdraw" | "hold" | "claim" | "delivered" | "attach",
             ]
             | ["pairings", _, "approve"] => Err(Problem::method()),
-            _ => Err(Problem::not_found("there is no such route")),
+            _ => Err(Problem::not_found(format!("there is no route /{}", path.join("/")))),
         }
     }
 
@@ -392,12 +394,16 @@ impl Server {
 
     /// Notes that a credential was used, not more often than that is of interest.
     fn note_seen(&self, credential: &Credential, address: &str) {
-        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-        let is_recent = credential.seen_ms.is_some_and(|seen| now.as_millis() < u128::from(seen) + 60_000);
+        let is_recent = credential.seen_ms.is_some_and(|seen| now().as_millis() < u128::from(seen) + 60_000);
         if !is_recent || credential.made.address.as_deref() != Some(address) {
             drop(self.credentials.credential_seen(&credential.made.id, address));
         }
     }
+}
+
+/// Since 1970.
+fn now() -> Duration {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default()
 }
 
 /// The headers that the gate reads.

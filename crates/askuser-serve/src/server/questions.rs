@@ -1,14 +1,15 @@
 //! The routes of questions.
 
+use super::envelope::{Envelope, kind};
 use super::leases::Leases;
 use super::reply::{self, Problem};
 use super::{Call, Caller, Reply, Server};
 use crate::{page, token, wire};
 use askuser::store::{
-    Attachment, Attempt, Claim, CredentialScope, Cursor, Draft, End, Filter, NotifierFailure, StoreError,
-    StoredQuestion, Which,
+    Attachment, Attempt, Claim, CredentialScope, Cursor, Draft, End, Filter, NotifierFailure, Principal, StoreError,
+    StoredQuestion, Unsent, Which,
 };
-use askuser::{Context, Origin, QuestionSet, Request, RequestKey, Rules, reply as replies};
+use askuser::{Context, Origin, QuestionSet, Request, RequestKey, Rules, Via, Violation, reply as replies};
 use hyper::StatusCode;
 use hyper::header::{ETAG, HeaderValue, IF_NONE_MATCH};
 use serde_json::{Value, json};
@@ -60,6 +61,18 @@ impl Server {
             reply.headers_mut().insert(ETAG, etag);
         }
         Ok(reply)
+    }
+
+    /// What ended long ago goes, whoever it was for: an administrator decides, for the person whose server it is.
+    pub(super) async fn purge(&self, call: &Call) -> Result<Reply, Problem> {
+        let before = call.number("before")?;
+        let before =
+            before.ok_or_else(|| Problem::violation("before", "missing", "must be milliseconds since 1970"))?;
+        if u128::from(before) > super::now().as_millis() {
+            return Err(Problem::violation("before", "in the future", "must be past"));
+        }
+        let person = Principal::person(self.options.person.clone(), Via::Web);
+        Ok(reply::ok(&json!({"purged": self.store.purge(&person, before).await?})))
     }
 
     pub(super) async fn count(&self, caller: &Caller, call: &Call) -> Result<Reply, Problem> {
@@ -147,9 +160,7 @@ impl Server {
     }
 
     pub(super) async fn save_draft(&self, caller: &Caller, call: &Call, id: &str) -> Result<Reply, Problem> {
-        let draft: Draft = serde_json::from_value(call.body.clone())
-            .map_err(|error| Problem::violation("draft", error.to_string(), "must be {\"answers\": […]}"))?;
-        self.store.save_draft(&caller.principal(), &which(call, id)?, &draft).await?;
+        self.store.save_draft(&caller.principal(), &which(call, id)?, &draft(&call.body)?).await?;
         Ok(reply::ok(&json!({})))
     }
 
@@ -236,7 +247,6 @@ impl Server {
     }
 }
 
-/// Which question a route is about.
 /// A question as the caller wants it: `?whole=1` for our own store, `?view=page` for the page.
 fn shown(call: &Call, question: &StoredQuestion) -> Value {
     let mut object = wire::question(question, call.is_whole());
@@ -246,6 +256,7 @@ fn shown(call: &Call, question: &StoredQuestion) -> Value {
     object
 }
 
+/// Which question a route is about.
 fn which(call: &Call, id: &str) -> Result<Which, Problem> {
     wire::which(id, call.query("key")).ok_or_else(|| StoreError::NotFound(id.to_owned()).into())
 }
@@ -266,33 +277,70 @@ fn idempotency_key(call: &Call) -> Result<String, Problem> {
 /// What is asked: an input, or a whole request of our own store. Who asks is the credential, whatever it says.
 fn request(caller: &Caller, call: &Call) -> Result<Request, Problem> {
     let body = &call.body;
+    let mut envelope = Envelope::new(body, &["input", "context", "for", "deadline", "request", "series"]);
+    let what = "the question is not valid";
     if !body["request"].is_null() {
-        let request: Request = serde_json::from_value(body["request"].clone())
-            .map_err(|error| Problem::violation("request", error.to_string(), "must be a request"))?;
+        for other in ["input", "context", "for", "deadline"].into_iter().filter(|key| !body[*key].is_null()) {
+            envelope.add(other, "beside a request", "must be left out: the request says it");
+        }
+        let request: Option<Request> = envelope.read("request", "must be a request");
+        let request = envelope.finish(what, request)?;
         let origin = caller.origin(request.origin().clone());
         return Ok(request.with_origin(origin));
     }
     if body["input"].is_null() {
-        return Err(Problem::violation("input", "missing", "must be an AskUserQuestion input"));
+        envelope.add("input", "missing", "must be an AskUserQuestion input");
     }
-    let set = QuestionSet::parse(body["input"].clone(), &Rules::strict()).map_err(Problem::invalid)?;
-    let context: Option<Context> = serde_json::from_value(body["context"].clone())
-        .map_err(|error| Problem::violation("context", error.to_string(), "must be {\"kind\", \"text\"}"))?;
-    let names: Option<Vec<String>> = serde_json::from_value(body["for"].clone())
-        .map_err(|error| Problem::violation("for", error.to_string(), "must be an array of names"))?;
-    let deadline = match &body["deadline"] {
-        Value::Null => None,
-        value => match value.as_f64().filter(|seconds| *seconds > 0.0).map(Duration::try_from_secs_f64) {
-            Some(Ok(deadline)) => Some(deadline),
-            _ => return Err(Problem::violation("deadline", value.to_string(), "must be a number of seconds above 0")),
-        },
-    };
+    let set = QuestionSet::parse(body["input"].clone(), &Rules::strict());
+    if let (Err(violations), false) = (&set, body["input"].is_null()) {
+        envelope.extend(
+            violations.iter().cloned().map(|wrong| Violation { path: format!("input.{}", wrong.path), ..wrong }),
+        );
+    }
+    envelope.refuse_others("context", &body["context"], &["kind", "text"]);
+    let context: Option<Context> = envelope.read("context", "must be {\"kind\", \"text\"}");
+    let names: Option<Vec<String>> = envelope.read("for", "must be an array of names");
+    let deadline = body["deadline"].as_f64().filter(|seconds| *seconds > 0.0).map(Duration::try_from_secs_f64);
+    let deadline = deadline.and_then(Result::ok);
+    if deadline.is_none() && !body["deadline"].is_null() {
+        envelope.add("deadline", body["deadline"].to_string(), "must be a number of seconds above 0");
+    }
+    let set = envelope.finish(what, set.ok())?;
     let request = Request::new(RequestKey::new("api", idempotency_key(call)?), set)
         .with_origin(caller.origin(Origin::default().with_agent(caller.name()).with_host(call.address.clone())))
         .with_context(context)
         .with_addressees(names.unwrap_or_default())
         .with_deadline(deadline);
     Ok(request)
+}
+
+/// What a person has typed and not sent. What cannot be read forgets nothing.
+fn draft(body: &Value) -> Result<Draft, Problem> {
+    // As our own store writes one that has nothing else in it.
+    let whole;
+    let body = match body {
+        Value::Array(_) => {
+            whole = json!({ "answers": body });
+            &whole
+        }
+        body => body,
+    };
+    let mut envelope = Envelope::new(body, &["answers", "discuss", "decline"]);
+    let (discuss, decline) =
+        (envelope.read("discuss", "must be a string"), envelope.read("decline", "must be a string"));
+    let mut answers = Vec::new();
+    match &body["answers"] {
+        Value::Array(given) => {
+            for (i, answer) in given.iter().enumerate() {
+                match serde_json::from_value::<Unsent>(answer.clone()) {
+                    Ok(answer) => answers.push(answer),
+                    Err(error) => envelope.add(format!("answers[{i}]"), error.to_string(), "must be what was typed"),
+                }
+            }
+        }
+        other => envelope.add("answers", kind(other), "must be an array; an empty one forgets the draft"),
+    }
+    envelope.finish("the draft is not valid", Some(Draft { answers, discuss, decline }))
 }
 
 /// How a person, or an asker for itself, wants to end a question.
@@ -306,7 +354,7 @@ fn resolve(question: &StoredQuestion, how: &str, body: &Value) -> Result<End, Pr
     if let (Some(status), Value::Object(body)) = (status, &mut body) {
         body.insert("status".into(), status.into());
     }
-    let outcome = replies::outcome(question.request.set(), &body).map_err(Problem::invalid)?;
+    let outcome = replies::outcome(question.request.set(), &body).map_err(StoreError::Misfit)?;
     let mut self_reported = replies::self_reported(&body);
     if let Value::Object(said) = &body["claim"] {
         self_reported = said.clone();

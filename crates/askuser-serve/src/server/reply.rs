@@ -2,9 +2,9 @@
 
 use super::Reply;
 use crate::wire;
+use askuser::Violation;
 use askuser::gate::{Area, Refusal};
 use askuser::store::{StoreError, StoredQuestion};
-use askuser::{Violation, Violations};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::header::{self, HeaderName, HeaderValue};
@@ -95,15 +95,18 @@ impl Problem {
         Problem::new(413, "too_large", format!("the body has more than {most} bytes"))
     }
 
-    /// Everything that is wrong with an input.
-    pub(super) fn invalid(violations: Violations) -> Problem {
-        StoreError::Misfit(violations).into()
+    /// Everything that is wrong with what was sent.
+    pub(super) fn invalid(what: &str, violations: &[Violation]) -> Problem {
+        let lines: Vec<String> = violations.iter().map(ToString::to_string).collect();
+        let mut problem = Problem::new(422, "invalid", format!("{what}: {}", lines.join("\n")));
+        problem.body["error"]["violations"] = json!(violations);
+        problem
     }
 
-    /// One thing wrong with it.
+    /// The one thing that is wrong with it.
     pub(super) fn violation(path: &str, fact: impl Into<String>, limit: &str) -> Problem {
         let violation = Violation { path: path.to_owned(), fact: fact.into(), limit: limit.to_owned() };
-        Problem::invalid(violation.into())
+        Problem::invalid("not valid", &[violation])
     }
 
     /// A question had ended before, and this is how.

@@ -1,9 +1,10 @@
 //! The API as any program uses it. Every reply is checked against the OpenAPI document.
 
-use crate::support::{Client, Site, input, sqlite};
+use crate::support::{Client, Response, Site, input, sqlite};
 use askuser::store::{Credentials, Filter, Principal, Store};
 use askuser_conformance::wait;
 use serde_json::{Value, json};
+use std::time::Duration;
 
 #[test]
 fn a_question_is_put_found_and_answered_once() {
@@ -68,7 +69,10 @@ fn every_violation_of_an_input_is_told_at_once() {
     let site = Site::new();
     for (body, path) in [
         (json!({}), "input"),
-        (json!({"input": {"questions": []}}), "questions"),
+        (json!({"input": {"questions": []}}), "input.questions"),
+        (json!({"input": input("Which?"), "dealine": 5}), "dealine"),
+        (json!({"input": input("Which?"), "context": {"kind": "prose", "text": "", "lang": "de"}}), "context.lang"),
+        (json!([]), "body"),
         (json!({"input": input("Which?"), "context": {"kind": "poem", "text": ""}}), "context"),
         (json!({"input": input("Which?"), "for": "ada"}), "for"),
         (json!({"input": input("Which?"), "deadline": -1}), "deadline"),
@@ -82,6 +86,38 @@ fn every_violation_of_an_input_is_told_at_once() {
     two["questions"][0]["header"] = json!("far too long a header");
     let put = site.send(&site.ask, "POST", "/questions", json!({ "input": two }));
     assert_eq!(put.body["error"]["violations"].as_array().map(Vec::len), Some(2), "{put:?}");
+    let all = json!({"input": two, "context": 1, "for": {}, "deadline": "soon", "series": null, "dealine": 5});
+    let put = site.send(&site.ask, "POST", "/questions", all);
+    let paths: Vec<&str> = put.body["error"]["violations"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|wrong| wrong["path"].as_str().unwrap())
+        .collect();
+    let all = ["dealine", "input.questions[0].question", "input.questions[0].header", "context", "for", "deadline"];
+    assert_eq!(paths, all, "everything at once");
+    let message = put.body["error"]["message"].as_str().unwrap();
+    assert!(message.starts_with("the question is not valid: dealine: unknown, must be one of input, "), "{message}");
+    assert_eq!(wait(site.store.count(&Principal::person("ada", askuser::Via::Web), &Filter::default())).unwrap(), 0);
+}
+
+#[test]
+fn an_error_says_what_was_not_found_or_does_not_fit() {
+    let site = Site::new();
+    let message = |reply: Response| reply.body["error"]["message"].as_str().unwrap().to_owned();
+    let get = |path: &str| message(site.send(&site.answer, "GET", path, Value::Null));
+    assert_eq!(get("/questions/0123456789ab"), "there is no question 0123456789ab");
+    assert_eq!(get("/questions/zzz"), "there is no question zzz");
+    assert_eq!(get("/answers"), "there is no route /answers");
+    assert_eq!(message(site.send(&site.admin, "DELETE", "/tokens/x", Value::Null)), "there is no token x");
+    let path = format!("/questions/{}", site.put("1"));
+    let misfit = message(site.send(&site.answer, "POST", &format!("{path}/answer"), json!({"answers": []})));
+    assert!(misfit.starts_with("the answer does not fit: "), "{misfit}");
+    let draft = |body| message(site.send(&site.answer, "PUT", &format!("{path}/draft"), body));
+    let missing = "answers: missing, must be an array; an empty one forgets the draft";
+    assert_eq!(draft(json!({})), format!("the draft is not valid: {missing}"));
+    let wrong = draft(json!({"answers": [{"question": "Which?"}], "discus": "x"}));
+    assert!(wrong.contains("discus: unknown") && wrong.contains("answers[0]: missing field"), "{wrong}");
 }
 
 /// OpenClaw GHSA-rqpp-rjj8-7wv8, CVE-2026-53821: a client declared its own scopes.
@@ -392,4 +428,30 @@ fn the_document_is_served_and_lists_every_route() {
     let site = Site::new();
     let reply = site.send(&site.ask, "GET", "/openapi.json", Value::Null);
     assert_eq!((reply.status, &reply.body["openapi"]), (200, &json!("3.1.0")));
+}
+
+#[test]
+fn an_administrator_and_no_other_removes_what_ended_before_a_time_that_is_past() {
+    let site = Site::new();
+    let (id, waits) = (site.put("1"), site.put("2"));
+    let answered = site.send(&site.answer, "POST", &format!("/questions/{id}/answer"), sqlite());
+    let later = answered.body["ended_ms"].as_u64().unwrap() + 1;
+    std::thread::sleep(Duration::from_millis(5));
+    for token in [&site.ask, &site.answer] {
+        assert_eq!(site.send(token, "DELETE", &format!("/log?before={later}"), Value::Null).status, 403);
+    }
+    for (query, fact) in [("", "missing"), ("?before=99999999999999", "in the future")] {
+        let refused = site.send(&site.admin, "DELETE", &format!("/log{query}"), Value::Null);
+        assert_eq!(
+            (refused.status, &refused.body["error"]["violations"][0]["fact"]),
+            (422, &json!(fact)),
+            "{refused:?}"
+        );
+    }
+    assert_eq!(site.send(&site.admin, "DELETE", "/log?before=soon", Value::Null).status, 400);
+    assert_eq!(site.send(&site.answer, "GET", &format!("/questions/{id}"), Value::Null).status, 200, "still there");
+    let purged = site.send(&site.admin, "DELETE", &format!("/log?before={later}"), Value::Null);
+    assert_eq!((purged.status, purged.body), (200, json!({"purged": 1})));
+    assert_eq!(site.send(&site.answer, "GET", &format!("/questions/{id}"), Value::Null).status, 404);
+    assert_eq!(site.send(&site.answer, "GET", &format!("/questions/{waits}"), Value::Null).status, 200);
 }

@@ -187,6 +187,12 @@ impl Store for Principals {
         last_failure() -> Option<NotifierFailure>;
     }
 
+    /// A person's right, and with a server its administrator's.
+    fn purge(&self, by: &Principal, before_ms: u64) -> Call<u64> {
+        let root = token_for(&self.store, "root", CredentialScope::Admin, "");
+        self.first.with_token(&root).unwrap().purge(by, before_ms)
+    }
+
     fn flush(&self) -> Call<()> {
         self.first.flush()
     }

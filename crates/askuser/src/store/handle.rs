@@ -55,6 +55,7 @@ impl Handle {
         is_list_shown() -> bool;
         note_failure(failure: Option<&NotifierFailure>) -> ();
         last_failure() -> Option<NotifierFailure>;
+        purge(before_ms: u64) -> u64;
     }
 
     /// [`Store::get`]

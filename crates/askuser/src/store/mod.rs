@@ -106,6 +106,10 @@ pub trait Store: Send + Sync {
     /// How calling a person to a question failed last.
     fn last_failure(&self, by: &Principal) -> Call<Option<NotifierFailure>>;
 
+    /// Forgets the questions that ended before this time, whoever they were for, with their drafts and events, and says how
+    /// many there were; synced. Numbers and places of what is gone are not given again. See [`Events::gap`].
+    fn purge(&self, by: &Principal, before_ms: u64) -> Call<u64>;
+
     /// Completes when every call that was made before is done.
     fn flush(&self) -> Call<()>;
 }

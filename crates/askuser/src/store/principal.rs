@@ -1,7 +1,7 @@
 //! Who acts on a store, and what they may do. A store is never used by a bare call: it stamps its records with the principal,
 //! and refuses what that principal may not do.
 //!
-//! | | asks | sees | answers | withdraws | waits, claims | drafts, holds the clock |
+//! | | asks | sees | answers | withdraws | waits, claims | drafts, holds the clock, purges |
 //! |---|---|---|---|---|---|---|
 //! | a person | – | what is for them | what is for them | what is for them | – | yes |
 //! | an agent | its own | its own | – | its own | its own | – |
@@ -45,6 +45,8 @@ pub enum Act<'a> {
     Consider(&'a Request),
     /// Follow everything that happens.
     Follow,
+    /// Remove what ended long ago.
+    Purge,
 }
 
 impl Principal {
@@ -137,6 +139,7 @@ impl Principal {
                 forbidden("an agent cannot answer")
             }
             (Kind::Agent { .. }, Act::Consider(_)) => forbidden("only a person drafts an answer or stops the clock"),
+            (Kind::Agent { .. }, Act::Purge) => forbidden("only a person removes questions"),
             (Kind::Agent { .. }, Act::Follow) => forbidden("an agent follows its own questions only"),
             (_, Act::End(_, End::Resolve { outcome, .. }))
                 if matches!(outcome.status(), Status::TimedOut | Status::Unavailable { .. }) =>
@@ -162,7 +165,7 @@ impl Principal {
                     false => forbidden("the question is for another person"),
                 }
             }
-            (Kind::Person { .. }, Act::Follow) => Ok(()),
+            (Kind::Person { .. }, Act::Follow | Act::Purge) => Ok(()),
         }
     }
 

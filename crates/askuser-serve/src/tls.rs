@@ -1,0 +1,24 @@
+//! Encryption with a certificate of the user's own.
+
+use rustls::ServerConfig;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use std::path::Path;
+
+/// What a server encrypts with.
+///
+/// # Errors
+/// Where a file cannot be read or they do not belong together: which, and why.
+pub fn config(certificate: &Path, key: &Path) -> Result<ServerConfig, String> {
+    let failed = |path: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let certificates = CertificateDer::pem_file_iter(certificate)
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .map_err(|error| failed(certificate, &error))?;
+    let private = PrivateKeyDer::from_pem_file(key).map_err(|error| failed(key, &error))?;
+    // Fails if one is installed already, which is as good.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    ServerConfig::builder()
+        .with_no_client_auth()
+        .with_single_cert(certificates, private)
+        .map_err(|error| failed(certificate, &error))
+}
