@@ -16,6 +16,8 @@ use std::time::{Duration, Instant};
 const POLL_INTERVAL: Duration = Duration::from_secs(60);
 /// The same where the system cannot tell of changes, and how soon to look again when the store could not be read.
 const RETRY_DELAY: Duration = Duration::from_secs(1);
+/// How long the thread stays awake after a call.
+const AWAKE: Duration = Duration::from_micros(50);
 /// How many events are read at once.
 const BATCH: u32 = 1000;
 
@@ -72,11 +74,11 @@ impl Thread {
     }
 
     fn run(&mut self) {
+        let mut was_called = false;
         loop {
-            let message = match self.patience() {
-                None => self.messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
-                Some(patience) => self.messages.recv_timeout(patience),
-            };
+            let following = if was_called { self.following() } else { None };
+            let message = following.map_or_else(|| self.sleep(), Ok);
+            was_called = matches!(message, Ok(Message::Call(_)));
             let may_have_changed = match message {
                 Ok(Message::Call(work)) => {
                     // A panic rolls its transaction back, and its caller is told: the connection is as good as before.
@@ -114,6 +116,25 @@ impl Thread {
             } else if !self.is_watched() {
                 self.file_watcher = None;
             }
+        }
+    }
+
+    /// The message that follows a call at once, as most do: to fall asleep and be woken takes as long as a call without a sync.
+    fn following(&self) -> Option<Message> {
+        let called = Instant::now();
+        loop {
+            let message = self.messages.try_recv().ok();
+            if message.is_some() || called.elapsed() > AWAKE {
+                return message;
+            }
+            std::hint::spin_loop();
+        }
+    }
+
+    fn sleep(&mut self) -> Result<Message, RecvTimeoutError> {
+        match self.patience() {
+            None => self.messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            Some(patience) => self.messages.recv_timeout(patience),
         }
     }
 
