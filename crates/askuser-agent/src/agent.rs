@@ -10,7 +10,7 @@ use crate::sandbox::Sandbox;
 use crate::secrets::Secrets;
 use crate::shared::{Retries, Shared};
 use crate::tool::{Registry, Stop, ToolResult};
-use crate::tools::{Bash, ConfinedPath};
+use crate::tools::{Bash, ConfinedPath, KnownFiles};
 use crate::transcript::{Entry, History, Next, Transcript, TranscriptError};
 use crate::turn;
 use crate::undo::{FileDiff, UndoError, UndoLog, Undone};
@@ -154,7 +154,8 @@ impl Agent {
     pub fn set_transcript(&mut self, transcript: Transcript) {
         self.history = transcript.history(&[]);
         self.left_alone.clear();
-        Arc::make_mut(&mut self.shared).transcript = transcript;
+        let shared = Arc::make_mut(&mut self.shared);
+        (shared.transcript, shared.known_files) = (transcript, KnownFiles::default());
         self.keep_planning();
     }
 
@@ -245,6 +246,7 @@ impl Agent {
     pub fn clear(&mut self) -> Result<(), TranscriptError> {
         self.shared.transcript.append(&[], &Entry::Cleared)?;
         self.history.apply(&Entry::Cleared);
+        Arc::make_mut(&mut self.shared).known_files = KnownFiles::default();
         Ok(())
     }
 
