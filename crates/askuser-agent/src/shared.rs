@@ -54,6 +54,29 @@ pub(crate) struct Retries {
     pub(crate) pause: Duration,
 }
 
+impl Retries {
+    /// As many as fit into this time, at this pace.
+    pub(crate) fn within(self, time: Duration) -> Retries {
+        let (mut max, mut taken) = (0, Duration::ZERO);
+        while max < MAX_RETRIES && taken + self.pause_before(max) <= time {
+            taken += self.pause_before(max);
+            max += 1;
+        }
+        Retries { max, ..self }
+    }
+
+    /// It doubles up to a limit.
+    pub(crate) fn pause_before(self, attempt: u32) -> Duration {
+        self.pause.saturating_mul(1 << attempt.min(6)).min(MAX_PAUSE)
+    }
+}
+
+/// A wait for a provider that is longer than this is reported.
+pub(crate) const MAX_PAUSE: Duration = Duration::from_secs(120);
+
+/// Even over a weekend.
+const MAX_RETRIES: u32 = 100_000;
+
 impl Shared {
     pub(crate) fn new(model: Arc<dyn Model>) -> Shared {
         Shared {
