@@ -10,7 +10,7 @@ use crate::sandbox::Sandbox;
 use crate::secrets::Secrets;
 use crate::shared::{Retries, Shared};
 use crate::tool::{Registry, Stop, ToolResult};
-use crate::tools::{Bash, ConfinedPath};
+use crate::tools::{Bash, ConfinedPath, KnownFiles};
 use crate::transcript::{Entry, History, Next, Transcript, TranscriptError};
 use crate::turn;
 use crate::undo::{FileDiff, UndoError, UndoLog, Undone};
@@ -48,13 +48,19 @@ pub struct Agent {
     pub(crate) history: History,
     /// The files that [`Agent::undo`] has said to be changed since, until the next turn.
     pub(crate) left_alone: Vec<ConfinedPath>,
+    /// How many tokens there were when a summary failed: the next is tried once there are notably more.
+    pub(crate) failed_summary: Option<u64>,
 }
 
 impl Agent {
     /// An agent in the current folder, without tools, without anybody to ask, and with a record that lasts as long as it
     /// does itself.
     pub fn new(model: impl Model + 'static) -> Agent {
-        Agent { shared: Arc::new(Shared::new(Arc::new(model))), history: History::default(), left_alone: Vec::new() }
+        Agent::of(Shared::new(Arc::new(model)), History::default())
+    }
+
+    pub(crate) fn of(shared: Shared, history: History) -> Agent {
+        Agent { shared: Arc::new(shared), history, left_alone: Vec::new(), failed_summary: None }
     }
 
     /// With these tools.
@@ -144,6 +150,11 @@ impl Agent {
         self.change(|shared| shared.retries = Retries { max, pause })
     }
 
+    /// Making a failed request again for about this long; `None` is half a minute.
+    pub fn with_retries_for(self, time: Option<Duration>) -> Agent {
+        self.change(|shared| shared.retries = time.map_or(shared.retries, |time| shared.retries.within(time)))
+    }
+
     /// Keeping this record, and going on from what stands in it.
     pub fn with_transcript(mut self, transcript: Transcript) -> Agent {
         self.set_transcript(transcript);
@@ -154,7 +165,9 @@ impl Agent {
     pub fn set_transcript(&mut self, transcript: Transcript) {
         self.history = transcript.history(&[]);
         self.left_alone.clear();
-        Arc::make_mut(&mut self.shared).transcript = transcript;
+        self.failed_summary = None;
+        let shared = Arc::make_mut(&mut self.shared);
+        (shared.transcript, shared.known_files) = (transcript, KnownFiles::default());
         self.keep_planning();
     }
 
@@ -245,6 +258,7 @@ impl Agent {
     pub fn clear(&mut self) -> Result<(), TranscriptError> {
         self.shared.transcript.append(&[], &Entry::Cleared)?;
         self.history.apply(&Entry::Cleared);
+        Arc::make_mut(&mut self.shared).known_files = KnownFiles::default();
         Ok(())
     }
 

@@ -42,11 +42,14 @@ pub(crate) enum Tail {
 
 /// Makes room before a request, if the window is nearly full. That it cannot be done is no reason not to go on.
 pub(crate) async fn make_room(agent: &mut Agent, events: &EventSender, abort: &CancellationToken) -> Result<(), Stop> {
-    if !agent.context().is_nearly_full() || agent.dropped(Tail::Kept).is_none() {
+    let now = agent.context();
+    let failed_lately = agent.failed_summary.is_some_and(|then| now.tokens < then + now.window.unwrap_or(0) / 20);
+    if !now.is_nearly_full() || failed_lately || agent.dropped(Tail::Kept).is_none() {
         return Ok(());
     }
     match compact(agent, Tail::Kept, None, events, abort).await {
         Err(Stop::Failed(Failure { kind, message })) if kind != FailureKind::Transcript => {
+            agent.failed_summary = Some(now.tokens);
             let message = format!("the conversation could not be summarised ({message}); it continues as it is");
             events.send(AgentEvent::Notice { message });
             Ok(())
@@ -189,18 +192,21 @@ async fn summarise(
 async fn request(shared: &Shared, text: String, events: &EventSender) -> Result<String, ModelError> {
     let (model, messages) = (shared.model(), [Message::User { text }]);
     let request = ModelRequest { system: INSTRUCTIONS, messages: &messages, tools: &[], task: None };
-    let (mut summary, mut answer) = (String::new(), model.respond(request));
+    let (mut summary, mut used, mut answer) = (String::new(), None, model.respond(request));
+    let mut failed = None;
     while let Some(event) = answer.next().await {
-        match event? {
-            ModelEvent::Text(text) => summary.push_str(&text),
-            ModelEvent::Usage(usage) => events.send(AgentEvent::Usage { usage }),
+        match event {
+            Err(error) => failed = Some(error),
+            Ok(ModelEvent::Text(text)) => summary.push_str(&text),
+            // The last one counts.
+            Ok(ModelEvent::Usage(usage)) => used = Some(usage),
             // It has no tools, and what it thinks is not the summary. A summary that was cut off is better than none.
-            ModelEvent::Thought(_)
-            | ModelEvent::Call(_)
-            | ModelEvent::Opaque(_)
-            | ModelEvent::Truncated
-            | ModelEvent::TruncatedCall(_) => {}
+            Ok(_) => {}
         }
+    }
+    used.into_iter().for_each(|usage| events.send(AgentEvent::Usage { usage }));
+    if let Some(error) = failed {
+        return Err(error);
     }
     match summary.trim() {
         "" => Err(ModelError::new(FailureKind::Protocol, "the model wrote no summary")),

@@ -6,6 +6,7 @@ use crate::model::Model;
 use crate::permission::{PermissionMode, Permissions};
 use crate::secrets::Secrets;
 use crate::tool::{Registry, Stop};
+use crate::tools::KnownFiles;
 use crate::transcript::{Entry, Transcript, TranscriptError};
 use askuser::{Asker, Origin, Purpose, RequestKey};
 use std::ffi::OsString;
@@ -39,6 +40,8 @@ pub(crate) struct Shared {
     pub(crate) retries: Retries,
     pub(crate) max_requests: Option<u32>,
     pub(crate) windows: Windows,
+    /// What this conversation knows of files; a subagent's knows nothing yet.
+    pub(crate) known_files: KnownFiles,
     /// Held while a person is asked and while a tool acts, by any agent of the session: nothing acts while a question is
     /// open, and no two tools act at once. First come, first served.
     pub(crate) exclusive: Arc<AsyncMutex<()>>,
@@ -50,6 +53,29 @@ pub(crate) struct Retries {
     pub(crate) max: u32,
     pub(crate) pause: Duration,
 }
+
+impl Retries {
+    /// As many as fit into this time, at this pace.
+    pub(crate) fn within(self, time: Duration) -> Retries {
+        let (mut max, mut taken) = (0, Duration::ZERO);
+        while max < MAX_RETRIES && taken + self.pause_before(max) <= time {
+            taken += self.pause_before(max);
+            max += 1;
+        }
+        Retries { max, ..self }
+    }
+
+    /// It doubles up to a limit.
+    pub(crate) fn pause_before(self, attempt: u32) -> Duration {
+        self.pause.saturating_mul(1 << attempt.min(6)).min(MAX_PAUSE)
+    }
+}
+
+/// A wait for a provider that is longer than this is reported.
+pub(crate) const MAX_PAUSE: Duration = Duration::from_secs(120);
+
+/// Even over a weekend.
+const MAX_RETRIES: u32 = 100_000;
 
 impl Shared {
     pub(crate) fn new(model: Arc<dyn Model>) -> Shared {
@@ -73,6 +99,7 @@ impl Shared {
             retries: Retries { max: 6, pause: Duration::from_millis(500) },
             max_requests: None,
             windows: Windows::default(),
+            known_files: KnownFiles::default(),
             exclusive: Arc::default(),
         }
     }
@@ -82,7 +109,7 @@ impl Shared {
         let tasks = self.tasks.iter().cloned().chain([call.to_owned()]).collect();
         let above = self.above.iter().chain([message]).cloned().collect();
         let origin = self.origin.clone().with_task(description);
-        Shared { tools, tasks, above, origin, ..self.clone() }
+        Shared { tools, tasks, above, origin, known_files: KnownFiles::default(), ..self.clone() }
     }
 
     pub(crate) fn model(&self) -> Arc<dyn Model> {

@@ -310,6 +310,12 @@ impl Registry {
         self.tools.iter().find(|other| other.definition.name == name).map(|found| &found.tool)
     }
 
+    /// The name of the tool that a model means: Gemini sometimes puts a name of its own before it, as in `default_api:Read`.
+    pub(crate) fn meant<'a>(&self, name: &'a str) -> &'a str {
+        let last = name.rsplit([':', '.']).next().unwrap_or(name);
+        if self.get(name).is_none() && self.get(last).is_some() { last } else { name }
+    }
+
     /// What the tools are called.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.tools.iter().map(|tool| tool.definition.name.as_str())

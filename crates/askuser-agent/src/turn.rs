@@ -9,7 +9,7 @@ use crate::event_channel::EventSender;
 use crate::message::{Block, Message, ToolCall};
 use crate::model::{ModelError, ModelEvent, ModelRequest};
 use crate::permission::PermissionMode;
-use crate::shared::{Retries, Shared};
+use crate::shared::{MAX_PAUSE, Retries, Shared};
 use crate::tool::Stop;
 use crate::transcript::{Entry, History, Next};
 use crate::truncated_call;
@@ -21,9 +21,6 @@ use tokio_util::sync::CancellationToken;
 
 /// More than any answer needs.
 const MAX_RESPONSE_BYTES: usize = 16 << 20;
-
-/// A wait for a provider that is longer than this is reported.
-const MAX_PAUSE: Duration = Duration::from_secs(120);
 
 pub(crate) async fn drive<'a>(
     agent: &'a mut Agent,
@@ -114,6 +111,8 @@ struct Response {
     completion: Completion,
     /// The last call, if it was cut off.
     truncated_call: Option<ToolCall>,
+    /// Whether the provider wants to be asked to go on.
+    paused: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -135,10 +134,9 @@ impl Response {
         Ok(())
     }
 
-    /// To say nothing at all is an answer to results of tools, but not to a person.
-    fn is_no_answer(&self, history: &History) -> bool {
-        let has_output = self.content.iter().any(|block| matches!(block, Block::Text { .. } | Block::Call(_)));
-        !has_output && matches!(history.messages.last(), Some(Message::User { .. }))
+    /// To say nothing at all is no answer.
+    fn is_no_answer(&self) -> bool {
+        !self.content.iter().any(|block| matches!(block, Block::Text { .. } | Block::Call(_)))
     }
 
     /// The text so far is whole.
@@ -162,6 +160,7 @@ impl Response {
 async fn respond(agent: &mut Agent, events: &EventSender, abort: &CancellationToken) -> Result<(), Stop> {
     let shared = agent.shared.clone();
     let (mut attempt, mut compactions) = (0, [Tail::Kept, Tail::Summarised].into_iter());
+    let mut asked_again = false;
     loop {
         let mut response = Response::default();
         let answered = tokio::select! {
@@ -174,8 +173,11 @@ async fn respond(agent: &mut Agent, events: &EventSender, abort: &CancellationTo
                 response.close_text();
                 response.tell_texts(events);
                 events.send(AgentEvent::Usage { usage: response.usage });
-                if response.is_no_answer(&agent.history) {
-                    let message = "the model answered with nothing at all".to_owned();
+                if response.is_no_answer() {
+                    if !std::mem::replace(&mut asked_again, true) {
+                        continue;
+                    }
+                    let message = "the model answered with nothing at all, and when asked again too".to_owned();
                     return Err(Stop::failed(FailureKind::Protocol, message));
                 }
                 if response.completion == Completion::Truncated {
@@ -238,12 +240,29 @@ async fn read(
     response: &mut Response,
     events: &EventSender,
 ) -> Result<(), ModelError> {
+    read_once(shared, history, &history.messages, response, events).await?;
+    while std::mem::take(&mut response.paused) {
+        response.close_text();
+        let so_far = Message::Assistant { content: response.content.clone() };
+        let messages = [&history.messages[..], &[so_far]].concat();
+        read_once(shared, history, &messages, response, events).await?;
+    }
+    Ok(())
+}
+
+async fn read_once(
+    shared: &Shared,
+    history: &History,
+    messages: &[Message],
+    response: &mut Response,
+    events: &EventSender,
+) -> Result<(), ModelError> {
     let tools = shared.tools.offered(shared.permissions().mode, shared.asker.is_some());
     let task = shared.origin.task.as_deref().filter(|_| shared.is_subagent());
     let system = shared.system_now();
     let model = shared.model();
-    let request = ModelRequest { system: &system, messages: &history.messages, tools: &tools, task };
-    let mut answer = model.respond(request);
+    let before = response.usage;
+    let mut answer = model.respond(ModelRequest { system: &system, messages, tools: &tools, task });
     while let Some(event) = answer.next().await {
         match event? {
             ModelEvent::Text(text) => {
@@ -259,13 +278,18 @@ async fn read(
                 response.grow(call.input.to_string().len())?;
                 response.close_text();
                 let id = history.free_id(&call.id, &response.content);
-                response.content.push(Block::Call(ToolCall { id, ..call }));
+                let name = shared.tools.meant(&call.name).to_owned();
+                response.content.push(Block::Call(ToolCall { id, name, ..call }));
             }
             ModelEvent::Opaque(block) => {
                 response.close_text();
                 response.content.push(block);
             }
-            ModelEvent::Usage(usage) => response.usage = usage,
+            ModelEvent::Usage(usage) => {
+                response.usage = before;
+                response.usage += usage;
+            }
+            ModelEvent::Paused => response.paused = true,
             ModelEvent::TruncatedCall(call) => {
                 response.grow(call.input.to_string().len())?;
                 response.close_text();
@@ -295,7 +319,7 @@ pub(crate) fn pause(error: &ModelError, attempt: u32, retries: Retries) -> Optio
     match error.retry_after {
         Some(pause) => (pause <= MAX_PAUSE).then_some(pause),
         None => {
-            let pause = retries.pause.saturating_mul(1 << attempt.min(6)).min(MAX_PAUSE);
+            let pause = retries.pause_before(attempt);
             // Spread over half the pause, so that many agents do not come back together. Not by the clock: not every one tells
             // nanoseconds.
             let chance = RandomState::new().build_hasher().finish() as u32;

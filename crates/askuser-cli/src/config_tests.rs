@@ -146,8 +146,10 @@ fn settings_mean_what_they_say() {
     let commands = [Some(None), Some(Some("c".to_owned()))];
     assert_eq!(["none", "c"].map(|v| read("on_question", v, |s| s.on_question)), commands);
     assert_eq!(["none", "5", "0"].map(|v| read("max_tokens", v, |s| s.max_tokens)), [Some(None), Some(Some(5)), None]);
-    let efforts = [None, Some(Effort::Low), Some(Effort::Medium), Some(Effort::High)].map(Some);
-    assert_eq!(["none", "low", "medium", "high"].map(|v| read("effort", v, |s| s.effort)), efforts);
+    let efforts =
+        [None, Some(Effort::Low), Some(Effort::Medium), Some(Effort::High), Some(Effort::XHigh), Some(Effort::Max)]
+            .map(Some);
+    assert_eq!(["none", "low", "medium", "high", "xhigh", "max"].map(|v| read("effort", v, |s| s.effort)), efforts);
     let windows = [Some(None), Some(Some(1_000)), None, None];
     assert_eq!(["auto", "1000", "999", "many"].map(|v| read("context_window", v, |s| s.context_window)), windows);
     let prices = [Some(None), Some(Some(Price { input: 3.0, output: 15.0 })), None];

@@ -153,10 +153,10 @@ macro_rules! settings {
             }
             effort: Option<Effort> = |v| one_of(v, &[
                 ("none", None), ("low", Some(Effort::Low)), ("medium", Some(Effort::Medium)),
-                ("high", Some(Effort::High)),
+                ("high", Some(Effort::High)), ("xhigh", Some(Effort::XHigh)), ("max", Some(Effort::Max)),
             ]) => {
                 "How much the model thinks before it answers; none leaves that to the provider",
-                value: "low|medium|high", default: "none", by: User, of: Agent,
+                value: "low|medium|high|xhigh|max", default: "none", by: User, of: Agent,
             }
             max_tokens: Option<u32> = |v| unless(v, "none", |v| v.parse().ok().filter(|max| *max > 0)) => {
                 "The most tokens of one answer of the model; none is the provider's own limit",
@@ -167,6 +167,11 @@ macro_rules! settings {
                 "How many tokens the model takes before the conversation is summarised; auto is the known size of the model's context",
                 value: "N", default: "auto", by: User, of: Agent, flag: "context-window",
                 must_be: "a whole number of at least 1000, or auto",
+            }
+            retry_for: Option<Duration> = |v| unless(v, "auto", positive) => {
+                "How long a request that fails for a while is made again with -p; auto is about half a minute",
+                value: "DURATION", default: "auto", by: User, of: Agent, flag: "retry-for",
+                must_be: "a duration such as 250ms, 30s, 5m or 1h",
             }
             price: Option<Price> = |v| unless(v, "none", Price::parse) => {
                 "Dollars per million tokens, input and output, such as 3/15; the conversation then shows its cost",

@@ -4,7 +4,7 @@
 //! block or the stop reason shows that the token limit has not truncated it.
 
 use super::anthropic_models::{self, Thinking};
-use super::json::{str_field, u64_field};
+use super::json::{array_field, str_field, u64_field};
 use super::protocol::{
     Completion, Flow, LastOutput, ResponseReader, event_json, has_text, input_object, parse_input, safe_name,
     truncated_call,
@@ -64,7 +64,7 @@ fn budget(effort: Effort, max_tokens: u32) -> Option<u32> {
     let budget: u32 = match effort {
         Effort::Low => 4_000,
         Effort::Medium => 12_000,
-        Effort::High => 32_000,
+        Effort::High | Effort::XHigh | Effort::Max => 32_000,
     };
     Some(budget.min(max_tokens / 2)).filter(|budget| *budget >= MIN_BUDGET)
 }
@@ -265,6 +265,27 @@ impl AnthropicReader {
         }
     }
 
+    /// The response is complete, if there is a reason.
+    fn stop(&mut self, reason: Option<&str>, output: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        let Some(reason) = reason else { return Ok(()) };
+        self.check_reason(reason)?;
+        match self.last_call.take() {
+            Some((call, CallInput::MaybeTruncated)) if reason == "max_tokens" => {
+                let written = call.input.as_str().unwrap_or_default().to_owned();
+                self.last_output = LastOutput::Call;
+                output.push(truncated_call(call.id, call.name, written));
+            }
+            last_call => {
+                self.last_call = last_call;
+                self.push_last_call(output);
+            }
+        }
+        // The provider wants to be asked to go on.
+        output.extend((reason == "pause_turn").then_some(ModelEvent::Paused));
+        self.stop_reason = Some(reason.to_owned());
+        Ok(())
+    }
+
     /// An error for stop reasons after which a partial response could be taken for a complete one.
     fn check_reason(&self, reason: &str) -> Result<(), ModelError> {
         let truncated_call = match &self.last_call {
@@ -297,21 +318,18 @@ impl ResponseReader for AnthropicReader {
             Some("content_block_stop") => self.stop_block(index, output),
             Some("message_delta") => {
                 self.add_usage(&event["usage"], output);
-                if let Some(reason) = str_field(&event["delta"], "stop_reason") {
-                    self.check_reason(reason)?;
-                    match self.last_call.take() {
-                        Some((call, CallInput::MaybeTruncated)) if reason == "max_tokens" => {
-                            let written = call.input.as_str().unwrap_or_default().to_owned();
-                            self.last_output = LastOutput::Call;
-                            output.push(truncated_call(call.id, call.name, written));
-                        }
-                        last_call => {
-                            self.last_call = last_call;
-                            self.push_last_call(output);
-                        }
-                    }
-                    self.stop_reason = Some(reason.to_owned());
+                self.stop(str_field(&event["delta"], "stop_reason"), output)?;
+            }
+            // A response that did not stream.
+            Some("message") => {
+                for (index, block) in (0..).zip(array_field(&event, "content")) {
+                    output.extend(str_field(block, "thinking").map(|text| ModelEvent::Thought(text.to_owned())));
+                    self.start_block(index, block, output)?;
+                    self.stop_block(index, output);
                 }
+                self.add_usage(&event["usage"], output);
+                self.stop(str_field(&event, "stop_reason"), output)?;
+                return Ok(Flow::Done);
             }
             Some("message_stop") => return Ok(Flow::Done),
             // `ping`, and future events.

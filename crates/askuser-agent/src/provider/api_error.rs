@@ -44,6 +44,8 @@ impl ApiError {
         api_error.status = code.filter(|code| (400..600).contains(code));
         for detail in array_field(error, "details") {
             api_error.codes.extend(str_field(detail, "reason").map(str::to_lowercase));
+            let quotas = array_field(detail, "violations").filter_map(|violation| str_field(violation, "quotaId"));
+            api_error.codes.extend(quotas.map(str::to_lowercase));
             let delay = str_field(detail, "retryDelay").and_then(retry_after::from_duration);
             api_error.retry_after = api_error.retry_after.or(delay);
         }
@@ -81,11 +83,20 @@ impl ApiError {
         self.status == Some(402) || self.has_code(CREDIT_CODES) || message.contains("credit balance is too low")
     }
 
+    /// Whether a quota is used up for the day: it does not come back in minutes.
+    pub(super) fn is_for_the_day(&self) -> bool {
+        let message = self.message.to_lowercase();
+        DAY_PHRASES.iter().any(|phrase| message.contains(phrase) || self.codes.iter().any(|code| code.contains(phrase)))
+    }
+
     /// What the error says the model does not accept, if that is optional.
     pub(super) fn rejected_option(&self) -> Option<RejectedOption> {
         let message = self.message.to_lowercase();
         let is_about = |field: &str| self.param.as_deref() == Some(field);
         let mentions = |patterns: &[&str]| patterns.iter().any(|pattern| message.contains(pattern));
+        if is_about("stream_options") || mentions(&["stream_options"]) {
+            return Some(RejectedOption::StreamOptions);
+        }
         if is_about("include") || self.has_code(&["invalid_encrypted_content"]) || mentions(OWN_DATA_PHRASES) {
             return Some(RejectedOption::OwnData);
         }
@@ -141,6 +152,7 @@ const CREDIT_CODES: &[&str] = &[
     "billing_hard_limit_reached",
     "insufficient_credits",
 ];
+const DAY_PHRASES: &[&str] = &["per day", "perday", "per-day", "daily"];
 const CONTEXT_CODES: &[&str] = &["context_length_exceeded", "request_too_large", "exceed_context_size_error"];
 const CONTEXT_PHRASES: &[&str] = &[
     "prompt is too long",
@@ -153,8 +165,14 @@ const CONTEXT_PHRASES: &[&str] = &[
     "input is too long",
     "maximum input length",
 ];
-const OWN_DATA_PHRASES: &[&str] =
-    &["encrypted content", "invalid `signature`", "invalid signature", "thought signature", "thought_signature"];
+const OWN_DATA_PHRASES: &[&str] = &[
+    "encrypted content",
+    "invalid `signature`",
+    "invalid signature",
+    "thought signature",
+    "thought_signature",
+    "reasoning_content",
+];
 const THOUGHTS_PHRASES: &[&str] =
     &["reasoning.summary", "reasoning summar", "include_thoughts", "includethoughts", "thinking.adaptive.display"];
 const EFFORT_PHRASES: &[&str] = &[

@@ -25,6 +25,8 @@ pub struct ProviderConfig<'a> {
     pub max_tokens: Option<u32>,
     /// How much the model thinks. `None` leaves it to the provider.
     pub effort: Option<Effort>,
+    /// How many tokens a conversation may have, where the provider's list says so.
+    pub context_window: Option<u64>,
     /// Timeout for connecting.
     pub connect_timeout: Duration,
     /// Timeout between two chunks of the response, and before the first.
@@ -39,6 +41,7 @@ impl<'a> ProviderConfig<'a> {
             environment,
             max_tokens: None,
             effort: None,
+            context_window: None,
             connect_timeout: Duration::from_secs(30),
             idle_timeout: Duration::from_secs(300),
         }
@@ -57,6 +60,11 @@ impl<'a> ProviderConfig<'a> {
     /// Thinking this much.
     pub fn with_effort(self, effort: Option<Effort>) -> ProviderConfig<'a> {
         ProviderConfig { effort, ..self }
+    }
+
+    /// With what its list says of the model's context.
+    pub fn with_context_window(self, context_window: Option<u64>) -> ProviderConfig<'a> {
+        ProviderConfig { context_window, ..self }
     }
 
     /// Waiting this long to connect, and this long for data.
@@ -137,7 +145,7 @@ pub fn connect(spec: &str, config: &ProviderConfig<'_>) -> Result<Arc<dyn Model>
     let chat = (provider.protocol == Protocol::OpenAiResponses && connection.is_custom)
         .then(|| connection.endpoint(model, |base| request_url(base, Protocol::OpenAiChat, model)));
     let options = RequestOptions::new(config.max_tokens, config.effort);
-    Ok(Arc::new(HttpModel::new(provider.protocol, endpoint, chat, options)))
+    Ok(Arc::new(HttpModel::new(provider.protocol, endpoint, chat, options, config.context_window)))
 }
 
 /// What all requests to a provider have in common.

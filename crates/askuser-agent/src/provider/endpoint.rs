@@ -199,10 +199,10 @@ impl Endpoint {
         let advice = unreachable.map(|unreachable| self.advice(unreachable)).unwrap_or_default();
         let error = ModelError::new(FailureKind::Network, format!("cannot reach {provider} at {host}: {why}{advice}"));
         match unreachable {
-            // Nothing listens there, or the name is unknown: that rarely passes by itself.
+            // Nothing listens there: that rarely passes by itself. A name is unknown as long as there is no network.
             Some(Unreachable::Refused) if is_loopback(&self.url) => error.with_max_retries(0),
-            Some(_) => error.with_max_retries(1),
-            None => error,
+            Some(Unreachable::Refused) => error.with_max_retries(1),
+            Some(Unreachable::UnknownHost) | None => error,
         }
     }
 
@@ -240,7 +240,7 @@ impl BodyKind {
     }
 }
 
-/// Why no connection was made, if waiting is unlikely to help.
+/// Why no connection was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Unreachable {
     /// Nothing listens at the address.

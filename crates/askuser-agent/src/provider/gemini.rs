@@ -1,6 +1,7 @@
 //! The Gemini generateContent protocol, streamed.
 //!
-//! Thought signatures are sent back where they stood: those of tool calls with the call, others as a part of their own.
+//! Thought signatures are sent back where they stood: those of tool calls with the call, those of text with that text, others as a
+//! part of their own.
 //! Tool calls are not streamed in parts, and often have no id.
 
 use super::api_error::ApiError;
@@ -58,9 +59,11 @@ fn thinking_config(model: &str, options: RequestOptions) -> Option<Value> {
             config["thinkingBudget"] = json!(match effort {
                 Effort::Low => 1024,
                 Effort::Medium => 8192,
-                Effort::High => 24_576,
+                Effort::High | Effort::XHigh | Effort::Max => 24_576,
             });
         }
+        // It has no more than high.
+        Some(Effort::XHigh | Effort::Max) => config["thinkingLevel"] = json!(Effort::High.as_str()),
         Some(effort) => config["thinkingLevel"] = json!(effort.as_str()),
         None => {}
     }
@@ -112,29 +115,52 @@ fn call_extra<'a>(call: &'a ToolCall, target: &Target) -> Option<&'a Value> {
 
 fn model_parts(content: &[Block], target: &Target, options: RequestOptions) -> Vec<Value> {
     let mut requires_signature = requires_signatures(&target.model);
-    let part = |block: &Block| match block {
-        Block::Text { text } => has_text(text).then(|| json!({"text": text})),
-        Block::Opaque { provider, value } => {
-            let is_own = provider == target.provider && options.own_data == Requested::Yes;
-            let signature = str_field(value, "thoughtSignature").filter(|_| is_own)?;
-            Some(json!({"text": "", "thoughtSignature": signature}))
-        }
-        Block::Call(call) => {
-            let mut part = json!({"functionCall": {"name": safe_name(&call.name), "args": input_object(&call.input)}});
-            let extra = call_extra(call, target).unwrap_or(&Value::Null);
-            if let Some(id) = str_field(extra, "id") {
-                part["functionCall"]["id"] = json!(id);
+    let mut parts: Vec<Value> = Vec::new();
+    for block in content {
+        match block {
+            Block::Text { text } => parts.extend(has_text(text).then(|| json!({"text": text}))),
+            Block::Opaque { provider, value } => {
+                let is_own = provider == target.provider && options.own_data == Requested::Yes;
+                let Some(signature) = str_field(value, "thoughtSignature").filter(|_| is_own) else { continue };
+                let signed = take_end(&mut parts, u64_field(value, "signed_bytes").unwrap_or(0));
+                parts.push(json!({"text": signed, "thoughtSignature": signature}));
             }
-            // Only the first of several calls is signed.
-            let placeholder = std::mem::take(&mut requires_signature).then_some(UNSIGNED_CALL);
-            let signature = str_field(extra, "thoughtSignature").filter(|_| options.own_data == Requested::Yes);
-            if let Some(signature) = signature.or(placeholder) {
-                part["thoughtSignature"] = json!(signature);
-            }
-            Some(part)
+            Block::Call(call) => parts.push(call_part(call, target, options, &mut requires_signature)),
         }
+    }
+    parts
+}
+
+/// Takes the end of the last text off, which came as a part of its own.
+fn take_end(parts: &mut Vec<Value>, bytes: u64) -> String {
+    let Some(text) = parts.last().and_then(|part| part.as_object()?.get("text")?.as_str()) else {
+        return String::new();
     };
-    content.iter().filter_map(part).collect()
+    let Some((before, end)) = text.len().checked_sub(bytes as usize).and_then(|at| text.split_at_checked(at)) else {
+        return String::new();
+    };
+    let (before, end) = (before.to_owned(), end.to_owned());
+    if before.is_empty() {
+        parts.pop();
+    } else if let Some(part) = parts.last_mut() {
+        part["text"] = json!(before);
+    }
+    end
+}
+
+fn call_part(call: &ToolCall, target: &Target, options: RequestOptions, requires_signature: &mut bool) -> Value {
+    let mut part = json!({"functionCall": {"name": safe_name(&call.name), "args": input_object(&call.input)}});
+    let extra = call_extra(call, target).unwrap_or(&Value::Null);
+    if let Some(id) = str_field(extra, "id") {
+        part["functionCall"]["id"] = json!(id);
+    }
+    // Only the first of several calls is signed.
+    let placeholder = std::mem::take(requires_signature).then_some(UNSIGNED_CALL);
+    let signature = str_field(extra, "thoughtSignature").filter(|_| options.own_data == Requested::Yes);
+    if let Some(signature) = signature.or(placeholder) {
+        part["thoughtSignature"] = json!(signature);
+    }
+    part
 }
 
 /// Whether the model requires signed calls; those before Gemini 3 do not.
@@ -193,7 +219,8 @@ impl GeminiReader {
             output.push(ModelEvent::Call(ToolCall { id, name: name.to_owned(), input, extra }));
             return Ok(());
         }
-        match str_field(part, "text") {
+        let text = str_field(part, "text");
+        match text {
             Some(text) if part["thought"] == true => output.push(ModelEvent::Thought(text.to_owned())),
             Some(text) => {
                 self.last_output = LastOutput::Text;
@@ -202,7 +229,10 @@ impl GeminiReader {
             None => {}
         }
         if let Some(signature) = signature {
-            let value = json!({"thoughtSignature": signature});
+            let mut value = json!({"thoughtSignature": signature});
+            if let Some(text) = text.filter(|_| part["thought"] != true) {
+                value["signed_bytes"] = json!(text.len());
+            }
             output.push(ModelEvent::Opaque(Block::Opaque { provider: provider.into(), value }));
         }
         Ok(())

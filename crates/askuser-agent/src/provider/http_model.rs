@@ -45,8 +45,9 @@ impl HttpModel {
         endpoint: Endpoint,
         chat: Option<Endpoint>,
         options: RequestOptions,
+        context_window: Option<u64>,
     ) -> HttpModel {
-        let known = Mutex::new(Known { options, responses: Availability::Assumed, context_window: None });
+        let known = Mutex::new(Known { options, responses: Availability::Assumed, context_window });
         HttpModel { protocol, endpoint, chat, known }
     }
 
@@ -202,13 +203,19 @@ impl InFlight<'_> {
         self.error = malformed.map(|malformed| self.target.protocol_error(malformed));
     }
 
-    /// A response that did not stream is read as one event.
+    /// A response that did not stream is read as one event, or as one for each of an array.
     fn read_json(&mut self, JsonBody { json, not_a_response }: JsonBody) {
         self.connection = Connection::Finished;
-        match self.read_event(&SseEvent { name: String::new(), data: json }) {
-            Ok(_) => self.finish(not_a_response),
-            Err(error) => self.error = Some(error),
+        let parts: Vec<String> = match serde_json::from_str::<Vec<Value>>(&json) {
+            Ok(parts) => parts.iter().map(Value::to_string).collect(),
+            Err(_) => vec![json],
+        };
+        for data in parts {
+            if let Err(error) = self.read_event(&SseEvent { name: String::new(), data }) {
+                return self.error = Some(error);
+            }
         }
+        self.finish(not_a_response);
     }
 
     fn read_event(&mut self, event: &SseEvent) -> Result<Flow, ModelError> {

@@ -10,7 +10,7 @@ use super::protocol::{
     Completion, Flow, LastOutput, ResponseReader, event_json, has_text, input_object, parse_input, safe_name,
     truncated_call,
 };
-use super::request_options::RequestOptions;
+use super::request_options::{RequestOptions, Requested};
 use super::sse::SseEvent;
 use super::target::Target;
 use crate::event::{FailureKind, Usage};
@@ -20,14 +20,19 @@ use crate::tool::ToolDefinition;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
+/// The names that servers have for what the model thinks, in words. DeepSeek requires it back with the calls it led to.
+const THOUGHT_FIELDS: [&str; 2] = ["reasoning_content", "reasoning"];
+const THINK: &str = "<think>";
+const END_OF_THINK: &str = "</think>";
+const MAX_THINK: usize = 1 << 20;
+
 // ---- request ----
 
 pub(super) fn body(request: &ModelRequest<'_>, target: &Target, options: RequestOptions) -> Value {
-    let mut body = json!({
-        "model": target.model,
-        "stream": true,
-        "stream_options": {"include_usage": true},
-    });
+    let mut body = json!({"model": target.model, "stream": true});
+    if options.stream_options == Requested::Yes {
+        body["stream_options"] = json!({"include_usage": true});
+    }
     if let Some(max_tokens) = options.max_tokens {
         // OpenAI's newer models reject the old name, and most other servers do not know the new one.
         let name =
@@ -48,12 +53,12 @@ pub(super) fn body(request: &ModelRequest<'_>, target: &Target, options: Request
         body["tools"] = request.tools.iter().map(tool).collect();
     }
     let system = has_text(request.system).then(|| json!({"role": "system", "content": request.system}));
-    let conversation = request.messages.iter().flat_map(|message| messages(message, target.provider));
+    let conversation = request.messages.iter().flat_map(|message| messages(message, target.provider, options));
     body["messages"] = system.into_iter().chain(conversation).collect();
     body
 }
 
-fn messages(message: &Message, provider: &str) -> Vec<Value> {
+fn messages(message: &Message, provider: &str, options: RequestOptions) -> Vec<Value> {
     match message {
         Message::User { text } => vec![json!({"role": "user", "content": text})],
         Message::Results { results } => {
@@ -63,11 +68,11 @@ fn messages(message: &Message, provider: &str) -> Vec<Value> {
             };
             results.iter().map(result).collect()
         }
-        Message::Assistant { content } => assistant_message(message, content, provider).into_iter().collect(),
+        Message::Assistant { content } => assistant_message(message, content, provider, options).into_iter().collect(),
     }
 }
 
-fn assistant_message(message: &Message, content: &[Block], provider: &str) -> Option<Value> {
+fn assistant_message(message: &Message, content: &[Block], provider: &str, options: RequestOptions) -> Option<Value> {
     let text = message.text();
     let calls: Vec<Value> = message.calls().map(|call| tool_call(call, provider)).collect();
     if !has_text(&text) && calls.is_empty() {
@@ -81,9 +86,11 @@ fn assistant_message(message: &Message, content: &[Block], provider: &str) -> Op
         // Blocks of the same provider's other protocol have other fields.
         if let Block::Opaque { provider: owner, value } = block
             && owner == provider
-            && let Some(details) = value.get("reasoning_details")
+            && options.own_data == Requested::Yes
         {
-            assistant["reasoning_details"] = details.clone();
+            for name in ["reasoning_details"].into_iter().chain(THOUGHT_FIELDS) {
+                value.get(name).into_iter().for_each(|thoughts| assistant[name] = thoughts.clone());
+            }
         }
     }
     Some(assistant)
@@ -105,10 +112,22 @@ pub(super) struct ChatReader {
     calls: Vec<PartialCall>,
     /// OpenRouter's reasoning details, which are sent back.
     reasoning: Vec<Value>,
+    /// What the model thought in words, and the field that it came in; sent back too.
+    thoughts: Option<(&'static str, String)>,
+    think: Think,
     finish_reason: Option<String>,
     done: bool,
     last_output: LastOutput,
     shape: Shape,
+}
+
+/// Whether the content begins with a thought between tags, as servers that do not tell them apart leave it there.
+enum Think {
+    /// So far it may.
+    Maybe(String),
+    /// It does, up to here.
+    Open(String),
+    Over,
 }
 
 /// Whether the response is read from `delta` or from `message`.
@@ -137,6 +156,8 @@ impl ChatReader {
             target,
             calls,
             reasoning,
+            thoughts: None,
+            think: Think::Maybe(String::new()),
             finish_reason: None,
             done: false,
             last_output: LastOutput::None,
@@ -154,8 +175,9 @@ impl ChatReader {
         });
         let call = &mut self.calls[position];
         call.id = call.id.take().or_else(|| id.map(str::to_owned));
-        if call.name.is_empty() {
-            call.name = name.unwrap_or_default().to_owned();
+        // A name may come in parts; some servers repeat the whole instead.
+        if let Some(name) = name.filter(|name| call.arguments.is_empty() && *name != call.name) {
+            call.name.push_str(name);
         }
         match &function["arguments"] {
             Value::String(more) => call.arguments.push_str(more),
@@ -202,7 +224,64 @@ impl ChatReader {
         }
     }
 
+    /// A thought between tags is one only once it is closed: at its beginning nothing else is known of it.
+    fn add_text(&mut self, text: &str, output: &mut Vec<ModelEvent>) {
+        match &mut self.think {
+            Think::Maybe(begun) => {
+                begun.push_str(text);
+                let start = begun.trim_start();
+                if let Some(inside) = start.strip_prefix(THINK) {
+                    let inside = inside.to_owned();
+                    self.think = Think::Open(String::new());
+                    self.add_text(&inside, output);
+                } else if !THINK.starts_with(start) {
+                    let text = std::mem::take(begun);
+                    self.think = Think::Over;
+                    self.push_text(&text, output);
+                }
+            }
+            Think::Open(inside) => {
+                inside.push_str(text);
+                let Some((thought, rest)) = inside.split_once(END_OF_THINK) else {
+                    if inside.len() > MAX_THINK {
+                        self.end_think(output);
+                    }
+                    return;
+                };
+                output.push(ModelEvent::Thought(thought.trim().to_owned()));
+                let rest = rest.trim_start().to_owned();
+                self.think = Think::Over;
+                self.push_text(&rest, output);
+            }
+            Think::Over => self.push_text(text, output),
+        }
+    }
+
+    /// What was never closed, or is too short to be a thought, is said.
+    fn end_think(&mut self, output: &mut Vec<ModelEvent>) {
+        match std::mem::replace(&mut self.think, Think::Over) {
+            Think::Maybe(text) => self.push_text(&text, output),
+            Think::Open(text) => self.push_text(&format!("{THINK}{text}"), output),
+            Think::Over => {}
+        }
+    }
+
+    fn push_text(&mut self, text: &str, output: &mut Vec<ModelEvent>) {
+        if !text.is_empty() {
+            self.last_output = LastOutput::Text;
+            output.push(ModelEvent::Text(text.to_owned()));
+        }
+    }
+
+    /// Keeps a thought in words, under the name that the server has for it.
+    fn add_thought(&mut self, message: &Value, output: &mut Vec<ModelEvent>) {
+        let Some((name, text)) = thought(message) else { return };
+        self.thoughts.get_or_insert((name, String::new())).1.push_str(text);
+        output.push(ModelEvent::Thought(text.to_owned()));
+    }
+
     fn finish(&mut self, output: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        self.end_think(output);
         let reason = self.finish_reason.as_deref();
         match reason {
             Some("content_filter") => {
@@ -217,10 +296,13 @@ impl ChatReader {
             }
             _ => {}
         }
-        if !self.reasoning.is_empty() {
-            let value = json!({"reasoning_details": std::mem::take(&mut self.reasoning)});
-            output.push(ModelEvent::Opaque(Block::Opaque { provider: self.target.provider.into(), value }));
-        }
+        let thoughts = self.thoughts.take().map(|(name, text)| json!({name: text}));
+        let value = match self.reasoning.is_empty() {
+            true => thoughts,
+            false => Some(json!({"reasoning_details": std::mem::take(&mut self.reasoning)})),
+        };
+        let provider = self.target.provider.to_owned();
+        output.extend(value.map(|value| ModelEvent::Opaque(Block::Opaque { provider, value })));
         let last = self.calls.len();
         for (i, call) in std::mem::take(&mut self.calls).into_iter().enumerate() {
             if call.name.is_empty() {
@@ -249,9 +331,9 @@ fn has_content(delta: &Value) -> bool {
         || !content_texts(delta).is_empty()
 }
 
-/// What the model thinks, in words; servers have two names for it.
-fn thought(message: &Value) -> Option<&str> {
-    str_field(message, "reasoning_content").or_else(|| str_field(message, "reasoning"))
+/// What the model thinks, in words, and the server's name for it.
+fn thought(message: &Value) -> Option<(&'static str, &str)> {
+    THOUGHT_FIELDS.into_iter().find_map(|name| Some((name, str_field(message, name)?)))
 }
 
 /// The texts of a message's content: a string, or an array of parts.
@@ -308,10 +390,9 @@ impl ResponseReader for ChatReader {
             self.shape = Shape::Deltas;
         }
         let message = if self.shape == Shape::Deltas { delta } else { &choice["message"] };
-        output.extend(thought(message).map(|text| ModelEvent::Thought(text.to_owned())));
+        self.add_thought(message, output);
         for text in content_texts(message).into_iter().chain(str_field(message, "refusal")) {
-            self.last_output = LastOutput::Text;
-            output.push(ModelEvent::Text(text.to_owned()));
+            self.add_text(text, output);
         }
         self.add_reasoning(&message["reasoning_details"]);
         for part in message["tool_calls"].as_array().into_iter().flatten() {

@@ -75,8 +75,17 @@ fn call_output(result: &CallResult) -> Value {
 }
 
 fn assistant_items(content: &[Block], provider: &str, options: RequestOptions) -> Vec<Value> {
-    let item = |block: &Block| match block {
-        Block::Text { text } => has_text(text).then(|| json!({"role": "assistant", "content": text})),
+    let item = |(i, block): (usize, &Block)| match block {
+        Block::Text { text } => has_text(text).then(|| {
+            let mut message = json!({"role": "assistant", "content": text});
+            if let Some(Block::Opaque { provider: owner, value }) = content.get(i + 1)
+                && owner == provider
+                && is_message(value)
+            {
+                value.get("phase").into_iter().for_each(|phase| message["phase"] = phase.clone());
+            }
+            message
+        }),
         Block::Call(call) => {
             let (id, name) = (safe_name(&call.id), safe_name(&call.name));
             let arguments = input_object(&call.input).to_string();
@@ -87,12 +96,17 @@ fn assistant_items(content: &[Block], provider: &str, options: RequestOptions) -
         }
         Block::Opaque { .. } => None,
     };
-    let mut items: Vec<Value> = content.iter().filter_map(item).collect();
+    let mut items: Vec<Value> = content.iter().enumerate().filter_map(item).collect();
     // Reasoning without the item that it led to is rejected.
     while items.last().is_some_and(is_reasoning) {
         items.pop();
     }
     items
+}
+
+/// Whether an item says that the text before it was a message of its own, and perhaps its phase.
+fn is_message(item: &Value) -> bool {
+    str_field(item, "type") == Some("message")
 }
 
 fn is_reasoning(item: &Value) -> bool {
@@ -114,6 +128,8 @@ pub(super) struct ResponsesReader {
     complete: BTreeSet<u64>,
     /// The messages whose text came in deltas.
     streamed: BTreeSet<u64>,
+    /// The end of a message, if it has not been passed on: it matters if another message follows.
+    ended_message: Option<Value>,
     /// The last call, if its arguments are not complete.
     incomplete_call: Option<ToolCall>,
     completion: Completion,
@@ -126,6 +142,7 @@ impl ResponsesReader {
             target,
             complete: BTreeSet::new(),
             streamed: BTreeSet::new(),
+            ended_message: None,
             incomplete_call: None,
             completion: Completion::Unfinished,
             last_output: LastOutput::None,
@@ -134,7 +151,13 @@ impl ResponsesReader {
 
     fn push_text(&mut self, text: &str, output: &mut Vec<ModelEvent>) {
         self.last_output = LastOutput::Text;
+        let ended = self.ended_message.take();
+        output.extend(ended.map(|value| self.opaque(value)));
         output.push(ModelEvent::Text(text.to_owned()));
+    }
+
+    fn opaque(&self, value: Value) -> ModelEvent {
+        ModelEvent::Opaque(Block::Opaque { provider: self.target.provider.into(), value })
     }
 
     /// Passes on an item that gets no more deltas.
@@ -144,18 +167,21 @@ impl ResponsesReader {
         }
         match str_field(item, "type") {
             Some("function_call") => {
+                self.ended_message = None;
                 self.push_incomplete_call(output);
                 self.end_call(item, output)?;
             }
             Some("reasoning") => {
-                let provider = self.target.provider.into();
-                output.push(ModelEvent::Opaque(Block::Opaque { provider, value: item.clone() }));
+                self.ended_message = None;
+                output.push(self.opaque(item.clone()));
             }
-            Some("message") if !self.streamed.contains(&index) => {
-                for part in array_field(item, "content") {
-                    if let Some(text) = str_field(part, "text").or_else(|| str_field(part, "refusal")) {
-                        self.push_text(text, output);
-                    }
+            Some("message") => {
+                let texts = array_field(item, "content").filter(|_| !self.streamed.contains(&index));
+                let texts = texts.filter_map(|part| str_field(part, "text").or_else(|| str_field(part, "refusal")));
+                texts.collect::<Vec<_>>().into_iter().for_each(|text| self.push_text(text, output));
+                match item.get("phase").filter(|phase| phase.is_string()) {
+                    Some(phase) => output.push(self.opaque(json!({"type": "message", "phase": phase}))),
+                    None => self.ended_message = Some(json!({"type": "message"})),
                 }
             }
             // Items of tools that are not asked for, and future ones.

@@ -17,6 +17,10 @@ pub enum Effort {
     Medium,
     /// As much as helps.
     High,
+    /// More than that, where a model knows it.
+    XHigh,
+    /// As much as it can.
+    Max,
 }
 
 impl Effort {
@@ -26,6 +30,17 @@ impl Effort {
             Effort::Low => "low",
             Effort::Medium => "medium",
             Effort::High => "high",
+            Effort::XHigh => "xhigh",
+            Effort::Max => "max",
+        }
+    }
+
+    /// The next lower one, for a model that does not know it; not every model knows more than the first three.
+    fn lowered(self) -> Option<Effort> {
+        match self {
+            Effort::Max => Some(Effort::XHigh),
+            Effort::XHigh => Some(Effort::High),
+            Effort::Low | Effort::Medium | Effort::High => None,
         }
     }
 }
@@ -39,6 +54,8 @@ pub(super) struct RequestOptions {
     pub(super) thoughts: Requested,
     /// Whether the model's own data is asked for and sent back.
     pub(super) own_data: Requested,
+    /// Whether tokens are counted at the end of a stream, where that has to be asked for.
+    pub(super) stream_options: Requested,
 }
 
 /// Whether something optional is part of a request.
@@ -50,7 +67,8 @@ pub(super) enum Requested {
 
 impl RequestOptions {
     pub(super) fn new(max_tokens: Option<u32>, effort: Option<Effort>) -> RequestOptions {
-        RequestOptions { max_tokens, effort, thoughts: Requested::Yes, own_data: Requested::Yes }
+        let yes = Requested::Yes;
+        RequestOptions { max_tokens, effort, thoughts: yes, own_data: yes, stream_options: yes }
     }
 
     /// The options without what the error says the model does not accept, and with the limit that it allows; `None` if
@@ -63,10 +81,11 @@ impl RequestOptions {
             return self.with_at_most(max_tokens);
         }
         let options = match error.rejected_option()? {
-            RejectedOption::Effort => RequestOptions { effort: None, ..self },
+            RejectedOption::Effort => RequestOptions { effort: self.effort.and_then(Effort::lowered), ..self },
             RejectedOption::Thoughts => RequestOptions { thoughts: Requested::No, ..self },
             RejectedOption::Thinking => RequestOptions { effort: None, thoughts: Requested::No, ..self },
             RejectedOption::OwnData => RequestOptions { own_data: Requested::No, ..self },
+            RejectedOption::StreamOptions => RequestOptions { stream_options: Requested::No, ..self },
         };
         (options != self).then_some(options)
     }
@@ -93,4 +112,5 @@ pub(super) enum RejectedOption {
     /// Both of these.
     Thinking,
     OwnData,
+    StreamOptions,
 }

@@ -61,7 +61,7 @@ impl Target {
             message,
             retry_after: error.retry_after,
             context_window: error.context_window(),
-            max_retries: None,
+            max_retries: (kind == FailureKind::RateLimited && error.is_for_the_day()).then_some(0),
         }
     }
 

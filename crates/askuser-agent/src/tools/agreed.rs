@@ -73,6 +73,7 @@ impl Agreed {
         let shown = self.take(&context.shared.key(&call.id, Purpose::Permission));
         let change = plan(call, context, shown.as_ref())?;
         change.apply(context, cancel)?;
+        context.shared.known_files.has_written(&change, tool == "Write");
         Ok(change.result(tool))
     }
 }

@@ -8,7 +8,9 @@ use crate::halting::HaltedCalls;
 use crate::message::ToolCall;
 use crate::script::Script;
 use crate::tool::{Consent, Stop, Tool, ToolContext, ToolResult};
-use serde_json::Value;
+use crate::tools::ConfinedPath;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -51,7 +53,12 @@ impl TestFolder {
         self.outer.path().canonicalize().unwrap().join(name)
     }
 
+    /// With a file that the model has read.
     pub(crate) fn with_file(self, name: &str, content: impl AsRef<[u8]>) -> TestFolder {
+        let call = call(&super::Read, json!({"path": name}));
+        if let Ok(path) = ConfinedPath::resolve(&call, name, &self.context) {
+            self.context.shared.known_files.has_read(&path, Sha256::digest(content.as_ref()).into());
+        }
         write(&self.path(name), content);
         self
     }

@@ -3,11 +3,13 @@
 use super::blocking::{self, CancellableFile};
 use super::confined_path::{self, ConfinedPath};
 use super::folder::{Folder, Opened};
+use super::known_files::{Digesting, KnownFiles};
 use super::s;
 use crate::message::ToolCall;
 use crate::tool::{Access, Running, Tool, ToolContext, ToolDefinition, ToolResult};
 use serde::Deserialize;
 use serde_json::json;
+use sha2::{Digest, Sha256};
 use std::io::{self, BufRead, BufReader};
 use tokio_util::sync::CancellationToken;
 
@@ -50,7 +52,10 @@ impl Tool for Read {
             let shown = path.display();
             ((path, range), shown)
         });
-        let work = |(path, range): (ConfinedPath, LineRange), cancel: &CancellationToken| read(&path, range, cancel);
+        let known = context.shared.known_files.clone();
+        let work = move |(path, range): (ConfinedPath, LineRange), cancel: &CancellationToken| {
+            read(&path, range, &known, cancel)
+        };
         Box::pin(blocking::run_parsed(NAME, context, parsed, work))
     }
 }
@@ -80,12 +85,18 @@ fn parse(call: &ToolCall, context: &ToolContext) -> Result<(ConfinedPath, LineRa
     Ok((path, range))
 }
 
-fn read(path: &ConfinedPath, range: LineRange, cancel: &CancellationToken) -> ToolResult {
+fn read(path: &ConfinedPath, range: LineRange, known: &KnownFiles, cancel: &CancellationToken) -> ToolResult {
     let shown = path.display();
     let result = match path.open() {
         Ok(Opened::File(file, metadata)) => {
-            let mut reader = BufReader::with_capacity(BUFFER, CancellableFile { file, cancel });
-            read_page(&mut reader, &shown, metadata.len(), range)
+            let reader = Digesting { reader: CancellableFile { file, cancel }, read: Sha256::new() };
+            let mut reader = BufReader::with_capacity(BUFFER, reader);
+            let page = read_page(&mut reader, &shown, metadata.len(), range);
+            // A file that is longer than what is counted of it is too long to be replaced as well.
+            if page.as_ref().is_ok_and(|page| page.success) && reader.fill_buf().is_ok_and(<[u8]>::is_empty) {
+                known.has_read(path, reader.into_inner().read.finalize().into());
+            }
+            page
         }
         Ok(Opened::Folder(folder)) => listing(&folder, &shown),
         Ok(Opened::Other) => Ok(ToolResult::error(format!(

@@ -7,7 +7,6 @@ use crate::tool::{Access, Running, Stop, Tool, ToolContext, ToolDefinition, Tool
 use futures_util::StreamExt;
 use serde::Deserialize;
 use serde_json::json;
-use std::sync::Arc;
 
 /// Hands a piece of work to a subagent.
 #[derive(Clone, Copy, Debug, Default)]
@@ -80,7 +79,7 @@ fn child(call: &ToolCall, description: &str, context: &ToolContext) -> Agent {
     let tools = parent.tools.clone().without(NAME).without("ExitPlanMode");
     let shared = parent.for_subagent(&call.id, &context.halted, description, tools);
     let history = shared.transcript.history(&shared.tasks);
-    Agent { shared: Arc::new(shared), history, left_alone: Vec::new() }
+    Agent::of(shared, history)
 }
 
 async fn work(

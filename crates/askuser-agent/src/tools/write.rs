@@ -5,6 +5,7 @@ use super::file_change::{self, Change};
 use super::s;
 use crate::message::ToolCall;
 use crate::tool::{Access, Consent, Running, Tool, ToolContext, ToolDefinition, ToolResult};
+use askuser::Purpose;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -58,6 +59,13 @@ fn plan(call: &ToolCall, context: &ToolContext, agreed: Option<&Shown>) -> Resul
         let shown = path.display();
         let same = format!("{shown} already has exactly this content; nothing was written.");
         return Err(ToolResult::ok(same).with_title(NAME, shown));
+    }
+    let shared = &context.shared;
+    // A person who has seen the diff decides about it, also after a resume.
+    if let Some(original) = &original
+        && shared.transcript.question(&shared.tasks, &call.id, Purpose::Permission).is_none()
+    {
+        shared.known_files.check(&path, original)?;
     }
     let (shown, lines) = (path.display(), content.lines().count());
     let did = if original.is_some() { "Replaced" } else { "Created" };

@@ -1,6 +1,7 @@
 use super::*;
 use crate::permission_rules::PermissionRule;
 use crate::tools::fixtures::{TestFolder, call, write};
+use crate::tools::{Edit, Read};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use tokio_util::sync::CancellationToken;
 
@@ -168,6 +169,84 @@ async fn an_agreed_write_is_made() {
     test.consent(&tool, input.clone()).unwrap();
     assert!(test.run(&tool, input).await.success);
     assert_eq!(test.text("file"), "new");
+}
+
+#[tokio::test]
+async fn write_does_not_replace_what_the_person_saved_since_the_model_read_it() {
+    let test = TestFolder::new().with_file("file", "read");
+    write(&test.path("file"), "saved since");
+    let refused =
+        ToolResult::error("file was changed since you read it; nothing was written. Read it first, or use Edit.");
+    assert_eq!(write_file(&test, "file", "new").await, refused);
+    assert_eq!(test.consent(&Write::default(), json!({"path": "file", "content": "new"})), Err(refused));
+    assert_eq!(test.text("file"), "saved since");
+    assert!(test.run(&Read, json!({"path": "file"})).await.success);
+    assert!(write_file(&test, "file", "new").await.success);
+    // What it has written it knows; it does not know what a person makes of that.
+    assert!(write_file(&test, "file", "newer").await.success);
+    write(&test.path("file"), "theirs");
+    assert!(!write_file(&test, "file", "newest").await.success);
+    assert_eq!(test.text("file"), "theirs");
+}
+
+#[tokio::test]
+async fn write_does_not_replace_a_file_that_the_model_has_never_read() {
+    let test = TestFolder::new();
+    write(&test.path("file"), "theirs");
+    let refused = write_file(&test, "file", "new").await;
+    assert!(refused.output.starts_with("file exists, and you have not read it in this session; nothing was written"));
+    assert_eq!(test.text("file"), "theirs");
+    // An edit of one part tells nothing of the others.
+    let edit = json!({"path": "file", "old_string": "the", "new_string": "THE"});
+    assert!(test.run(&Edit::default(), edit).await.success);
+    assert!(!write_file(&test, "file", "new").await.success);
+    assert_eq!(test.text("file"), "THEirs");
+}
+
+#[tokio::test]
+async fn an_edit_of_a_file_that_was_read_leaves_it_known() {
+    let test = TestFolder::new();
+    write(&test.path("file"), "one two");
+    assert!(test.run(&Read, json!({"path": "file", "limit": 1})).await.success);
+    let edit = json!({"path": "file", "old_string": "one", "new_string": "1"});
+    assert!(test.run(&Edit::default(), edit).await.success);
+    assert!(write_file(&test, "file", "new").await.success);
+}
+
+/// An editor saves by renaming, again and again, while the agent writes: each save is either still there or was read by the agent
+/// before it was replaced.
+#[tokio::test]
+async fn of_100_saves_by_rename_none_is_lost() {
+    let test = TestFolder::new().with_file("file", "save 0");
+    let (path, temporary) = (test.path("file"), test.path("file.new"));
+    let saving = std::thread::spawn(move || {
+        for n in 1..=100 {
+            std::fs::write(&temporary, format!("save {n}")).unwrap();
+            std::fs::rename(&temporary, &path).unwrap();
+            std::thread::sleep(std::time::Duration::from_micros(300));
+        }
+    });
+    let (mut replaced, mut refused) = (0, 0);
+    loop {
+        let is_over = saving.is_finished();
+        let read = test.run(&Read, json!({"path": "file"})).await.output;
+        let saved = test.text("file");
+        match write_file(&test, "file", &format!("agent {replaced} {refused}")).await.success {
+            // What was replaced is what was read before.
+            true if saved.starts_with("save") => {
+                assert!(read.contains(&saved), "{saved} was replaced, but {read} was read");
+                replaced += 1;
+                if saved == "save 100" {
+                    break;
+                }
+            }
+            true => assert!(!is_over, "the last save is lost"),
+            false => refused += 1,
+        }
+    }
+    saving.join().unwrap();
+    assert!(replaced > 0 && refused > 0, "{replaced} replaced, {refused} refused");
+    assert!(!test.path("file.new").exists());
 }
 
 #[tokio::test]

@@ -361,6 +361,33 @@ async fn a_summary_that_fails_is_said_and_the_turn_goes_on() {
 }
 
 #[tokio::test]
+async fn a_summary_that_fails_is_not_tried_again_before_every_request() {
+    let failed = || vec![Some(Err(ModelError::new(FailureKind::Rejected, "no")))];
+    let look = |id: &str| vec![calls(id, "Look", json!({}))];
+    let long = vec![says(&"word ".repeat(500))];
+    let model = Played::new(vec![long, failed(), look("a"), look("b"), vec![says("Two.")]]);
+    let mut agent = Agent::new(model).with_tools(registry(&Log::default())).with_context_window(Some(900));
+    finish(&mut agent, "Say one").await;
+    let events = short(&collect(agent.run("Say two")).await);
+    assert_eq!(events.iter().filter(|event| *event == "compacting").count(), 1, "{events:?}");
+    assert_eq!(events.last().map(String::as_str), Some("done Two."));
+}
+
+/// Anthropic counts at the beginning and at the end, Gemini with every chunk; the last one counts.
+#[tokio::test]
+async fn the_usage_of_a_summary_is_counted_once() {
+    let used = |input, output| Some(Ok(ModelEvent::Usage(Usage::new(input, output))));
+    let summary = vec![used(100, 1), says("Task:"), used(100, 2), says(" one."), used(100, 3)];
+    let model = Played::new(vec![vec![says(&"word ".repeat(500))], summary, vec![says("Two.")]]);
+    let mut agent = Agent::new(model).with_context_window(Some(900));
+    finish(&mut agent, "Say one").await;
+    let events = collect(agent.run("Say two")).await;
+    let counted = |event: &AgentEvent| matches!(event, AgentEvent::Usage { usage } if usage.input_tokens > 0);
+    let counted: Vec<&AgentEvent> = events.iter().filter(|event| counted(event)).collect();
+    assert_eq!(counted, [&AgentEvent::Usage { usage: Usage::new(100, 3) }]);
+}
+
+#[tokio::test]
 async fn a_summary_that_is_too_long_itself_is_made_from_less() {
     let model =
         Played::new(vec![vec![says("One.")], vec![too_long(None)], vec![too_long(None)], vec![says("Task: one.")]]);

@@ -2,8 +2,8 @@
 
 use crate::support::*;
 use askuser_agent::{
-    Access, Agent, AgentEvent, FailureKind, Message, ModelError, ModelEvent, PermissionMode, Permissions, Registry,
-    Running, Tool, ToolCall, ToolContext, ToolDefinition, Usage,
+    Access, Agent, AgentEvent, Block, FailureKind, Message, ModelError, ModelEvent, PermissionMode, Permissions,
+    Registry, Running, Tool, ToolCall, ToolContext, ToolDefinition, Usage,
 };
 use serde_json::json;
 use std::time::Duration;
@@ -102,14 +102,40 @@ async fn a_turn_makes_no_more_requests_than_it_may() {
 }
 
 #[tokio::test]
-async fn a_model_may_say_nothing_to_results_but_not_to_a_person() {
+async fn an_empty_answer_is_asked_for_once_more_and_then_said_to_be_empty() {
     let log = Log::default();
-    let look = vec![calls("a", "Look", json!({"at": "it"}))];
-    let mut agent = Agent::new(Played::new(vec![look, vec![]])).with_tools(registry(&log));
-    assert_eq!(finish(&mut agent, "go").await, "");
-    assert_eq!(agent.messages().last(), Some(&Message::Assistant { content: vec![] }));
-    let mut agent = Agent::new(Played::new(vec![vec![]]));
+    let look = || vec![calls("a", "Look", json!({"at": "it"}))];
+    let mut agent = Agent::new(Played::new(vec![look(), vec![], vec![says("done")]])).with_tools(registry(&log));
+    assert_eq!(finish(&mut agent, "go").await, "done");
+    let mut agent = Agent::new(Played::new(vec![look(), vec![], vec![]])).with_tools(registry(&log));
+    assert_eq!(short(&collect(agent.run("go")).await).last().map(String::as_str), Some("broke Protocol"));
+    let mut agent = Agent::new(Played::new(vec![vec![], vec![]]));
     assert_eq!(short(&collect(agent.run("go")).await), ["broke Protocol"]);
+}
+
+#[tokio::test]
+async fn a_response_that_pauses_goes_on_where_it_was() {
+    let used = |output| Some(Ok(ModelEvent::Usage(Usage::new(10, output))));
+    let (model, requests) = watched(Played::new(vec![
+        vec![says("First"), used(1), Some(Ok(ModelEvent::Paused))],
+        vec![says("then"), used(2)],
+    ]));
+    let mut agent = Agent::new(model);
+    let events = collect(agent.run("go")).await;
+    assert_eq!(short(&events), ["text First", "text then", "done First\n\nthen"]);
+    assert!(events.contains(&AgentEvent::Usage { usage: Usage::new(20, 3) }));
+    let first = Message::Assistant { content: vec![Block::Text { text: "First".into() }] };
+    assert_eq!(requests.all()[1].messages, [Message::User { text: "go".into() }, first]);
+    assert_eq!(agent.messages().len(), 2);
+}
+
+#[tokio::test]
+async fn a_tool_is_found_behind_a_name_that_gemini_puts_before_it() {
+    let log = Log::default();
+    let model = Played::new(vec![vec![calls("a", "default_api:Look", json!({}))], vec![says("done")]]);
+    let mut agent = Agent::new(model).with_tools(registry(&log));
+    assert_eq!(finish(&mut agent, "go").await, "done");
+    assert_eq!(log.count("end Look it"), 1);
 }
 
 #[tokio::test]

@@ -250,7 +250,8 @@ async fn a_permission_that_survived_a_crash_is_for_the_diff_that_was_shown_and_n
     let (sessions, file) = (folder.path().join("sessions"), folder.path().join("a.txt"));
     let make = |transcript, person: &Arc<Person>| {
         let write = json!([{"name": "Write", "input": {"path": "a.txt", "content": "new\n"}}]);
-        let agent = Agent::new(calling([write])).with_tools(tools::all()).with_folder(folder.path());
+        let read = json!([{"name": "Read", "input": {"path": "a.txt"}}]);
+        let agent = Agent::new(calling([read, write])).with_tools(tools::all()).with_folder(folder.path());
         agent.with_asker(person.clone()).with_transcript(transcript)
     };
     std::fs::write(&file, "one\n").unwrap();

@@ -251,3 +251,24 @@ async fn an_error_in_the_stream_comes_after_the_events_before_it() {
         (FailureKind::Overloaded, "anthropic is overloaded or has failed: Overloaded")
     );
 }
+
+#[tokio::test]
+async fn a_response_that_does_not_stream_reads_the_same() {
+    let thinking = json!({"type": "thinking", "thinking": "Hm.", "signature": "s"});
+    let body = json!({
+        "type": "message", "role": "assistant", "stop_reason": "tool_use", "usage": {"input_tokens": 3, "output_tokens": 2},
+        "content": [thinking, {"type": "text", "text": "Hi"}, {"type": "tool_use", "id": "a", "name": "Now", "input": {}}],
+    });
+    let (events, error, _) = ask_once(SPEC, CannedResponse::json("200 OK", body.to_string())).await;
+    let kept = ModelEvent::Opaque(Block::Opaque { provider: "anthropic".into(), value: thinking });
+    let now = ModelEvent::Call(call("a", "Now", json!({}), None));
+    assert_eq!(error, None);
+    assert_eq!(events, [ModelEvent::Thought("Hm.".into()), kept, text("Hi"), usage(3, 2), now]);
+}
+
+#[tokio::test]
+async fn a_turn_that_the_provider_pauses_is_not_over() {
+    let stream = STREAM.replace("\"stop_reason\":\"tool_use\"", "\"stop_reason\":\"pause_turn\"");
+    assert!(stream != STREAM);
+    assert_eq!(read(SPEC, &stream).await.last(), Some(&ModelEvent::Paused));
+}

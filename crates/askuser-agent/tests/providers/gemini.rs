@@ -1,9 +1,10 @@
 use crate::conversation::{
-    SECRET, SYSTEM, any_cut_gives, ask_once, call, fail, no_part_passes_for_the_whole, question_schema, read, text,
-    usage,
+    SECRET, SYSTEM, any_cut_gives, ask_once, call, fail, model_at, no_part_passes_for_the_whole, question_schema, read,
+    text, usage,
 };
-use crate::server::CannedResponse;
-use askuser_agent::{Block, FailureKind, ModelEvent};
+use crate::server::{CannedResponse, Server};
+use askuser_agent::{Block, FailureKind, Message, ModelEvent, ModelRequest};
+use futures_util::StreamExt;
 use serde_json::json;
 
 const SPEC: &str = "gemini/gemini-3-test";
@@ -14,7 +15,7 @@ const STREAM: &str = "data: {\"candidates\": [{\"content\": {\"parts\": [{\"text
 async fn any_split_of_the_stream_gives_the_same_events() {
     let question = json!({"questions": [{"question": "Welche Größe 👩‍👧?", "header": "Ü"}]});
     let signed = json!({"gemini": {"id": "own-9", "thoughtSignature": "c2ln"}});
-    let value = json!({"thoughtSignature": "dGV4dA=="});
+    let value = json!({"thoughtSignature": "dGV4dA==", "signed_bytes": "vorab 🦀:".len()});
     let events = [
         usage(217, 13),
         ModelEvent::Thought("**Thinking**".into()),
@@ -158,5 +159,47 @@ async fn a_call_of_another_model_gets_the_placeholder_signature() {
         let body = server.request().body;
         let parts = &body["contents"][0]["parts"];
         assert_eq!((&parts[0]["thoughtSignature"], &parts[1]["thoughtSignature"]), (&signature, &json!(null)));
+    }
+}
+
+#[tokio::test]
+async fn the_signature_of_a_text_part_goes_back_with_that_part() {
+    let opaque = |value| Block::Opaque { provider: "gemini".into(), value };
+    for (signed_bytes, parts) in [
+        (2, json!([{"text": "A"}, {"text": "é", "thoughtSignature": "s"}])),
+        (3, json!([{"text": "Aé", "thoughtSignature": "s"}])),
+        (0, json!([{"text": "Aé"}, {"text": "", "thoughtSignature": "s"}])),
+        // A record that was changed by hand.
+        (1, json!([{"text": "Aé"}, {"text": "", "thoughtSignature": "s"}])),
+        (9, json!([{"text": "Aé"}, {"text": "", "thoughtSignature": "s"}])),
+    ] {
+        let value = json!({"thoughtSignature": "s", "signed_bytes": signed_bytes});
+        let messages = [Message::Assistant { content: vec![Block::Text { text: "Aé".into() }, opaque(value)] }];
+        let server = Server::start([CannedResponse::stream("")]).await;
+        let model = model_at(SPEC, &server.url);
+        model.respond(ModelRequest::new("", &messages, &[])).collect::<Vec<_>>().await;
+        assert_eq!(server.request().body["contents"][0]["parts"], parts, "{signed_bytes}");
+    }
+}
+
+#[tokio::test]
+async fn a_response_that_does_not_stream_is_an_array_of_its_parts() {
+    let part = |text: &str| json!({"candidates": [{"content": {"parts": [{"text": text}]}}]});
+    let last = json!({"candidates": [{"content": {"parts": []}, "finishReason": "STOP"}]});
+    let body = json!([part("Hi"), part("!"), last]).to_string();
+    let (events, error, _) = ask_once(SPEC, CannedResponse::json("200 OK", body)).await;
+    assert_eq!((events, error), (vec![text("Hi"), text("!")], None));
+}
+
+#[tokio::test]
+async fn a_quota_of_the_day_is_not_tried_again() {
+    for (details, retries) in [("GenerateRequestsPerDayPerProjectPerModel-FreeTier", Some(0)), ("PerMinute", None)] {
+        let violations = json!([{"quotaId": details}]);
+        let details = json!([{"violations": violations}, {"retryDelay": "17s"}]);
+        let body =
+            json!({"error": {"code": 429, "status": "RESOURCE_EXHAUSTED", "message": "Quota", "details": details}});
+        let response = CannedResponse::json("429 Too Many Requests", body.to_string());
+        let error = ask_once(SPEC, response).await.1.unwrap();
+        assert_eq!((error.kind, error.max_retries), (FailureKind::RateLimited, retries));
     }
 }

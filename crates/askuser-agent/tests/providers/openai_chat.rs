@@ -1,10 +1,11 @@
 use crate::conversation::{
-    SECRET, SYSTEM, any_cut_gives, ask, ask_once, call, fail, no_part_passes_for_the_whole, question_schema, read,
-    text, usage,
+    SECRET, SYSTEM, any_cut_gives, ask, ask_once, call, fail, model_at, no_part_passes_for_the_whole, question_schema,
+    read, text, usage,
 };
 use crate::server::{CannedResponse, End, Server};
 use askuser_agent::provider::{ProviderConfig, connect};
-use askuser_agent::{Block, FailureKind, ModelEvent};
+use askuser_agent::{Block, CallResult, FailureKind, Message, ModelEvent, ModelRequest};
+use futures_util::StreamExt;
 use serde_json::{Value, json};
 
 const SPEC: &str = "openai-chat/gpt-test";
@@ -387,8 +388,67 @@ async fn reasoning_details_of_openrouter_are_merged() {
 async fn thoughts_have_two_names() {
     for name in ["reasoning_content", "reasoning"] {
         let stream = stream(&[json!({"role": "assistant", name: "Hm."}), json!({"content": "Hi"})], "stop");
-        assert_eq!(read(SPEC, &stream).await, [ModelEvent::Thought("Hm.".into()), text("Hi")], "{name}");
+        let kept = ModelEvent::Opaque(Block::Opaque { provider: "openai-chat".into(), value: json!({name: "Hm."}) });
+        assert_eq!(read(SPEC, &stream).await, [ModelEvent::Thought("Hm.".into()), text("Hi"), kept], "{name}");
     }
+}
+
+/// DeepSeek refuses a request without it (400) once there was a call; Kimi and vLLM lose their thread.
+#[tokio::test]
+async fn reasoning_content_is_sent_back_with_the_message_it_came_with() {
+    let own = Block::Opaque { provider: "openai-chat".into(), value: json!({"reasoning_content": "Hm."}) };
+    let content = vec![own, Block::Call(call("a", "Now", json!({}), None))];
+    let result = CallResult { id: "a".into(), name: "Now".into(), output: "noon".into(), is_error: false };
+    let messages = [Message::Assistant { content }, Message::Results { results: vec![result] }];
+    let rejected = json!({"error": {"message": "Unrecognized field: reasoning_content"}}).to_string();
+    let server = Server::start([CannedResponse::json("400 Bad Request", rejected), CannedResponse::stream("")]).await;
+    let model = model_at(SPEC, &server.url);
+    model.respond(ModelRequest::new("", &messages, &[])).collect::<Vec<_>>().await;
+    let sent: Vec<Value> =
+        server.requests().iter().map(|request| request.body["messages"][0]["reasoning_content"].clone()).collect();
+    assert_eq!(sent, [json!("Hm."), Value::Null], "a server that does not know it gets none");
+}
+
+#[tokio::test]
+async fn a_closed_think_at_the_start_of_the_content_is_a_thought() {
+    let thought = |words: &str| ModelEvent::Thought(words.into());
+    for (deltas, expected) in [
+        (vec!["\n<th", "ink>Hm", ".</thi", "nk>\n\nHi", "!"], vec![thought("Hm."), text("Hi"), text("!")]),
+        (vec!["<think>never closed"], vec![text("<think>never closed")]),
+        (vec!["Say <think>x</think>"], vec![text("Say <think>x</think>")]),
+        (vec!["<thinner>"], vec![text("<thinner>")]),
+        (vec!["<t"], vec![text("<t")]),
+    ] {
+        let deltas: Vec<Value> = deltas.into_iter().map(|content| json!({"content": content})).collect();
+        assert_eq!(read(SPEC, &stream(&deltas, "stop")).await, expected);
+    }
+}
+
+#[tokio::test]
+async fn rejected_stream_options_are_left_out_from_then_on() {
+    let rejected = json!({"error": {"message": "stream_options: extra inputs are not permitted"}}).to_string();
+    let server = Server::start([
+        CannedResponse::json("400 Bad Request", rejected),
+        CannedResponse::stream(STREAM),
+        CannedResponse::stream(STREAM),
+    ])
+    .await;
+    let model = model_at(SPEC, &server.url);
+    for _ in 0..2 {
+        assert_eq!(ask(&*model).await.1, None);
+    }
+    let has: Vec<bool> = server.requests().iter().map(|request| request.body.get("stream_options").is_some()).collect();
+    assert_eq!(has, [true, false, false]);
+}
+
+#[tokio::test]
+async fn a_tools_name_may_come_in_two_deltas() {
+    let first = part(json!({"index": 0, "id": "a"}), Some("AskUser"), json!(""));
+    let second = part(json!({"index": 0}), Some("Question"), json!("{}"));
+    let repeated = part(json!({"index": 0}), Some("AskUser"), json!("{}"));
+    let whole = |name: &str| [ModelEvent::Call(call("a", name, json!({}), None))];
+    assert_eq!(calls(&[json!([first.clone()]), json!([second])]).await, whole("AskUserQuestion"));
+    assert_eq!(calls(&[json!([first]), json!([repeated])]).await, whole("AskUser"));
 }
 
 #[tokio::test]

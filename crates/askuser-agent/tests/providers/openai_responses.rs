@@ -4,7 +4,8 @@ use crate::conversation::{
 };
 use crate::server::{CannedResponse, Server};
 use askuser_agent::provider::{Effort, ProviderConfig, connect};
-use askuser_agent::{Block, FailureKind, ModelEvent};
+use askuser_agent::{Block, FailureKind, Message, ModelEvent, ModelRequest};
+use futures_util::StreamExt;
 use serde_json::{Value, json};
 
 const SPEC: &str = "openai/gpt-test";
@@ -338,4 +339,35 @@ async fn a_rejected_request_is_made_once_if_nothing_can_be_left_out() {
     let (_, error, _) =
         ask_once(SPEC, CannedResponse::json("400 Bad Request", json!({"error": error}).to_string())).await;
     assert_eq!(error.map(|error| error.kind), Some(FailureKind::Rejected));
+}
+
+#[tokio::test]
+async fn two_messages_of_one_response_stay_two_and_keep_their_phases() {
+    let event = |value: Value| format!("data: {value}\n\n");
+    let message = |index: u64, words: &str, phase: Option<&str>| {
+        let delta = json!({"type": "response.output_text.delta", "output_index": index, "delta": words});
+        let mut item = json!({"type": "message", "content": [{"type": "output_text", "text": words}]});
+        phase.into_iter().for_each(|phase| item["phase"] = json!(phase));
+        event(delta) + &event(json!({"type": "response.output_item.done", "output_index": index, "item": item}))
+    };
+    let end = event(json!({"type": "response.completed", "response": {"status": "completed", "output": []}}));
+    let marked = |value| ModelEvent::Opaque(Block::Opaque { provider: "openai".into(), value });
+    let [commentary, last] = ["commentary", "final_answer"].map(|phase| json!({"type": "message", "phase": phase}));
+    let phases = message(0, "I look.", Some("commentary")) + &message(1, "Done.", Some("final_answer")) + &end;
+    let events = read(SPEC, &phases).await;
+    assert_eq!(events, [text("I look."), marked(commentary.clone()), text("Done."), marked(last.clone())]);
+    let plain = message(0, "I look.", None) + &message(1, "Done.", None) + &end;
+    assert_eq!(read(SPEC, &plain).await, [text("I look."), marked(json!({"type": "message"})), text("Done.")]);
+    // And back.
+    let own = |value| Block::Opaque { provider: "openai".into(), value };
+    let said = |words: &str| Block::Text { text: words.into() };
+    let messages = [Message::Assistant { content: vec![said("I look."), own(commentary), said("Done."), own(last)] }];
+    let server = Server::start([CannedResponse::stream("")]).await;
+    let model = model_at(SPEC, &server.url);
+    model.respond(ModelRequest::new("", &messages, &[])).collect::<Vec<_>>().await;
+    let sent = json!([
+        {"role": "assistant", "content": "I look.", "phase": "commentary"},
+        {"role": "assistant", "content": "Done.", "phase": "final_answer"},
+    ]);
+    assert_eq!(server.request().body["input"], sent);
 }

@@ -105,7 +105,7 @@ pub(crate) fn run_with_keys(words: impl Iterator<Item = OsString>) -> Result<u8,
         agent = agent.with_max_requests(*max);
     }
     match (wanted, surface) {
-        (Some(wanted), _) => headless::run(agent, wanted, &settings, surfaces),
+        (Some(wanted), _) => headless::run(agent.with_retries_for(settings.retry_for), wanted, &settings, surfaces),
         (None, Some(surface)) => {
             let surfaces = surfaces.telling(surface.teller());
             let store = store::store_beside(&settings, &surfaces)?;

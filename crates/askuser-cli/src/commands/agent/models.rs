@@ -10,7 +10,8 @@ use askuser_agent::provider::{self, ConnectError, ModelInfo, ModelProvider, Prov
 use askuser_agent::{Model, RecordedModel};
 use clap::ArgMatches;
 use serde_json::json;
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// A list of models is short: waiting longer is of no use.
@@ -20,6 +21,8 @@ const LIST_TIMEOUT: Duration = Duration::from_secs(15);
 #[derive(Clone)]
 pub(crate) struct Models {
     settings: Settings,
+    /// How many tokens the models take that were listed, by their full names.
+    windows: Arc<Mutex<HashMap<String, u64>>>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -30,7 +33,7 @@ pub(crate) struct Offered {
 
 impl Models {
     pub(crate) fn new(settings: &Settings) -> Models {
-        Models { settings: settings.clone() }
+        Models { settings: settings.clone(), windows: Arc::default() }
     }
 
     /// The model to begin with. Where the user has chosen none, they are told which it is and why.
@@ -97,7 +100,9 @@ impl Models {
     }
 
     fn connect_by_name(&self, name: &str) -> Result<Arc<dyn Model>, Failure> {
+        let window = self.windows.lock().unwrap_or_else(PoisonError::into_inner).get(name.trim()).copied();
         let config = ProviderConfig::new(&environment::variable)
+            .with_context_window(window)
             .with_base_url(self.base_url(provider_of(name))?)
             .with_max_tokens(self.settings.max_tokens)
             .with_effort(self.settings.effort);
@@ -117,10 +122,14 @@ impl Models {
         let config = ProviderConfig::new(&environment::variable)
             .with_base_url(self.base_url(provider.name)?)
             .with_timeouts(LIST_TIMEOUT, LIST_TIMEOUT);
-        provider::list_models(provider, &config).await.map_err(|error| {
+        let models = provider::list_models(provider, &config).await.map_err(|error| {
             Failure::new(format!("cannot tell which models {} has: {error}", provider.name))
                 .hint(format!("a full model name needs no list: --model {}/NAME", provider.name))
-        })
+        })?;
+        let known = models.iter().filter_map(|model| Some((model, model.context_window?)));
+        let known = known.map(|(model, window)| (format!("{}/{}", provider.name, model.name), window));
+        self.windows.lock().unwrap_or_else(PoisonError::into_inner).extend(known);
+        Ok(models)
     }
 
     /// The address that was set for this provider: another provider's address is not for it, and its key not for that
