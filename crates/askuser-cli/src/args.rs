@@ -158,7 +158,7 @@ pub(crate) fn wait() -> Command {
                 .arg(question_id())
                 .arg(value("for", "DURATION", "Stop waiting after this long, with exit code 75; the question stays"))
                 .args(settings(&[Of::Results]))
-                .args(some_settings(&["store"]))
+                .args(some_settings(&["store", "token_file"]))
         })
 }
 
@@ -202,7 +202,7 @@ pub(crate) fn withdraw() -> Command {
     Command::new("withdraw")
         .about("Withdraw a question from the inbox; it can no longer be answered")
         .after_help(EXIT_CODES)
-        .defer(|command| command.arg(question_id()).args(some_settings(&["store"])))
+        .defer(|command| command.arg(question_id()).args(some_settings(&["store", "token_file"])))
 }
 
 /// What was asked and answered.
@@ -218,7 +218,7 @@ pub(crate) fn log() -> Command {
                     .conflicts_with_all(["since", "from"]),
             )
             .arg(value("before", "DATE", "With --purge: 90d, 2026-11-15 or 2026-11-15T12:00").requires("purge"))
-            .args(some_settings(&["store"]))
+            .args(some_settings(&["store", "token_file"]))
     })
 }
 
@@ -246,7 +246,7 @@ pub(crate) fn mcp() -> Command {
                     value("log-file", "FILE", "Append the log to this file instead, at level info unless --log is given").value_parser(clap::value_parser!(std::path::PathBuf)),
                 )
                 .args(settings(&[Of::Mcp]))
-                .args(some_settings(&["store", "popup", "notify", "on_question", "timeout", "repair", "answers", "headless"]))
+                .args(some_settings(&["store", "token_file", "popup", "notify", "on_question", "timeout", "repair", "answers", "headless"]))
         })
 }
 
@@ -267,7 +267,7 @@ pub(crate) fn serve() -> Command {
                         .value_parser(clap::value_parser!(std::net::SocketAddr)),
                 )
                 .arg(
-                    value("public-url", "URL", "The address of a proxy in front of it, such as https://ask.example.org").value_parser(public_url),
+                    value("public-url", "URL", "The address of a proxy in front of it, such as https://ask.example.org"),
                 )
                 .arg(
                     value("tls", "CERT", "Encrypt with this certificate and key, as PEM files")
@@ -277,14 +277,6 @@ pub(crate) fn serve() -> Command {
                 )
                 .args(some_settings(&["store", "popup", "notify", "on_question"]))
         })
-}
-
-fn public_url(text: &str) -> Result<String, &'static str> {
-    let (scheme, rest) = text.split_once("://").unwrap_or_default();
-    let authority = rest.trim_end_matches('/');
-    let is_plain = !authority.is_empty() && !authority.contains(['/', '?', '#', '@', ' ']);
-    let is_url = matches!(scheme, "http" | "https") && is_plain;
-    if is_url { Ok(format!("{scheme}://{authority}")) } else { Err("must be https://HOST, without a path") }
 }
 
 /// Credentials of agents elsewhere.
@@ -305,14 +297,14 @@ pub(crate) fn token() -> Command {
                 .arg(scope("answer", "It lists and answers questions"))
                 .arg(scope("admin", "It lists, makes and revokes tokens, and lets devices in"))
                 .group(clap::ArgGroup::new("scope").required(true))
-                .args(some_settings(&["store"])),
+                .args(some_settings(&["store", "token_file"])),
         )
-        .subcommand(Command::new("list").about("List the tokens").args(some_settings(&["store"])))
+        .subcommand(Command::new("list").about("List the tokens").args(some_settings(&["store", "token_file"])))
         .subcommand(
             Command::new("revoke")
                 .about("Revoke a token at once")
                 .arg(name().help("Its name"))
-                .args(some_settings(&["store"])),
+                .args(some_settings(&["store", "token_file"])),
         )
 }
 
@@ -321,12 +313,12 @@ pub(crate) fn devices() -> Command {
     Command::new("devices")
         .about("List the devices that may answer through `askuser serve`, and revoke them")
         .disable_help_subcommand(true)
-        .args(some_settings(&["store"]))
+        .args(some_settings(&["store", "token_file"]))
         .subcommand(
             Command::new("revoke")
                 .about("Revoke a device at once")
                 .arg(Arg::new("name").value_name("NAME").required(true).help("Its name"))
-                .args(some_settings(&["store"])),
+                .args(some_settings(&["store", "token_file"])),
         )
 }
 
@@ -350,7 +342,7 @@ fn question_id() -> Arg {
 
 /// The settings of a prompt for a question that is in the inbox already.
 fn inbox_settings() -> Vec<Arg> {
-    some_settings(&["store", "plain", "key_delay", "success_flash", "confirm", "theme", "color"])
+    some_settings(&["store", "token_file", "plain", "key_delay", "success_flash", "confirm", "theme", "color"])
 }
 
 fn some_settings(names: &[&str]) -> Vec<Arg> {

@@ -2,7 +2,7 @@
 //! the caller shows the token, and names this very server.
 
 use crate::exchange::Exchange;
-use crate::http_delivery::{Acknowledging, Watched, acknowledged};
+use crate::http_delivery::{Acknowledge, Acknowledging, Watched, acknowledged};
 use crate::server::Server;
 use crate::sessions::Sessions;
 use crate::stdio::ServeError;
@@ -66,9 +66,7 @@ pub async fn serve_http(
                     None => {
                         // Nothing behind the gate needs it, not even a log.
                         request.headers_mut().remove(AUTHORIZATION);
-                        let exchange = Exchange::new();
-                        request.extensions_mut().insert(exchange.clone());
-                        service.handle(request).await.map(|body| Watched::new(body, exchange).boxed())
+                        service.handle(request, None).await
                     }
                 })
             }
@@ -83,8 +81,7 @@ pub async fn serve_http(
     }
 }
 
-/// Speaks the protocol over a connection that is another's, behind a gate of its own. That an answer was handed to the connection
-/// counts as delivered.
+/// Speaks the protocol over a connection, which may be another's, behind a gate of its own.
 #[derive(Clone)]
 pub struct HttpService(StreamableHttpService<Server, Sessions>);
 
@@ -107,15 +104,17 @@ impl HttpService {
         HttpService(StreamableHttpService::new(move || Ok(server.clone().in_new_conversation()), sessions, config))
     }
 
-    /// Answers one request.
-    pub async fn handle(&self, request: Request<Incoming>) -> Reply {
+    /// Answers one request. An answer counts as delivered once the connection says that it is written.
+    pub async fn handle(&self, mut request: Request<Incoming>, acknowledge: Option<Acknowledge>) -> Reply {
+        let exchange = Exchange::new();
+        request.extensions_mut().insert(exchange.clone());
         let is_end = request.method() == Method::DELETE;
         let mut reply = self.0.handle(request).await;
         if is_end && reply.status() == StatusCode::ACCEPTED {
             // It is done, not only accepted: some clients warn otherwise.
             *reply.status_mut() = StatusCode::NO_CONTENT;
         }
-        reply
+        reply.map(|body| Watched::new(body, exchange, acknowledge).boxed())
     }
 }
 

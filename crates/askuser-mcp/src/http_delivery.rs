@@ -11,6 +11,7 @@ use std::convert::Infallible;
 use std::io;
 use std::mem::MaybeUninit;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
@@ -95,23 +96,27 @@ impl AsyncWrite for Acknowledging {
     }
 }
 
-/// What a request outside of any session is answered with.
+/// A connection that is another's: told what to do once everything is written, with whether the client still held its end.
+pub type Acknowledge = Arc<dyn Fn(Box<dyn FnOnce(bool) + Send>) + Send + Sync>;
+
+/// What a request is answered with, and what becomes of that where it is outside of any session.
 pub(crate) struct Watched {
     body: BoxBody<Bytes, Infallible>,
     exchange: Option<Exchange>,
+    /// `None` where the connection is ours.
+    acknowledge: Option<Acknowledge>,
 }
 
 impl Watched {
-    pub(crate) fn new(body: BoxBody<Bytes, Infallible>, exchange: Exchange) -> Watched {
-        Watched { body, exchange: Some(exchange) }
+    pub(crate) fn new(
+        body: BoxBody<Bytes, Infallible>,
+        exchange: Exchange,
+        acknowledge: Option<Acknowledge>,
+    ) -> Watched {
+        Watched { body, exchange: Some(exchange), acknowledge }
     }
-}
 
-impl Body for Watched {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
         let event = frame.as_ref().and_then(|frame| frame.as_ref().ok()?.data_ref());
         if event.is_some_and(|event| is_reply(event))
@@ -120,6 +125,21 @@ impl Body for Watched {
             handed_over(exchange);
         }
         Poll::Ready(frame)
+    }
+}
+
+impl Body for Watched {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let Some(acknowledge) = self.acknowledge.clone() else { return self.poll(cx) };
+        let (frame, handed_over) =
+            HANDED_OVER.sync_scope(RefCell::default(), || (self.poll(cx), HANDED_OVER.with(RefCell::take)));
+        for exchange in handed_over {
+            acknowledge(Box::new(move |was_held| exchange.left(was_held)));
+        }
+        frame
     }
 
     fn is_end_stream(&self) -> bool {

@@ -9,16 +9,18 @@
 //! Every request shows a credential, which has one scope: who asks cannot answer. What a client says of itself decides nothing. A GET
 //! never changes anything. There are no cookies, no CORS and no WebSockets.
 
+mod admin;
 mod client;
+mod invitation;
 mod page;
 pub mod pairing;
-mod reachable;
 mod server;
 pub mod tls;
 pub mod token;
 mod wire;
 
+pub use admin::{Admin, Made};
 pub use client::{HttpStore, OpenError, Patience};
-pub use reachable::reachable;
-pub use server::{Body, Caller, Mcp, Options, Reply, serve};
+pub use invitation::{Invitation, invite, public_url};
+pub use server::{Body, Caller, Mcp, Options, Reply, Written, serve};
 pub use wire::OPENAPI;

@@ -1,5 +1,6 @@
 //! A token: the id of a credential, and a secret of which the store keeps the digest.
 
+use crate::admin::Made;
 use askuser::gate::is_same;
 use askuser::store::{Credential, CredentialScope, Credentials, Digest, NewCredential, StoreError};
 use sha2::Digest as _;
@@ -17,6 +18,24 @@ pub fn make(name: &str, scope: CredentialScope, person: &str) -> io::Result<(Str
     let token = format!("{PREFIX}{id}_{secret}");
     let (name, person, digest) = (name.to_owned(), person.to_owned(), digest(&secret));
     Ok((token, NewCredential { id, name, scope, is_device: false, person, digest, address: None }))
+}
+
+/// Makes a token that replaces those of the same name: what belongs to the name stays, and the old ones do not count any more.
+pub(crate) async fn renew(
+    store: &dyn Credentials,
+    name: &str,
+    scope: CredentialScope,
+    person: &str,
+) -> Result<(Made, Credential), StoreError> {
+    let (token, new) =
+        make(name, scope, person).map_err(|error| StoreError::unavailable("cannot make a token", error))?;
+    let made = store.add_credential(&new).await?;
+    let mut replaced = 0;
+    for known in store.credentials().await? {
+        let is_old = known.made.name == name && !known.made.is_device && known.made.id != new.id;
+        replaced += u64::from(is_old && store.revoke_credential(&known.made.id).await?);
+    }
+    Ok((Made { token, replaced }, made))
 }
 
 /// The credential of a token; `None` for a token that does not count.

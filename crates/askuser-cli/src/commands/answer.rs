@@ -26,7 +26,7 @@ const MANY: u32 = 100;
 
 pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
     let (args, settings) = super::parse(crate::args::answer(), words)?;
-    only_a_person("answer")?;
+    only_a_person("answer a question")?;
     let store = open_for_person(&settings)?;
     let question = question(&store, &args)?;
     if let Some((outcome, via)) = given(&question, &args)? {

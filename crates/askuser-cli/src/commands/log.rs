@@ -23,7 +23,7 @@ pub(super) fn run(arguments: impl Iterator<Item = OsString>) -> Result<u8, Failu
     let (json, columns) = (args.get_flag("json"), columns(io::stdout()));
     let store = open_for_person(&settings)?;
     if let Some(before_ms) = before_ms {
-        only_a_person("remove")?;
+        only_a_person("remove a question")?;
         let purged = done(store.purge(before_ms))?;
         write(&match json {
             true => format!("{}\n", serde_json::json!({"purged": purged, "before_ms": before_ms})),

@@ -1,25 +1,21 @@
 //! `askuser pair`: lets in the browser that shows a code, after the person has seen where it is.
 
 use super::init::confirm::{ask, is_answered_with};
-use super::token::refuse_agents;
 use crate::failure::{Failure, exit};
 use crate::result::write;
-use crate::store::{done, open_file};
+use crate::store::{administration, done, only_a_person};
 use askuser::input::QuestionInput;
-use askuser::store::{Credentials, PairingKind};
 use askuser::{QuestionSet, Rules, sanitize};
-use askuser_serve::pairing::code_id;
 use std::ffi::OsString;
 
 const YES: &str = "Let it in";
 
 pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
     let (args, settings) = super::parse(crate::args::pair(), words)?;
-    refuse_agents("let a device in")?;
-    let id = code_id(args.get_one::<String>("code").map_or("", String::as_str));
-    let store = open_file(&settings)?;
-    let pairing = done(store.pairing(&id))?.filter(|pairing| pairing.kind == PairingKind::Code);
-    let pairing = pairing.ok_or_else(|| {
+    only_a_person("let a device in")?;
+    let code = args.get_one::<String>("code").map_or("", String::as_str);
+    let store = administration(&settings)?;
+    let pairing = done(store.pairing(code))?.ok_or_else(|| {
         Failure::new("no browser shows this code").hint("a code is good for five minutes; the page shows a new one")
     })?;
     let shown = |text: Option<String>| text.map(|text| sanitize::line(&text).chars().take(120).collect::<String>());
@@ -30,10 +26,14 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
             .option(YES, "It may answer and read every question until you revoke it")
             .option("Leave it out", "Nothing is changed");
     let set = QuestionSet::new([question], &Rules::strict()).map_err(Failure::new)?;
-    if !is_answered_with(&ask(set, None, Vec::new(), &settings)?, YES) {
+    let asked = ask(set, None, Vec::new(), &settings).map_err(|failure| match failure.code {
+        exit::UNAVAILABLE => failure.hint("only a person at a terminal lets a device in"),
+        _ => failure,
+    });
+    if !is_answered_with(&asked?, YES) {
         return Ok(exit::NOT_ANSWERED);
     }
-    match done(store.approve_pairing(&id))? {
+    match done(store.approve(code))? {
         true => {
             write("paired; the page goes on by itself\n")?;
             Ok(exit::ANSWERED)

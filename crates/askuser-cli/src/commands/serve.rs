@@ -1,21 +1,20 @@
 //! `askuser serve`: the inbox over HTTP, for people and agents elsewhere.
 
-use super::token::refuse_agents;
 use crate::config::Settings;
 use crate::failure::{self, Failure, exit, reason};
 use crate::notifier;
 use crate::result::write;
 use crate::signals::Signals;
-use crate::store::{done, location, open_file, person, runtime};
+use crate::store::{done, location, only_a_person, open_file, person, runtime};
 use askuser::Origin;
 use askuser::store::Credentials;
 use askuser_inbox::{InboxAsker, SqliteStore};
 use askuser_mcp::HttpService;
-use askuser_serve::{Caller, Mcp, Options, Reply, pairing};
+use askuser_serve::{Caller, Mcp, Options, Reply, Written};
 use clap::ArgMatches;
-use http_body_util::{BodyExt, Full};
+use http_body_util::BodyExt;
 use hyper::Request;
-use hyper::body::{Bytes, Incoming};
+use hyper::body::Incoming;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -27,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 
 pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
     let (args, settings) = super::parse(crate::args::serve(), words)?;
-    refuse_agents("serve the inbox")?;
+    only_a_person("serve the inbox")?;
     let store = Arc::new(open_file(&settings)?);
     let listen = args.get_one::<SocketAddr>("listen").copied().unwrap_or(([127, 0, 0, 1], 7420).into());
     let end = CancellationToken::new();
@@ -62,7 +61,8 @@ fn options(
 ) -> Result<Options, Failure> {
     let mut options = Options::default();
     options.person = person();
-    options.public_url = args.get_one::<String>("public-url").cloned();
+    let public_url = args.get_one::<String>("public-url").map(|url| askuser_serve::public_url(url)).transpose();
+    options.public_url = public_url.map_err(|wrong| Failure::new(format!("--public-url: {wrong}")))?;
     if let Some(mut files) = args.get_many::<PathBuf>("tls")
         && let (Some(certificate), Some(key)) = (files.next(), files.next())
     {
@@ -100,39 +100,25 @@ impl McpClients {
 }
 
 impl Mcp for McpClients {
-    fn handle(&self, caller: &Caller, request: Request<Incoming>) -> Pin<Box<dyn Future<Output = Reply> + Send>> {
-        let service = self.service(caller);
+    fn handle(
+        &self,
+        caller: &Caller,
+        request: Request<Incoming>,
+        written: Written,
+    ) -> Pin<Box<dyn Future<Output = Result<Reply, String>> + Send>> {
+        let service = self.service(caller).map_err(|failure| failure.message);
         Box::pin(async move {
-            match service {
-                Ok(service) => service.handle(request).await.map(BodyExt::boxed_unsync),
-                Err(failure) => {
-                    let mut reply = Reply::new(Full::new(Bytes::from(failure.message)).boxed_unsync());
-                    *reply.status_mut() = hyper::StatusCode::SERVICE_UNAVAILABLE;
-                    reply
-                }
-            }
+            let reply = service?.handle(request, Some(Arc::new(move |tell| written.then(tell)))).await;
+            Ok(reply.map(BodyExt::boxed_unsync))
         })
     }
 }
 
 /// Says where it is, how a browser comes in, and what is not encrypted.
 async fn greet(store: &SqliteStore, address: SocketAddr, options: &Options) -> Result<(), Failure> {
-    let scheme = if options.tls.is_some() { "https" } else { "http" };
-    let base = match &options.public_url {
-        Some(url) => url.clone(),
-        None => format!("{scheme}://{}", askuser_serve::reachable(address)),
-    };
-    let code = pairing::link_code(store).await.map_err(Failure::new)?;
-    let link = format!("{base}/#pair={code}");
-    if !address.ip().is_loopback() || options.public_url.is_some() {
-        write(&pairing::qr(&link).map(|code| code + "\n").unwrap_or_default())?;
-    }
-    write(&format!("{link}\n"))?;
+    let invitation = askuser_serve::invite(store, address, options).await.map_err(Failure::new)?;
+    write(&format!("{}{}\n", invitation.picture.map(|code| code + "\n").unwrap_or_default(), invitation.link))?;
     failure::notice("askuser", "the link lets one browser in, for five minutes; Ctrl-C ends the server");
-    if !address.ip().is_loopback() && options.tls.is_none() {
-        let words = "not encrypted: everyone on the way can read questions, answers and tokens; give --tls CERT KEY, or \
-                     listen on 127.0.0.1 behind a proxy that encrypts (--public-url)";
-        failure::notice("askuser", words);
-    }
+    invitation.warning.into_iter().for_each(|words| failure::notice("askuser", words));
     Ok(())
 }

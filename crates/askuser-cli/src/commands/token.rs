@@ -1,11 +1,11 @@
 //! `askuser token`: credentials for agents elsewhere. Each has one scope: who asks cannot answer.
 
 use crate::config::Layers;
-use crate::failure::{Failure, exit};
+use crate::failure::{self, Failure, exit};
 use crate::result::write;
-use crate::store::{done, open_file, person, started_by_agent, words};
+use crate::store::{administration, done, only_a_person, person, words};
 use askuser::sanitize;
-use askuser::store::{Credential, CredentialScope, Credentials};
+use askuser::store::{Credential, CredentialScope};
 use clap::ArgMatches;
 use std::ffi::OsString;
 
@@ -19,32 +19,24 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
     }
 }
 
-/// An agent must not make itself what only a person has.
-pub(super) fn refuse_agents(what: &str) -> Result<(), Failure> {
-    match started_by_agent() {
-        false => Ok(()),
-        true => Err(Failure::new(format!("an agent started this command, and only a person can {what}"))
-            .hint("run it in a terminal of your own")),
-    }
-}
-
 fn new(args: &ArgMatches) -> Result<u8, Failure> {
-    refuse_agents("make a token")?;
+    only_a_person("make a token")?;
     let settings = Layers::detect(args)?.settings()?;
     let scope = CredentialScope::ALL.into_iter().find(|scope| args.get_flag(scope.name()));
     let scope = scope.ok_or_else(|| Failure::new("give one of --ask, --answer and --admin"))?;
     let name = args.get_one::<String>("name").map(|name| sanitize::line(name).trim().to_owned()).unwrap_or_default();
-    let made = askuser_serve::token::make(&name, scope, &person());
-    let (token, credential) = made.map_err(|error| Failure::new(format!("cannot get random numbers: {error}")))?;
-    done(open_file(&settings)?.add_credential(&credential))?;
-    write(&format!("{token}\n"))?;
+    let made = done(administration(&settings)?.make(&name, scope, &person()))?;
+    if made.replaced > 0 {
+        failure::notice("askuser", &format!("{name} has a new token; the one before does not count any more"));
+    }
+    write(&format!("{}\n", made.token))?;
     Ok(exit::ANSWERED)
 }
 
 /// Tokens, or devices.
 pub(super) fn list(args: &ArgMatches, of_devices: bool) -> Result<u8, Failure> {
     let settings = Layers::detect(args)?.settings()?;
-    let known = done(open_file(&settings)?.credentials())?;
+    let known = done(administration(&settings)?.credentials())?;
     let lines: String = known.iter().filter(|known| known.made.is_device == of_devices).map(line).collect();
     write(&lines)?;
     Ok(exit::ANSWERED)
@@ -62,9 +54,10 @@ fn line(credential: &Credential) -> String {
 }
 
 pub(super) fn revoke(args: &ArgMatches, of_devices: bool) -> Result<u8, Failure> {
+    only_a_person("revoke a token or a device")?;
     let settings = Layers::detect(args)?.settings()?;
     let name = args.get_one::<String>("name").map_or("", String::as_str);
-    let store = open_file(&settings)?;
+    let store = administration(&settings)?;
     let known = done(store.credentials())?;
     let named: Vec<&Credential> =
         known.iter().filter(|known| known.made.is_device == of_devices && known.made.name == name).collect();
@@ -73,7 +66,7 @@ pub(super) fn revoke(args: &ArgMatches, of_devices: bool) -> Result<u8, Failure>
         return Err(Failure::new(format!("there is no {what} {name:?}")).hint(format!("`{list}` lists them")));
     }
     for credential in named {
-        done(store.revoke_credential(&credential.made.id))?;
+        done(store.revoke(&credential.made.id))?;
     }
     write(&format!("revoked {name}\n"))?;
     Ok(exit::ANSWERED)

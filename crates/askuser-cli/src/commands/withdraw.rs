@@ -8,7 +8,7 @@ use std::ffi::OsString;
 
 pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
     let (args, settings) = super::parse(crate::args::withdraw(), words)?;
-    only_a_person("withdraw")?;
+    only_a_person("withdraw a question")?;
     let store = open_for_person(&settings)?;
     let question = question(&store, &args)?;
     match pollster::block_on(store.withdraw(&question.id, &attempt()?)) {

@@ -12,7 +12,7 @@ use askuser::store::{Attempt, Ending, Filter, Handle, Principal, QuestionId, Sto
 use askuser::{Asker, Origin, Via};
 use askuser_agent::regular_file::{self, Links};
 use askuser_inbox::{InboxAsker, Location, SqliteStore};
-use askuser_serve::{HttpStore, Patience};
+use askuser_serve::{Admin, HttpStore, Patience};
 use clap::ArgMatches;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -48,11 +48,21 @@ pub(crate) fn open_within(settings: &Settings, limit: Option<Duration>) -> Resul
 
 fn open_with(settings: &Settings, patience: Patience) -> Result<Arc<dyn Store>, Failure> {
     match location(settings)? {
-        Location::Address(address) => {
-            let store = HttpStore::open(&address, &token(settings)?, patience);
-            store.map(|store| Arc::new(store) as Arc<dyn Store>).map_err(Failure::new)
-        }
+        Location::Address(address) => Ok(Arc::new(at_address(settings, &address, patience)?)),
         _ => open_file(settings).map(|store| Arc::new(store) as Arc<dyn Store>),
+    }
+}
+
+fn at_address(settings: &Settings, address: &str, patience: Patience) -> Result<HttpStore, Failure> {
+    HttpStore::check(address).map_err(Failure::new)?;
+    HttpStore::open(address, &token(settings)?, patience).map_err(Failure::new)
+}
+
+/// Who may use the store that the settings name through a server.
+pub(crate) fn administration(settings: &Settings) -> Result<Admin, Failure> {
+    match location(settings)? {
+        Location::Address(address) => at_address(settings, &address, PROMPT).map(Admin::at),
+        _ => Ok(Admin::of(Arc::new(open_file(settings)?))),
     }
 }
 
@@ -95,12 +105,12 @@ fn read_token(path: &Path) -> io::Result<String> {
 }
 
 /// How long a server may be away before a person at a shell is told: they see it at once, and can try again.
-const AWAY: Duration = Duration::from_secs(3);
+const PROMPT: Patience = Patience { limit: Some(Duration::from_secs(3)), on_away: None };
 
 /// The store that the settings name, for a person at a shell. Words about a server that is away would stand in their prompt:
 /// the calls themselves fail.
 pub(crate) fn open_for_person(settings: &Settings) -> Result<Handle, Failure> {
-    existing(settings, |settings| open_with(settings, Patience { limit: Some(AWAY), on_away: None }))
+    existing(settings, |settings| open_with(settings, PROMPT))
 }
 
 /// The same for a command that waits for an answer, and for a server that is away.
@@ -247,7 +257,7 @@ pub(crate) fn started_by_agent() -> bool {
 pub(crate) fn only_a_person(what: &str) -> Result<(), Failure> {
     match started_by_agent() {
         false => Ok(()),
-        true => Err(Failure::new(format!("an agent started this command, and only a person can {what} a question"))
+        true => Err(Failure::new(format!("an agent started this command, and only a person can {what}"))
             .hint("run it in a terminal of your own")),
     }
 }

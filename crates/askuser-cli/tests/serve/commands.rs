@@ -1,6 +1,6 @@
 //! What a person types.
 
-use crate::support::{Home, choice, store_at};
+use crate::support::{Home, Served, choice, store_at};
 use askuser::Via;
 use askuser::store::{Attempt, Filter, Handle, Principal};
 use serde_json::Value;
@@ -133,40 +133,205 @@ fn our_commands_work_at_an_address_as_on_a_file() {
     assert!(server.terminate().success(), "it ends when it is told to");
 }
 
+/// An MCP client in a session of its own.
+struct McpClient<'a> {
+    server: &'a Served,
+    token: &'a str,
+    session: String,
+}
+
+const QUESTION: &str = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"AskUserQuestion","arguments":{"questions":[
+        {"question":"Which one?","header":"Pick","multiSelect":false,"options":[{"label":"A","description":"The first"},
+        {"label":"B","description":"The second"}]}]}}}"#;
+const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},
+        "clientInfo":{"name":"a client","version":"1"}}}"#;
+
+impl<'a> McpClient<'a> {
+    fn new(server: &'a Served, token: &'a str) -> McpClient<'a> {
+        let hello = server.send("POST", "/mcp", Some(token), INITIALIZE);
+        assert!(hello.starts_with("HTTP/1.1 200") && hello.contains("serverInfo"), "{hello}");
+        let session = hello.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).expect("a session");
+        let client = McpClient { server, token, session: format!("Mcp-Session-Id: {session}\r\n") };
+        client.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        client
+    }
+
+    fn send(&self, body: &str) -> String {
+        self.server.send_with(&self.session, "POST", "/mcp", Some(self.token), body)
+    }
+
+    /// Sends a request, and leaves the reply to be read.
+    fn open(&self, method: &str, body: &str) -> std::net::TcpStream {
+        self.server.open(&self.session, method, "/mcp", Some(self.token), body)
+    }
+}
+
+/// The only question there is, once it is as it should be.
+fn question_that(home: &Home, what: &str, is_so: impl Fn(&Value) -> bool) -> Value {
+    let mut question = Value::Null;
+    askuser_conformance::until(what, || {
+        question = serde_json::from_slice(&home.run(&["log", "--json"]).stdout).unwrap_or_default();
+        question.is_object() && is_so(&question)
+    });
+    question
+}
+
 #[test]
 fn an_mcp_client_asks_at_the_same_address_with_a_token_that_asks() {
     let home = Home::new();
     let (ask, answer) = (home.token("ci", "--ask"), home.token("laptop", "--answer"));
     let server = home.serve("127.0.0.1:0");
-    let initialize = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},
-        "clientInfo":{"name":"a client","version":"1"}}}"#;
     assert!(
-        server.send("POST", "/mcp", Some(&answer), initialize).starts_with("HTTP/1.1 403"),
+        server.send("POST", "/mcp", Some(&answer), INITIALIZE).starts_with("HTTP/1.1 403"),
         "who answers cannot ask"
     );
-    assert!(server.send("POST", "/mcp", None, initialize).starts_with("HTTP/1.1 401"));
-    let hello = server.send("POST", "/mcp", Some(&ask), initialize);
-    assert!(hello.starts_with("HTTP/1.1 200") && hello.contains("serverInfo"), "{hello}");
-    let session = hello.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).expect("a session");
-    let in_session =
-        |body: &str| server.send_with(&format!("Mcp-Session-Id: {session}\r\n"), "POST", "/mcp", Some(&ask), body);
-    in_session(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
-    let call = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"AskUserQuestion","arguments":{"questions":[
-        {"question":"Which one?","header":"Pick","multiSelect":false,"options":[{"label":"A","description":"The first"},
-        {"label":"B","description":"The second"}]}]}}}"#;
+    assert!(server.send("POST", "/mcp", None, INITIALIZE).starts_with("HTTP/1.1 401"));
+    let client = McpClient::new(&server, &ask);
     std::thread::scope(|scope| {
-        let called = scope.spawn(|| in_session(call));
-        let mut waiting = Value::Null;
-        askuser_conformance::until("it is asked", || {
-            let listed = home.run(&["inbox", "--json"]);
-            waiting = serde_json::from_slice(&listed.stdout).unwrap_or_default();
-            waiting.is_object()
-        });
+        let called = scope.spawn(|| client.send(QUESTION));
+        let waiting = question_that(&home, "it is asked", |_| true);
         assert_eq!((&waiting["origin"]["credential"], &waiting["origin"]["agent"]), (&"ci".into(), &"a client".into()));
         assert!(home.run(&["answer", waiting["id"].as_str().unwrap(), "--select", "Pick=B"]).status.success());
         let reply = called.join().unwrap();
         assert!(reply.contains("Selected: B"), "{reply}");
     });
+    question_that(&home, "the client has it", |question| question["delivered_ms"].is_u64());
+}
+
+#[test]
+fn an_answer_over_mcp_counts_as_delivered_only_to_a_client_that_still_reads() {
+    let home = Home::new();
+    let ask = home.token("ci", "--ask");
+    let server = home.serve("127.0.0.1:0");
+    let client = McpClient::new(&server, &ask);
+    let call = client.open("POST", QUESTION);
+    let id = question_that(&home, "it is asked", |_| true)["id"].as_str().unwrap().to_owned();
+    drop(call);
+    assert!(home.run(&["answer", &id, "--select", "Pick=B"]).status.success());
+    // Long enough for what is not to happen.
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    let answered = question_that(&home, "it is answered", |question| question["state"] == "answered");
+    assert_eq!(answered["delivered_ms"], Value::Null, "nobody read it: {answered}");
+    let again = client.send(QUESTION);
+    assert!(again.contains("Selected: B"), "it is there when the same is asked again: {again}");
+    let delivered = question_that(&home, "the client has it", |question| question["delivered_ms"].is_u64());
+    assert_eq!(delivered["id"], id, "it is not asked twice");
+}
+
+#[test]
+fn revoking_a_token_cuts_an_open_mcp_stream_at_once() {
+    let home = Home::new();
+    let (ask, other) = (home.token("ci", "--ask"), home.token("cd", "--ask"));
+    let server = home.serve("127.0.0.1:0");
+    let (client, kept) = (McpClient::new(&server, &ask), McpClient::new(&server, &other));
+    let mut streams = [client.open("GET", ""), client.open("POST", QUESTION)];
+    let mut others = kept.open("GET", "");
+    question_that(&home, "it is asked", |_| true);
+    assert!(home.run(&["token", "revoke", "ci"]).status.success());
+    for stream in &mut streams {
+        stream.set_read_timeout(Some(std::time::Duration::from_secs(10))).unwrap();
+        let mut rest = String::new();
+        std::io::Read::read_to_string(stream, &mut rest).expect("it ends");
+        assert!(rest.starts_with("HTTP/1.1 200"), "{rest}");
+    }
+    assert!(client.send(QUESTION).starts_with("HTTP/1.1 401"));
+    others.set_read_timeout(Some(std::time::Duration::from_millis(300))).unwrap();
+    let rest = std::io::Read::read_to_string(&mut others, &mut String::new());
+    assert!(rest.is_err(), "that of another token stays open: {rest:?}");
+}
+
+#[test]
+fn who_waits_at_a_server_that_goes_away_says_so_once_and_gets_the_answer_from_the_next() {
+    let home = Home::new();
+    let ask = home.token("ci", "--ask");
+    let mut server = home.serve("127.0.0.1:0");
+    let (url, listen) = (server.url(), server.address.to_string());
+    let words = ["ask", "-q", "Which one?", "-H", "Pick", "-o", "A: 1", "-o", "B: 2", "--via", "inbox"];
+    let mut command = home.command(&words);
+    command.env("ASKUSER_STORE", &url).env("ASKUSER_TOKEN", &ask);
+    let mut asking = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    question_that(&home, "it is asked", |question| question["asker"]["waits"] == true);
+    server.kill();
+    let mut said = String::new();
+    let mut stderr = std::io::BufReader::new(asking.stderr.take().unwrap());
+    while !said.contains("cannot reach") {
+        assert_ne!(std::io::BufRead::read_line(&mut stderr, &mut said).unwrap(), 0, "{said}");
+    }
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    let server = home.serve(&listen);
+    let answer = home.token("phone", "--answer");
+    let listed = server.send("GET", "/api/v1/questions", Some(&answer), "");
+    assert!(
+        listed.contains("\"asker\":{\"waits\":true}"),
+        "an agent that had no time to come back is not gone: {listed}"
+    );
+    let id = question_that(&home, "it waits at the next server", |question| question["asker"]["waits"] == true)["id"]
+        .clone();
+    assert!(home.run(&["answer", id.as_str().unwrap(), "--select", "Pick=B"]).status.success());
+    let asked = asking.wait_with_output().unwrap();
+    assert!(asked.status.success() && text(&asked.stdout).contains("\"B\""), "{asked:?}");
+    std::io::Read::read_to_string(&mut stderr, &mut said).unwrap();
+    assert_eq!(said.matches("cannot reach").count(), 1, "{said}");
+    assert!(said.contains("waiting for it"), "{said}");
+}
+
+#[test]
+fn an_administrator_manages_tokens_and_devices_through_the_server() {
+    let home = Home::new();
+    let (root, ask) = (home.token("root", "--admin"), home.token("ci", "--ask"));
+    let server = home.serve("127.0.0.1:0");
+    let elsewhere = Home::new();
+    let run = |token: &str, words: &[&str]| {
+        elsewhere.command(words).env("ASKUSER_STORE", server.url()).env("ASKUSER_TOKEN", token).output().unwrap()
+    };
+    fails(&run(&ask, &["token", "list"]), 2, "a token with the scope ask cannot do this");
+    let made = run(&root, &["token", "new", "build", "--ask"]);
+    let token = text(&made.stdout).trim_end().to_owned();
+    assert!(made.status.success() && token.starts_with("au_") && made.stderr.is_empty(), "{made:?}");
+    assert!(server.send("GET", "/api/v1/questions", Some(&token), "").starts_with("HTTP/1.1 200"));
+    let list = run(&root, &["token", "list"]);
+    let names: Vec<&str> = text(&list.stdout).lines().map(|line| line.split("  ").next().unwrap()).collect();
+    assert_eq!(names, ["root", "ci", "build"]);
+    fails(
+        &run(&root, &["token", "new", "build", "--answer"]),
+        2,
+        "build is the name of a credential with the scope ask",
+    );
+    assert_eq!(text(&run(&root, &["token", "revoke", "build"]).stdout), "revoked build\n");
+    assert!(server.send("GET", "/api/v1/questions", Some(&token), "").starts_with("HTTP/1.1 401"));
+    let paired =
+        server.send("POST", "/api/v1/pair", None, &format!("{{\"code\": \"{}\", \"name\": \"Pixel\"}}", server.code));
+    assert!(paired.starts_with("HTTP/1.1 200"), "{paired}");
+    assert!(text(&run(&root, &["devices"]).stdout).starts_with("Pixel  answer  "));
+    assert_eq!(text(&run(&root, &["devices", "revoke", "Pixel"]).stdout), "revoked Pixel\n");
+    fails(&run(&root, &["devices", "revoke", "Pixel"]), 2, "there is no device");
+    fails(&run(&root, &["pair", "ABCD-EFGH"]), 2, "no browser shows this code");
+    let shown = server.send("POST", "/api/v1/pair/code", None, "{}");
+    let shown: Value = serde_json::from_str(shown.split("\r\n\r\n").nth(1).unwrap()).unwrap();
+    // Without a terminal nobody is asked, and nobody is let in.
+    let unasked = run(&root, &["pair", shown["code"].as_str().unwrap()]);
+    fails(&unasked, 3, "only a person at a terminal lets a device in");
+    assert!(!text(&unasked.stderr).contains("--yes"), "{unasked:?}");
+}
+
+#[test]
+fn a_renewed_token_keeps_its_questions_and_the_one_before_does_not_count() {
+    let home = Home::new();
+    let first = home.token("ci", "--ask");
+    let server = home.serve("127.0.0.1:0");
+    let input = r#"{"input": {"questions": [{"question": "Which?", "header": "Pick", "multiSelect": false, "options": [
+        {"label": "A", "description": "1"}, {"label": "B", "description": "2"}]}]}}"#;
+    assert!(server.send("POST", "/api/v1/questions", Some(&first), input).starts_with("HTTP/1.1 201"));
+    let renewed = home.run(&["token", "new", "ci", "--ask"]);
+    assert!(
+        text(&renewed.stderr).contains("ci has a new token; the one before does not count any more"),
+        "{renewed:?}"
+    );
+    assert!(server.send("GET", "/api/v1/me", Some(&first), "").starts_with("HTTP/1.1 401"));
+    let second = text(&renewed.stdout).trim_end();
+    let own = server.send("GET", "/api/v1/questions", Some(second), "");
+    assert!(own.contains("\"Which?\""), "{own}");
+    assert_eq!(text(&home.run(&["token", "list"]).stdout).lines().count(), 1);
 }
 
 #[test]
@@ -180,6 +345,7 @@ fn a_store_at_an_address_needs_a_token_that_is_private_and_an_address_that_is_sa
         command
     };
     fails(&detach("http://127.0.0.1:1").output().unwrap(), 2, "needs a token");
+    fails(&detach("ftp://x").output().unwrap(), 2, "ftp://x: the scheme ftp is not known");
     for unsafe_address in ["http://ask.example.org", "http://192.168.1.5:7420", "ftp://127.0.0.1"] {
         fails(&detach(unsafe_address).env("ASKUSER_TOKEN", &ask).output().unwrap(), 2, "must be https");
     }

@@ -46,8 +46,12 @@ impl Home {
     }
 
     pub(crate) fn serve(&self, listen: &str) -> Served {
-        let mut child =
-            self.command(&["serve", "--listen", listen]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        self.serve_with(&["--listen", listen])
+    }
+
+    pub(crate) fn serve_with(&self, arguments: &[&str]) -> Served {
+        let words = [&["serve"], arguments].concat();
+        let mut child = self.command(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut link = String::new();
         BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut link).unwrap();
         if link.is_empty() {
@@ -57,19 +61,24 @@ impl Home {
             panic!("it does not serve: {why}");
         }
         let (url, code) = link.trim_end().split_once("/#pair=").expect("a link");
-        let address = url.strip_prefix("http://").unwrap().parse().unwrap();
-        Served { child, address, code: code.to_owned() }
+        Served::of(child, url, code)
     }
 }
 
 /// A server process.
 pub(crate) struct Served {
     child: Child,
+    pub(crate) base: String,
     pub(crate) address: SocketAddr,
     pub(crate) code: String,
 }
 
 impl Served {
+    pub(crate) fn of(child: Child, base: &str, code: &str) -> Served {
+        let address = base.rsplit('/').next().unwrap().parse().unwrap();
+        Served { child, base: base.to_owned(), address, code: code.to_owned() }
+    }
+
     pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)
     }
@@ -94,6 +103,13 @@ impl Served {
 
     /// The same, with further headers.
     pub(crate) fn send_with(&self, more: &str, method: &str, path: &str, token: Option<&str>, body: &str) -> String {
+        let mut text = String::new();
+        self.open(more, method, path, token, body).read_to_string(&mut text).unwrap();
+        text
+    }
+
+    /// The same; the reply is left to be read.
+    pub(crate) fn open(&self, more: &str, method: &str, path: &str, token: Option<&str>, body: &str) -> TcpStream {
         let mut stream = TcpStream::connect(self.address).unwrap();
         let token = token.map(|token| format!("Authorization: Bearer {token}\r\n")).unwrap_or_default();
         let head = format!(
@@ -103,9 +119,7 @@ impl Served {
             body.len()
         );
         stream.write_all(head.as_bytes()).unwrap();
-        let mut text = String::new();
-        stream.read_to_string(&mut text).unwrap();
-        text
+        stream
     }
 }
 

@@ -172,13 +172,13 @@ impl Connection {
         loop {
             let why = match self.try_once(sent).await {
                 Ok((200..300, body)) => {
-                    self.is_away.store(false, Ordering::Relaxed);
+                    self.is_back();
                     return Ok(Ok(body));
                 }
                 // A proxy speaks for a server that is away.
                 Ok((status @ (502..=504), body)) if body["error"]["code"].is_null() => format!("it said {status}"),
                 Ok((status, body)) => {
-                    self.is_away.store(false, Ordering::Relaxed);
+                    self.is_back();
                     return Ok(Err((status, body)));
                 }
                 Err(error) => chain(&error),
@@ -197,7 +197,12 @@ impl Connection {
         }
     }
 
-    fn tell_away(&self, why: &str) {
+    /// It replied.
+    pub(super) fn is_back(&self) {
+        self.is_away.store(false, Ordering::Relaxed);
+    }
+
+    pub(super) fn tell_away(&self, why: &str) {
         let was_away = self.is_away.swap(true, Ordering::Relaxed);
         if let (false, Some(tell)) = (was_away, &self.patience.on_away) {
             tell(&format!("cannot reach {}: {why}; waiting for it", self.address()));
@@ -215,7 +220,7 @@ impl Connection {
     }
 }
 
-fn chain(error: &reqwest::Error) -> String {
+pub(super) fn chain(error: &reqwest::Error) -> String {
     let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
     // Without the address, which is said anyway.
     causes.last().map_or_else(|| "no reply".to_owned(), ToString::to_string)

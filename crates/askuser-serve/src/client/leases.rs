@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
+use tokio::sync::Notify;
 
 /// What a lease is for.
 #[derive(Clone)]
@@ -26,7 +27,11 @@ impl Leased {
 }
 
 #[derive(Default)]
-pub(super) struct Leases(Mutex<Held>);
+pub(super) struct Leases {
+    held: Mutex<Held>,
+    /// Another server may be there, which knows of none.
+    soon: Arc<Notify>,
+}
 
 #[derive(Default)]
 struct Held {
@@ -37,7 +42,7 @@ struct Held {
 
 impl Leases {
     fn held(&self) -> MutexGuard<'_, Held> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Keeps a lease that the server gave, and renews it from now on.
@@ -48,9 +53,14 @@ impl Leases {
         held.leases.insert(number, (leased, name));
         if !std::mem::replace(&mut held.is_renewed, true) {
             let every = Duration::from_millis(lease["lasts_ms"].as_u64().unwrap_or(30_000).max(30) / 3);
-            tokio::spawn(renew(Arc::downgrade(connection), every));
+            tokio::spawn(renew(Arc::downgrade(connection), every, self.soon.clone()));
         }
         number
+    }
+
+    /// Renews what is held now, and not only after a while.
+    pub(super) fn renew_soon(&self) {
+        self.soon.notify_one();
     }
 
     /// The asker has the answer: nothing waits for it any more, and the server knows.
@@ -66,9 +76,9 @@ impl Leases {
 }
 
 /// Renews what is held, as long as there is anything. A server that was started anew knows of nothing, and is told.
-async fn renew(connection: Weak<Connection>, every: Duration) {
+async fn renew(connection: Weak<Connection>, every: Duration, soon: Arc<Notify>) {
     loop {
-        tokio::time::sleep(every).await;
+        let _ = tokio::time::timeout(every, soon.notified()).await;
         let Some(connection) = connection.upgrade() else { return };
         let names: Vec<String> = {
             let mut held = connection.leases.held();

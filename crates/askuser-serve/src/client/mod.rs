@@ -31,6 +31,14 @@ const STRETCH: u32 = 500;
 /// Why there is no store at an address.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
+    /// Not the address of a server.
+    #[error("{address}: the scheme {scheme} is not known, must be https, or http on this machine")]
+    Scheme {
+        /// As it was given.
+        address: String,
+        /// What stands before `://`.
+        scheme: String,
+    },
     /// Not an address that a token may be sent to.
     #[error("{0}: must be https://…, or http://127.0.0.1:… on this machine: a token goes there")]
     Address(String),
@@ -55,9 +63,7 @@ impl HttpStore {
     /// Where a token must not be sent there.
     pub fn open(address: &str, token: &str, patience: Patience) -> Result<HttpStore, OpenError> {
         let address = address.trim_end_matches('/');
-        if !is_safe(address) {
-            return Err(OpenError::Address(address.to_owned()));
-        }
+        HttpStore::check(address)?;
         let failed = |error: &dyn std::fmt::Display| OpenError::Client(error.to_string());
         let connection = Connection::new(address, token, patience).map_err(|error| failed(&error))?;
         let (jobs, mut handed) = mpsc::unbounded_channel::<Job>();
@@ -72,6 +78,20 @@ impl HttpStore {
         };
         std::thread::Builder::new().name("askuser-http".into()).spawn(work).map_err(|error| failed(&error))?;
         Ok(HttpStore { jobs, connection: Arc::new(connection) })
+    }
+
+    /// Whether a token may be sent there.
+    ///
+    /// # Errors
+    /// Where it may not.
+    pub fn check(address: &str) -> Result<(), OpenError> {
+        match address.split_once("://") {
+            Some((scheme, _)) if !["http", "https"].contains(&scheme) => {
+                Err(OpenError::Scheme { address: address.to_owned(), scheme: scheme.to_owned() })
+            }
+            _ if is_safe(address) => Ok(()),
+            _ => Err(OpenError::Address(address.to_owned())),
+        }
     }
 
     /// The same store used with another token, whose calls and those of this one keep their order.
@@ -99,6 +119,42 @@ impl HttpStore {
     /// A request whose reply is of interest only where it fails.
     fn order(&self, sent: Sent) -> Call<()> {
         self.call(move |connection| async move { connection.send(&sent).await.map(drop) })
+    }
+
+    /// What an administrator reads there.
+    pub(crate) fn get_json(&self, path: &str) -> Call<Value> {
+        let sent = Sent::new(Method::GET, path);
+        self.call(move |connection| async move { connection.send(&sent).await })
+    }
+
+    /// The same; `None` where it is not there.
+    pub(crate) fn find_json(&self, path: &str) -> Call<Option<Value>> {
+        self.unless_missing(Sent::new(Method::GET, path))
+    }
+
+    pub(crate) fn post_json(&self, path: &str, body: Value) -> Call<Value> {
+        let sent = Sent::new(Method::POST, path).body(body);
+        self.call(move |connection| async move { connection.send(&sent).await })
+    }
+
+    /// Whether that was there.
+    pub(crate) async fn post(&self, path: &str) -> Result<bool, StoreError> {
+        Ok(self.unless_missing(Sent::new(Method::POST, path).body(json!({}))).await?.is_some())
+    }
+
+    /// Whether that was there.
+    pub(crate) async fn delete(&self, path: &str) -> Result<bool, StoreError> {
+        Ok(self.unless_missing(Sent::new(Method::DELETE, path)).await?.is_some())
+    }
+
+    fn unless_missing(&self, sent: Sent) -> Call<Option<Value>> {
+        self.call(move |connection| async move {
+            match connection.send_raw(&sent).await? {
+                Ok(body) => Ok(Some(body)),
+                Err((404, _)) => Ok(None),
+                Err((status, body)) => Err(connection.error(status, &body)),
+            }
+        })
     }
 
     /// Says that a process is there until it is dropped.

@@ -1,6 +1,6 @@
 //! What happens at a server: one stream of events for all watches of this process.
 
-use super::connection::Connection;
+use super::connection::{Connection, chain};
 use askuser::store::{StoreError, StoreEvent, Watch, Watched, Watchers};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -48,6 +48,8 @@ async fn follow(connection: Weak<Connection>, tell: watch::Sender<bool>) {
         match connection.stream(last).await {
             Ok(response) if response.status().is_success() => {
                 pause = SOON;
+                connection.is_back();
+                connection.leases.renew_soon();
                 read(Arc::downgrade(&connection), response, &mut last, &tell).await;
             }
             Ok(response) if response.status().is_client_error() => {
@@ -58,7 +60,8 @@ async fn follow(connection: Weak<Connection>, tell: watch::Sender<bool>) {
                 lock(&connection.followed.watchers).disconnect(&why);
                 return;
             }
-            _ => {}
+            Ok(response) => connection.tell_away(&format!("it said {}", response.status().as_u16())),
+            Err(error) => connection.tell_away(&chain(&error)),
         }
         drop(connection);
         tokio::time::sleep(pause).await;

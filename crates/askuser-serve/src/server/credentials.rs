@@ -41,10 +41,10 @@ impl Server {
         let scope = call.body["scope"].as_str().and_then(CredentialScope::named);
         let scope = scope.ok_or_else(|| Problem::violation("scope", "unknown", "must be ask, answer or admin"))?;
         let name = name(&call.body)?.ok_or_else(|| Problem::violation("name", "missing", "must be a name"))?;
-        let made = token::make(&name, scope, &self.options.person);
-        let (token, new) = made.map_err(|error| StoreError::unavailable("cannot make a token", error))?;
-        let mut body = shown(&self.credentials.add_credential(&new).await?);
-        body["token"] = token.into();
+        let (made, credential) = token::renew(&*self.credentials, &name, scope, &self.options.person).await?;
+        let mut body = shown(&credential);
+        body["token"] = made.token.into();
+        body["replaced"] = made.replaced.into();
         Ok(reply::json(StatusCode::CREATED, &body))
     }
 

@@ -125,6 +125,27 @@ impl Hub {
         }
     }
 
+    /// Completes when a credential is revoked; at once where it is already.
+    pub(super) async fn revoked(self: Arc<Hub>, id: String) {
+        loop {
+            let Ok((_sender, mut receiver)) = self.subscribe().await else {
+                tokio::time::sleep(self.heartbeat).await;
+                continue;
+            };
+            if self.live().await.is_some_and(|live| !live.contains(&id)) {
+                return;
+            }
+            loop {
+                match receiver.recv().await {
+                    Ok(Told::Live(live)) if !live.contains(&id) => return,
+                    Ok(_) => {}
+                    // It may have been missed.
+                    Err(_) => break,
+                }
+            }
+        }
+    }
+
     async fn live(&self) -> Option<HashSet<String>> {
         Some(self.credentials.credentials().await.ok()?.into_iter().map(|known| known.made.id).collect())
     }

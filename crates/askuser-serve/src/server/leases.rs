@@ -1,7 +1,7 @@
 //! Who waits, and who looks at a list, over a protocol that cannot tell: each has a lease, and renews it. One that is not renewed has
 //! died.
 
-use askuser::store::{Attachment, Departure, QuestionId};
+use askuser::store::{AskerPresence, Attachment, Departure, QuestionId, StoredQuestion};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -9,6 +9,7 @@ use tokio::time::Instant;
 
 pub(super) struct Leases {
     lasts: Duration,
+    began: Instant,
     held: Mutex<Held>,
 }
 
@@ -27,7 +28,7 @@ struct Lease {
 
 impl Leases {
     pub(super) fn new(lasts: Duration) -> Arc<Leases> {
-        Arc::new(Leases { lasts, held: Mutex::default() })
+        Arc::new(Leases { lasts, began: Instant::now(), held: Mutex::default() })
     }
 
     pub(super) fn lasts_ms(&self) -> u64 {
@@ -72,9 +73,24 @@ impl Leases {
         format!("{of} {id}")
     }
 
-    /// The server ends: its clients will say that they are there to the next one.
+    /// The server ends: its clients have not left, and will say to the next one that they are there.
     pub(super) fn give_back(&self) {
-        self.held().leases.clear();
+        for (_, lease) in self.held().leases.drain() {
+            drop(lease.attachment.end(Departure::Died));
+        }
+    }
+
+    /// A question as it is told: one that asks over HTTP and was last heard of by the server before this one has had no time yet to
+    /// say that it is there.
+    pub(super) fn seen(&self, mut question: StoredQuestion) -> StoredQuestion {
+        if let AskerPresence::Died(at) = question.asker
+            && self.began.elapsed() < self.lasts
+            && question.read_ms.saturating_sub(at) < self.lasts_ms()
+            && question.request.origin().credential.is_some()
+        {
+            question.asker = AskerPresence::Waits;
+        }
+        question
     }
 
     /// Ends what was not renewed, as long as there is any.

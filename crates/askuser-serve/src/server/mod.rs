@@ -1,18 +1,22 @@
 //! The server: accepts connections, lets requests in or not, and hands them to their routes.
 
 mod credentials;
+mod cut;
 mod envelope;
 mod events;
 mod leases;
 mod questions;
 mod reply;
+mod written;
 
 use self::events::Hub;
 use self::leases::Leases;
 use self::reply::Problem;
+pub use self::written::Written;
+use self::written::{Held, Telling};
 use crate::{page, token, wire};
 use askuser::gate::{Area, Gate, Headers, Refusal, Said};
-use askuser::store::{Credential, CredentialScope, Credentials, Principal, Store, StoredQuestion};
+use askuser::store::{Credential, CredentialScope, Credentials, Principal, Store, StoreError, StoredQuestion};
 use askuser::{Origin, Via};
 use bytes::Bytes;
 use http_body_util::combinators::UnsyncBoxBody;
@@ -50,8 +54,13 @@ const ENDING: Duration = Duration::from_secs(5);
 
 /// Speaks the Model Context Protocol for the holder of a credential.
 pub trait Mcp: Send + Sync {
-    /// Handles one request that the gate let in. Its credential asks.
-    fn handle(&self, caller: &Caller, request: Request<Incoming>) -> Pin<Box<dyn Future<Output = Reply> + Send>>;
+    /// Handles one request that the gate let in. Its credential asks. An error says why that cannot be done now.
+    fn handle(
+        &self,
+        caller: &Caller,
+        request: Request<Incoming>,
+        written: Written,
+    ) -> Pin<Box<dyn Future<Output = Result<Reply, String>> + Send>>;
 }
 
 /// Told of a question that is kept.
@@ -251,13 +260,15 @@ impl Server {
 
     async fn converse(
         self: Arc<Server>,
-        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        stream: impl AsyncRead + AsyncWrite + Held + Unpin + Send + 'static,
         gate: Gate,
         peer: SocketAddr,
     ) {
-        let (server, gate) = (self.clone(), Arc::new(gate));
-        let answer = service_fn(move |request| {
+        let (server, gate, written) = (self.clone(), Arc::new(gate), Written::default());
+        let stream = Telling::new(stream, written.clone());
+        let answer = service_fn(move |mut request: Request<Incoming>| {
             let (server, gate) = (server.clone(), gate.clone());
+            request.extensions_mut().insert(written.clone());
             async move { Ok::<Reply, Infallible>(server.answer(request, &gate, peer).await) }
         });
         let mut http = http1::Builder::new();
@@ -322,7 +333,15 @@ impl Server {
         if let (Area::Mcp, Some(caller)) = (area, &caller) {
             caller.needs(&[CredentialScope::Ask])?;
             let mcp = self.options.mcp.as_ref().ok_or_else(|| Problem::not_found("there is no /mcp here"))?;
-            return Ok(mcp.handle(caller, request).await);
+            let written = request.extensions_mut().remove::<Written>().unwrap_or_default();
+            let mut revoked = Box::pin(self.hub.clone().revoked(caller.id().to_owned()));
+            let reply = tokio::select! {
+                biased;
+                () = &mut revoked => return Err(Problem::refused(Refusal::NoToken)),
+                reply = mcp.handle(caller, request, written) => reply,
+            };
+            let reply = reply.map_err(|why| StoreError::unavailable("cannot speak with the client", why))?;
+            return Ok(reply.map(|body| cut::Cut::new(body, revoked).boxed_unsync()));
         }
         let call = read(request, address).await?;
         match &caller {

@@ -38,7 +38,7 @@ impl Server {
 
     pub(super) async fn list(&self, caller: &Caller, call: &Call, is_log: bool) -> Result<Reply, Problem> {
         let page = self.store.list(&caller.principal(), &filter(call, is_log)?).await?;
-        let mut questions: Vec<Value> = page.questions.iter().map(|question| shown(call, question)).collect();
+        let mut questions: Vec<Value> = page.questions.into_iter().map(|question| self.shown(call, question)).collect();
         // When it was read is not what it says.
         let read_ms: Vec<Value> = questions.iter_mut().map(|question| question["read_ms"].take()).collect();
         let digest = sha2::Sha256::digest(json!([questions, page.next]).to_string());
@@ -97,14 +97,24 @@ impl Server {
                 ended = self.ended(caller, &question) => ended?,
                 () = tokio::time::sleep(wait) => {}
                 () = self.end.cancelled() => {}
+                () = self.hub.clone().revoked(caller.id().to_owned()) => {}
             }
-            // It may have been revoked meanwhile.
             if self.credentials.credential(caller.id()).await?.is_none() {
                 return Err(Problem::refused(askuser::gate::Refusal::NoToken));
             }
             question = self.store.get(&caller.principal(), &which).await?;
         }
-        Ok(reply::ok(&shown(call, &question)))
+        Ok(reply::ok(&self.shown(call, question)))
+    }
+
+    /// A question as the caller wants it: `?whole=1` for our own store, `?view=page` for the page.
+    fn shown(&self, call: &Call, question: StoredQuestion) -> Value {
+        let question = self.leases.seen(question);
+        let mut object = wire::question(&question, call.is_whole());
+        if call.query("view") == Some("page") {
+            object["page"] = page::model(&question);
+        }
+        object
     }
 
     async fn ended(&self, caller: &Caller, question: &StoredQuestion) -> Result<(), StoreError> {
@@ -245,15 +255,6 @@ impl Server {
         self.store.note_failure(&caller.principal(), failure.as_ref()).await?;
         Ok(reply::ok(&json!({})))
     }
-}
-
-/// A question as the caller wants it: `?whole=1` for our own store, `?view=page` for the page.
-fn shown(call: &Call, question: &StoredQuestion) -> Value {
-    let mut object = wire::question(question, call.is_whole());
-    if call.query("view") == Some("page") {
-        object["page"] = page::model(question);
-    }
-    object
 }
 
 /// Which question a route is about.

@@ -1,7 +1,7 @@
 //! The stream of events.
 
 use crate::support::{Site, sqlite, token_for};
-use askuser::store::{CredentialScope, Credentials};
+use askuser::store::{CredentialScope, Credentials, Store};
 use askuser_conformance::{until, wait};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
@@ -150,4 +150,71 @@ fn a_stream_beats_and_ends_after_its_time() {
     let (last, beats) = rest.split_last().unwrap();
     assert!(beats.len() >= 2 && beats.iter().all(|(id, event, _)| id.is_none() && event == "heartbeat"), "{rest:?}");
     assert_eq!((&*last.1, &last.2["why"]), ("bye", &json!("time")));
+}
+
+#[test]
+fn revoking_ends_a_request_that_waits_at_once() {
+    let site = Site::new();
+    let id = site.put("1");
+    let began = std::time::Instant::now();
+    let path = format!("/questions/{id}?wait=60");
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| site.send(&site.ask, "GET", &path, Value::Null));
+        until("it waits", || site.send(&site.answer, "GET", "/questions", Value::Null).text.contains("\"waits\":true"));
+        assert!(wait(site.store.revoke_credential(site.ask.split('_').nth(1).unwrap())).unwrap());
+        assert_eq!(waiting.join().unwrap().status, 401);
+    });
+    assert!(began.elapsed() < Duration::from_secs(30), "not after its time: {:?}", began.elapsed());
+}
+
+/// HarperFast/harper#2747, hermes-webui#7105, pyth-crosschain#3782: a reader that takes nothing held its stream for ever.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_reader_that_takes_nothing_is_dropped_and_the_others_hear_everything() {
+    let site = Site::with(|options| options.heartbeat = Duration::from_millis(200));
+    let mut reads = Stream::open(&site, &site.answer, None);
+    assert_eq!(reads.next().unwrap().1, "resumed");
+    // So small a window that little fits between us.
+    let stalled = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+    stalled.set_recv_buffer_size(1024).unwrap();
+    stalled.connect(&site.server.address.into()).unwrap();
+    let mut stalled = TcpStream::from(stalled);
+    let head = format!(
+        "GET /api/v1/events HTTP/1.1\r\nHost: {}\r\nX-Askuser: 1\r\nAuthorization: Bearer {}\r\nAccept: text/event-stream\r\n\r\n",
+        site.server.address, site.answer
+    );
+    std::io::Write::write_all(&mut stalled, head.as_bytes()).unwrap();
+    let is_open = || is_connected(site.server.address.port(), stalled.local_addr().unwrap().port());
+    until("it is connected", is_open);
+    let ada = askuser::store::Principal::agent(&askuser::Origin::default());
+    std::thread::scope(|scope| {
+        let heard = scope.spawn(|| {
+            let mut last = 0;
+            while last < EVENTS {
+                let (id, event, _) = reads.next_but_heartbeats().expect("it goes on");
+                assert_eq!((id, &*event), (Some(last + 1), "question"), "nothing is missing");
+                last += 1;
+            }
+        });
+        for number in 0..EVENTS {
+            drop(wait(site.store.put(&ada, &crate::support::request(&number.to_string()), None)).unwrap());
+        }
+        heard.join().unwrap();
+    });
+    until("the server has let it go", || !is_open());
+}
+
+/// More than fits between a server and a reader that takes nothing.
+const EVENTS: u64 = 6_000;
+
+/// Whether the server's end of a connection is there.
+#[cfg(target_os = "linux")]
+fn is_connected(server: u16, client: u16) -> bool {
+    let table = std::fs::read_to_string("/proc/self/net/tcp").unwrap();
+    table.lines().skip(1).any(|line| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let port = |address: &str| u16::from_str_radix(address.rsplit(':').next().unwrap(), 16).unwrap();
+        // Established, or waiting to be closed.
+        (port(fields[1]), port(fields[2])) == (server, client) && ["01", "08"].contains(&fields[3])
+    })
 }

@@ -245,6 +245,12 @@ pub(crate) fn input(text: &str) -> Value {
         {"label": "SQLite", "description": "One file"}, {"label": "PostgreSQL", "description": "A server"}]}]})
 }
 
+/// A question of our own store's.
+pub(crate) fn request(call: &str) -> Request {
+    let set = askuser::QuestionSet::parse(input("Which database?"), &askuser::Rules::strict()).unwrap();
+    Request::new(askuser::RequestKey::new("session", call), set)
+}
+
 pub(crate) fn sqlite() -> Value {
     json!({"status": "answered", "answers": [{"selectedOptions": ["SQLite"]}]})
 }

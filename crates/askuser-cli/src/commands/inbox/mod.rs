@@ -22,7 +22,7 @@ pub(super) fn run(arguments: impl Iterator<Item = OsString>) -> Result<u8, Failu
     let (args, settings) = super::parse(crate::args::inbox(), arguments)?;
     let store = open_for_person(&settings)?;
     if args.get_flag("next") {
-        only_a_person("answer")?;
+        only_a_person("answer a question")?;
         return match done(store.list(&Filter::pending().at_most(1)))?.questions.first() {
             Some(question) => at_the_prompt(&store, question, &settings, Trigger::Opened),
             None => {
@@ -35,7 +35,7 @@ pub(super) fn run(arguments: impl Iterator<Item = OsString>) -> Result<u8, Failu
     if prints || !std::io::stdout().is_terminal() {
         return print(&store, &args);
     }
-    only_a_person("answer")?;
+    only_a_person("answer a question")?;
     // A server that is away is said so before there is a screen that waits for it.
     done(store.count(&Filter::pending()))?;
     match terminal_options(&settings).presentation {

@@ -1,0 +1,138 @@
+//! What was written to a client that is still there: only that has arrived.
+
+use socket2::SockRef;
+use std::io;
+use std::mem::MaybeUninit;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, ready};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+
+/// A connection, to whoever hands something to it.
+#[derive(Clone, Default)]
+pub struct Written(Arc<Mutex<Vec<Then>>>);
+
+/// Told whether the client was there.
+type Then = Box<dyn FnOnce(bool) + Send>;
+
+impl Written {
+    /// Tells this once everything is written that the connection has by now, with whether the client still held its end. Where the
+    /// connection breaks before, it is dropped.
+    pub fn then(&self, tell: impl FnOnce(bool) + Send + 'static) {
+        self.lock().push(Box::new(tell));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Then>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether the other end is still held.
+pub(super) trait Held {
+    fn is_held(&self) -> bool;
+}
+
+impl Held for TcpStream {
+    /// The socket is asked: that it closed may not have been noticed yet.
+    fn is_held(&self) -> bool {
+        match SockRef::from(self).peek(&mut [MaybeUninit::uninit()]) {
+            Ok(read) => read > 0,
+            Err(error) => error.kind() == io::ErrorKind::WouldBlock,
+        }
+    }
+}
+
+impl Held for tokio_rustls::server::TlsStream<TcpStream> {
+    fn is_held(&self) -> bool {
+        self.get_ref().0.is_held()
+    }
+}
+
+/// A connection that says what it has written.
+pub(super) struct Telling<S> {
+    stream: S,
+    written: Written,
+    /// Whether the client was there when the last bytes were written. Afterwards it may leave: it has them.
+    was_held: bool,
+}
+
+impl<S: Held> Telling<S> {
+    pub(super) fn new(stream: S, written: Written) -> Telling<S> {
+        Telling { stream, written, was_held: true }
+    }
+
+    fn look(&mut self) {
+        if !self.written.lock().is_empty() {
+            self.was_held = self.stream.is_held();
+        }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Telling<S> {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(cx, bytes)
+    }
+}
+
+impl<S: AsyncWrite + Held + Unpin> AsyncWrite for Telling<S> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.look();
+        Pin::new(&mut self.stream).poll_write(cx, bytes)
+    }
+
+    /// Called when everything is written that the connection had.
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(Pin::new(&mut self.stream).poll_flush(cx))?;
+        let told = std::mem::take(&mut *self.written.lock());
+        for tell in told {
+            tell(self.was_held);
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.look();
+        Pin::new(&mut self.stream).poll_write_vectored(cx, bytes)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::AsyncWriteExt;
+    use tokio::net::TcpListener;
+
+    /// Whether something counts as arrived that was written to a client which has let go before, or has not.
+    async fn counts(is_held: bool) -> bool {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let written = Written::default();
+        let mut connection = Telling::new(listener.accept().await.unwrap().0, written.clone());
+        let _client = is_held.then_some(client);
+        let (tell, told) = std::sync::mpsc::channel();
+        written.then(move |was_held| tell.send(was_held).unwrap());
+        connection.write_all(b"the answer").await.unwrap();
+        assert!(told.try_recv().is_err(), "it may still be in a buffer");
+        connection.flush().await.unwrap();
+        told.recv().unwrap()
+    }
+
+    #[tokio::test]
+    async fn what_was_written_counts_where_the_client_still_holds_its_end() {
+        assert!(counts(true).await);
+        assert!(!counts(false).await);
+    }
+}
