@@ -336,6 +336,17 @@ journeys['a page on another port or under a rebinding name reads nothing, change
   for (const name of ['fetch', 'post', 'events', 'socket', 'image']) assert.match(String(tried[name]), /^refused/, `${name}: ${tried[name]}`);
   assert.notEqual(tried.frame, 'askuser');
   assert.equal(stage.stored(id).state, 'pending');
+  // A link to the page itself that names a foreign server, as a query and as a fragment.
+  const foreign = encodeURIComponent(`http://127.0.0.1:${server.address().port}/`);
+  heard.length = 0;
+  for (const link of [`/?gatewayUrl=${foreign}&server=${foreign}&hub=${foreign}&redirect_uri=${foreign}`, `/#server=${foreign}`, `/#pair=${foreign}`]) {
+    const lured = await page.context().newPage();
+    await lured.goto(stage.origin + link);
+    await lured.locator('#main').waitFor();
+    await lured.waitForTimeout(300);
+    await lured.close();
+  }
+  assert.deepEqual(heard, [], 'nothing goes to a server that a link names');
   const rebound = await page.context().newPage();
   const reply = await rebound.goto(`http://evil.test:${stage.port}/`);
   assert.equal(reply.status(), 403);

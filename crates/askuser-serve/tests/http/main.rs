@@ -3,6 +3,7 @@
 mod api;
 mod away;
 mod pairing;
+mod peers;
 mod stream;
 mod support;
 mod worker;
