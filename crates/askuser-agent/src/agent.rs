@@ -50,6 +50,8 @@ pub struct Agent {
     pub(crate) left_alone: Vec<ConfinedPath>,
     /// How many tokens there were when a summary failed: the next is tried once there are notably more.
     pub(crate) failed_summary: Option<u64>,
+    /// The calls that were under way when the turn was stopped.
+    pub(crate) interrupted: Vec<ToolCall>,
 }
 
 impl Agent {
@@ -60,7 +62,13 @@ impl Agent {
     }
 
     pub(crate) fn of(shared: Shared, history: History) -> Agent {
-        Agent { shared: Arc::new(shared), history, left_alone: Vec::new(), failed_summary: None }
+        Agent {
+            shared: Arc::new(shared),
+            history,
+            left_alone: Vec::new(),
+            failed_summary: None,
+            interrupted: Vec::new(),
+        }
     }
 
     /// With these tools.

@@ -13,17 +13,22 @@ use crate::message::ToolCall;
 use crate::permission::{self, Obtained};
 use crate::shared::Shared;
 use crate::tool::{Access, Stop, Tool, ToolContext, ToolResult};
-use crate::transcript::{Entry, Halt};
+use crate::transcript::{self, Entry, Halt, Next};
 use askuser::{Purpose, Resolution, Status};
 use futures_util::FutureExt;
 use futures_util::stream::{self, StreamExt};
 use serde_json::json;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 /// How many tools that only look run beside each other.
 const MAX_PARALLEL: usize = 8;
+
+/// How long a tool that acts may take to end once the turn is stopped.
+const GRACE: Duration = Duration::from_millis(2_500);
 
 /// The outcome of a call, and whether the later ones of its message may run.
 struct Ended {
@@ -72,11 +77,52 @@ pub(crate) async fn run_calls(
                 // A result or an answer is kept, even if the turn is stopped in the same moment.
                 biased;
                 ended = runs.next() => ended,
-                () = abort.cancelled() => return Err(Stop::Interrupted),
+                () = abort.cancelled() => {
+                    // What acts says what it has done so far.
+                    let ending = now.iter().any(|call| has_to_end(call, &shared));
+                    let Ok(ended) = timeout(if ending { GRACE } else { Duration::ZERO }, runs.next()).await else {
+                        agent.interrupted = now.to_vec();
+                        return Err(Stop::Interrupted);
+                    };
+                    ended
+                }
             };
             let Some((call, ended)) = ended else { break };
-            finish(agent, call, ended?, &context)?;
+            match ended {
+                Err(Stop::Interrupted) => {
+                    agent.interrupted = now.to_vec();
+                    // The person stopped the turn at a question; nothing else goes on.
+                    if !abort.is_cancelled() {
+                        return Err(Stop::Interrupted);
+                    }
+                }
+                ended => finish(agent, call, ended?, &context)?,
+            }
         }
+        if abort.is_cancelled() {
+            return Err(Stop::Interrupted);
+        }
+    }
+    Ok(())
+}
+
+/// Whether a call that is stopped has something to say: it acts, or its subagent does.
+fn has_to_end(call: &ToolCall, shared: &Shared) -> bool {
+    match shared.tools.get(&call.name).map(|tool| tool.access()) {
+        Some(Access::Act) => shared.transcript.has_started(&shared.tasks, &call.id),
+        Some(Access::Read) => shared.transcript.has_begun(&shared.tasks, &call.id),
+        Some(Access::Ask) | None => false,
+    }
+}
+
+/// Ends the calls that were stopped and have said nothing themselves, so that nobody waits for their results.
+pub(crate) fn end_interrupted(agent: &mut Agent, events: &EventSender) -> Result<(), Stop> {
+    let context = agent.shared.clone().context(events, &CancellationToken::new());
+    let stopped = std::mem::take(&mut agent.interrupted);
+    let Next::Calls(open) = agent.history.next() else { return Ok(()) };
+    for call in stopped.iter().filter(|call| open.iter().any(|other| other.id == call.id)) {
+        let has_begun = agent.shared.transcript.has_begun(&agent.shared.tasks, &call.id);
+        finish(agent, call, transcript::interrupted(has_begun).into(), &context)?;
     }
     Ok(())
 }

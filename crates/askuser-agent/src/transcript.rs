@@ -11,7 +11,7 @@ mod replay;
 
 use entry::Line;
 pub use entry::{Entry, Halt, Verbatim};
-pub(crate) use history::{History, Next};
+pub(crate) use history::{History, Next, interrupted};
 pub(crate) use questions::RecordedQuestion;
 
 use crate::halting;
@@ -342,7 +342,8 @@ impl Inner {
             Entry::Result { id, .. } => {
                 let subagent: Vec<String> = line.tasks.iter().cloned().chain([id.clone()]).collect();
                 self.lines.retain(|other| {
-                    let own = other.tasks == line.tasks && about(other).as_ref() == Some(id);
+                    // That a subagent has begun something is asked as long as it is open.
+                    let own = other.tasks.is_empty() && line.tasks.is_empty() && about(other).as_ref() == Some(id);
                     !own && !other.tasks.starts_with(&subagent)
                 });
             }

@@ -1,7 +1,7 @@
 //! The loop: look at the conversation, do what comes next, write down what happened, until it is the person's turn.
 
 use crate::agent::Agent;
-use crate::calls::{leave_out, run_calls};
+use crate::calls::{end_interrupted, leave_out, run_calls};
 use crate::compaction::{self, Tail};
 use crate::context::ContextUse;
 use crate::event::{AgentEvent, Failure, FailureKind, Usage};
@@ -33,7 +33,8 @@ pub(crate) async fn drive<'a>(
         Ok(()) => turn(agent, user_returned, &events, &abort).await,
         Err(stop) => Err(stop),
     };
-    events.send(last_event(agent, ended));
+    let last = last_event(agent, ended, &events);
+    events.send(last);
 }
 
 /// The person wants the conversation to be summarised.
@@ -47,12 +48,13 @@ pub(crate) async fn compact(agent: &mut Agent, wish: Option<String>, events: Eve
     });
 }
 
-fn last_event(agent: &mut Agent, ended: Result<String, Stop>) -> AgentEvent {
+fn last_event(agent: &mut Agent, ended: Result<String, Stop>, events: &EventSender) -> AgentEvent {
     match ended {
         Ok(text) => AgentEvent::Done { text },
         Err(Stop::Failed(error)) => AgentEvent::Error { error },
         Err(Stop::Interrupted) => {
-            match withdraw_questions(agent).keep_answers().and_then(|()| agent.record(&Entry::Interrupted)) {
+            let kept = withdraw_questions(agent).keep_answers().and_then(|()| end_interrupted(agent, events));
+            match kept.and_then(|()| agent.record(&Entry::Interrupted)) {
                 Ok(()) | Err(Stop::Interrupted) => AgentEvent::Error { error: Failure::interrupted() },
                 Err(Stop::Failed(error)) => AgentEvent::Error { error },
             }

@@ -6,18 +6,20 @@ use super::live_output::LiveOutput;
 use super::process::{self, ProcessGroup};
 use super::sensitive::instructing_since;
 use super::utf8::Utf8Decoder;
+use super::whole_output::WholeOutput;
 use crate::command_prefix;
 use crate::event::AgentEvent;
 use crate::message::ToolCall;
 use crate::permission::PermissionMode;
 use crate::permission_rules::PermissionRule;
 use crate::sandbox::{Reach, Sandbox};
-use crate::tool::{Access, Consent, Running, Stop, Tool, ToolContext, ToolDefinition, ToolResult};
+use crate::tool::{Access, Consent, Running, Tool, ToolContext, ToolDefinition, ToolResult};
 use askuser::{Limits, Purpose, sanitize};
 use serde::Deserialize;
 use serde_json::json;
 use std::ffi::OsString;
 use std::io;
+use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -161,11 +163,11 @@ impl Tool for Bash {
                 _ => None,
             };
             let start = SystemTime::now() - CLOCK;
-            let Ran { mut result, was_stopped } = run(&call.id, input.command, wall, input.timeout, context).await;
+            let Ran { mut result, .. } = run(&call.id, input.command, wall, input.timeout, context).await;
             if reach != Some(Reach::Look) {
                 name_instructions(&mut result, start, context);
             }
-            if was_stopped { Err(Stop::Interrupted) } else { Ok(result.with_title(NAME, input.subtitle())) }
+            Ok(result.with_title(NAME, input.subtitle()))
         })
     }
 }
@@ -288,24 +290,34 @@ pub(crate) async fn run_command(call: &str, command: &str, context: &ToolContext
 struct Output<'a> {
     decoder: Utf8Decoder,
     kept: HeadTail,
+    whole: WholeOutput<'a>,
     live: LiveOutput<'a>,
 }
 
 impl<'a> Output<'a> {
     fn new(call: &'a str, context: &'a ToolContext) -> Output<'a> {
         let live = LiveOutput::new(call, context);
-        Output { decoder: Utf8Decoder::default(), kept: HeadTail::new(MAX_OUTPUT), live }
+        let (kept, whole) = (HeadTail::new(MAX_OUTPUT), WholeOutput::new(context, MAX_OUTPUT));
+        Output { decoder: Utf8Decoder::default(), kept, whole, live }
     }
 
     fn push(&mut self, bytes: &[u8]) {
         let text = self.decoder.decode(bytes);
         self.live.push(&text);
         self.kept.push(&text);
+        self.whole.push(&text);
     }
 
-    fn finish(mut self) -> String {
-        self.kept.push(self.decoder.finish());
-        self.kept.finish()
+    /// What the model reads of it, and the file with all of it if that is longer.
+    fn finish(mut self) -> (String, Option<PathBuf>) {
+        let rest = self.decoder.finish();
+        self.kept.push(rest);
+        self.whole.push(rest);
+        let file = self.whole.finish();
+        let where_all_is = file
+            .as_ref()
+            .map_or_else(String::new, |file| format!("; Read and Grep find all of it in {}", file.display()));
+        (clean(&self.kept.finish(&where_all_is)), file)
     }
 }
 
@@ -335,11 +347,26 @@ async fn run(
         exit = supervise(&mut group, &mut pipe, &mut output, time_limit) => exit,
     };
     let was_stopped = matches!(exit, Ok(Exit::Stopped));
-    let result = match exit {
-        Ok(exit) => report(&output.finish(), &exit, time_limit),
-        Err(error) => ToolResult::error(format!("The command could not be waited for: {error}\n\n{}", output.finish())),
+    let (text, file) = output.finish();
+    let mut result = match exit {
+        Ok(exit) => report(&text, &exit, time_limit),
+        Err(error) => ToolResult::error(format!("The command could not be waited for: {error}\n\n{text}")),
     };
+    if let (Some(file), Some(metadata)) = (file, &mut result.metadata)
+        && let Some(details) = &mut metadata.details
+    {
+        details["output_file"] = json!(file);
+    }
     Ran { result, was_stopped }
+}
+
+/// What a terminal would show of a text, without what only a terminal understands: colours, and lines that were written over.
+fn clean(text: &str) -> String {
+    let line = |line: &str| {
+        let shown = line.trim_end_matches('\r').rsplit('\r').next().unwrap_or_default();
+        shown.split('\t').map(sanitize::line).collect::<Vec<_>>().join("\t")
+    };
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
 async fn supervise(

@@ -1,6 +1,11 @@
 use super::*;
+use crate::agent::Agent;
 use crate::event::AgentEvent;
+use crate::script::Script;
+use crate::secrets::Secrets;
 use crate::tools::fixtures::{TestFolder, call};
+use crate::tools::{Grep, Read, Write};
+use crate::transcript::Transcript;
 use futures_util::FutureExt;
 use rustix::process::{Pid, test_kill_process};
 use serde_json::Value;
@@ -265,9 +270,9 @@ async fn nothing_is_left_of_a_call_that_is_dropped_at_once() {
 }
 
 #[tokio::test]
-async fn an_abort_stops_it_and_the_turn() {
+async fn an_abort_stops_it_and_what_it_has_written_stays() {
     let test = TestFolder::new();
-    let call = call(&Bash::default(), json!({"command": "sleep 1000 & echo $! > pid; wait"}));
+    let call = call(&Bash::default(), json!({"command": "echo written; sleep 1000 & echo $! > pid; wait"}));
     let tool = Bash::default();
     let running = tool.run(&call, &test.context);
     let abort = async {
@@ -276,7 +281,9 @@ async fn an_abort_stops_it_and_the_turn() {
         pid
     };
     let (ended, pid) = tokio::join!(running, abort);
-    assert_eq!(ended, Err(Stop::Interrupted));
+    let ended = ended.unwrap();
+    assert_eq!(ended.output, "The user stopped it. It may have taken effect in part.\n\nwritten");
+    assert_eq!(ended.metadata.unwrap().details.unwrap()["stopped"], true);
     assert!(!is_running(pid));
 }
 
@@ -360,4 +367,33 @@ async fn a_folder_that_is_gone_is_an_error() {
     let mut test = TestFolder::new();
     test.context.cwd = test.outside("gone");
     assert!(bash(&test, "ls").await.output.starts_with("Not run: no shell could be started in "));
+}
+
+#[tokio::test]
+async fn the_model_reads_no_control_characters_of_a_command() {
+    let command = r"printf '\033[31mred\033[0m\tx\r\n10 %%\r20 %%\r\n\aend'";
+    let result = TestFolder::new().run(&Bash::default(), json!({"command": command})).await;
+    assert_eq!(result.output, "red\tx\n20 %\nend");
+}
+
+#[tokio::test]
+async fn all_of_a_long_output_is_in_a_file_that_read_and_grep_find() {
+    let mut test = TestFolder::new();
+    let sessions = test.outside("sessions");
+    let secrets = Secrets::in_variables(["A_KEY"], |_| Some("sk-secret-1".into()), &[]);
+    let transcript = Transcript::create(&sessions, &test.context.cwd).unwrap();
+    test.context.shared = Agent::new(Script::default()).with_transcript(transcript).with_secrets(secrets).shared;
+    let command = "for n in $(seq 1 9000); do echo line $n; done; echo sk-secret-1; seq 1 9000";
+    let result = test.run(&Bash::default(), json!({"command": command})).await;
+    let file = result.metadata.unwrap().details.unwrap()["output_file"].as_str().unwrap().to_owned();
+    assert!(result.output.contains(&format!("characters left out; Read and Grep find all of it in {file} …")));
+    let kept = std::fs::read_to_string(&file).unwrap();
+    assert_eq!((kept.lines().count(), kept.contains("sk-secret")), (18_001, false));
+    let read = test.run(&Read, json!({"path": file, "offset": 5000, "limit": 1})).await;
+    assert!(read.output.starts_with("5000\tline 5000\n"), "{}", read.output);
+    assert!(test.run(&Grep, json!({"path": file, "pattern": "^line 4321$"})).await.output.contains("line 4321"));
+    assert!(!test.run(&Write::default(), json!({"path": file, "content": "x"})).await.success);
+    // Nothing else of the session is reached.
+    let session = test.context.shared.transcript.path().unwrap();
+    assert!(!test.run(&Read, json!({"path": session})).await.success);
 }

@@ -5,6 +5,7 @@
 //! variables, which belong to shells.
 
 use super::folder::{Folder, Opened};
+use super::whole_output;
 use crate::message::ToolCall;
 use crate::shared_file::{Update, UpdateError};
 use crate::tool::{ToolContext, ToolResult};
@@ -67,6 +68,19 @@ impl ConfinedPath {
             }
         }
         Err(outside_error(given, &cwd.join(given), &real, context))
+    }
+
+    /// The same for a tool that only looks: it finds the outputs of this session too.
+    pub(crate) fn resolve_to_read(
+        call: &ToolCall,
+        given: &str,
+        context: &ToolContext,
+    ) -> Result<ConfinedPath, ToolResult> {
+        ConfinedPath::resolve(call, given, context).or_else(|refused| {
+            let outputs = whole_output::folder(&context.shared.transcript).ok_or_else(|| refused.clone())?;
+            let context = ToolContext { allowed: vec![outputs], ..context.clone() };
+            ConfinedPath::resolve(call, given, &context).map_err(|_| refused)
+        })
     }
 
     pub(crate) fn absolute(&self) -> PathBuf {

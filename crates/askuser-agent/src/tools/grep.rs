@@ -114,7 +114,7 @@ fn parse(call: &ToolCall, context: &ToolContext) -> Result<Search, ToolResult> {
     if lines > MAX_CONTEXT {
         return Err(call.invalid_input("context", &lines.to_string(), &format!("at most {MAX_CONTEXT}")));
     }
-    let path = ConfinedPath::resolve(call, path.unwrap_or("."), context)?;
+    let path = ConfinedPath::resolve_to_read(call, path.unwrap_or("."), context)?;
     Ok(Search { path, matcher, glob, mode: output.unwrap_or_default(), context: lines as usize })
 }
 

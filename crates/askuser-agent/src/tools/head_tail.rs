@@ -44,11 +44,11 @@ impl HeadTail {
         }
     }
 
-    /// The text, with a note about what is left out.
-    pub(crate) fn finish(self) -> String {
+    /// The text, with a note about what is left out and where that is.
+    pub(crate) fn finish(self, where_it_is: &str) -> String {
         let mut text = self.head;
         if self.left_out > 0 {
-            text.push_str(&format!("\n\n… {} characters left out …\n\n", self.left_out));
+            text.push_str(&format!("\n\n… {} characters left out{where_it_is} …\n\n", self.left_out));
         }
         text.extend(self.tail);
         text
@@ -62,7 +62,7 @@ mod tests {
     fn head_tail(max: usize, pieces: &[&str]) -> String {
         let mut buffer = HeadTail::new(max);
         pieces.iter().for_each(|piece| buffer.push(piece));
-        buffer.finish()
+        buffer.finish("")
     }
 
     #[test]

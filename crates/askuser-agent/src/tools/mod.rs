@@ -24,6 +24,7 @@ mod sensitive;
 mod task;
 mod utf8;
 pub(crate) mod walk;
+mod whole_output;
 mod write;
 
 pub use ask_user::AskUserQuestion;

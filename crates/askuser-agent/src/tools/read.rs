@@ -75,7 +75,7 @@ struct LineRange {
 
 fn parse(call: &ToolCall, context: &ToolContext) -> Result<(ConfinedPath, LineRange), ToolResult> {
     let Input { path, offset, limit } = call.typed_input()?;
-    let path = ConfinedPath::resolve(call, path, context)?;
+    let path = ConfinedPath::resolve_to_read(call, path, context)?;
     let at_least_one = |field: &str, number: Option<u64>, default: u64| match number {
         Some(0) => Err(call.invalid_input(field, "0", "must be at least 1")),
         number => Ok(number.unwrap_or(default)),

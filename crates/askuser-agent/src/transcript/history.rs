@@ -61,6 +61,12 @@ const INTERRUPTED: GivenUp = GivenUp {
     no_effect: "The user interrupted before this had any effect: nothing was asked or changed by it.",
 };
 
+/// What is read of a call that the person stopped.
+pub(crate) fn interrupted(has_begun: bool) -> ToolResult {
+    let words = if has_begun { INTERRUPTED.begun } else { INTERRUPTED.no_effect };
+    ToolResult::error(words).with_details(serde_json::json!({"stopped": true}))
+}
+
 /// It was cut off and not taken up again.
 const CUT_OFF: GivenUp = GivenUp {
     begun: "This was cut off before it had finished.",

@@ -1,6 +1,6 @@
 //! A session as the events it had: for a front end that resumes it, and for searching sessions.
 
-use super::{Entry, Line, Transcript, entry};
+use super::{Entry, Line, Transcript, entry, interrupted};
 use crate::event::{AgentEvent, Failure};
 use crate::message::Block;
 use crate::regular_file::{self, Links};
@@ -14,7 +14,24 @@ impl Transcript {
         let own: Vec<&Entry> =
             inner.lines.iter().filter(|line| line.tasks.is_empty()).map(|line| &line.entry).collect();
         let begin = own.iter().rposition(|entry| **entry == Entry::Cleared).unwrap_or_default();
-        own[begin..].iter().flat_map(|entry| events(entry)).collect()
+        let (mut replayed, mut open): (Vec<AgentEvent>, Vec<(String, String)>) = Default::default();
+        for entry in &own[begin..] {
+            if matches!(entry, Entry::User { .. } | Entry::Interrupted | Entry::Assistant { .. }) {
+                // These give up every open call.
+                let given_up =
+                    open.drain(..).map(|(id, name)| AgentEvent::ToolResult { id, name, result: interrupted(false) });
+                replayed.extend(given_up);
+            }
+            for event in events(entry) {
+                match &event {
+                    AgentEvent::ToolStart { id, name, .. } => open.push((id.clone(), name.clone())),
+                    AgentEvent::ToolResult { id, .. } => open.retain(|(other, _)| other != id),
+                    _ => {}
+                }
+                replayed.push(event);
+            }
+        }
+        replayed
     }
 
     /// Where a session of a folder mentions a text, in what the person or the model said or what was answered; upper and lower

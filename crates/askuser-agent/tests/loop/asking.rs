@@ -84,7 +84,10 @@ async fn an_interrupt_stops_the_turn_and_the_next_one_works() {
     let mut agent = Agent::new(model).with_tools(registry(&log)).with_asker(person);
 
     let events = collect(agent.run("go")).await;
-    assert_eq!(short(&events), ["start call_1_1 AskUserQuestion", "ask call_1_1", "broke Interrupted"]);
+    assert_eq!(
+        short(&events),
+        ["start call_1_1 AskUserQuestion", "ask call_1_1", "error call_1_1", "broke Interrupted"]
+    );
     assert_eq!(log.lines(), ["asked Which database?", "replied Which database?"]);
     assert_eq!(agent.resume().map(|_| ()), None);
 

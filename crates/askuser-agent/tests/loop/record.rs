@@ -323,7 +323,7 @@ async fn a_subagent_that_was_stopped_does_not_read_as_finished_after_a_crash() {
     let mut agent =
         Agent::new(model()).with_tools(tools::talking()).with_asker(Person::new([])).with_transcript(transcript);
     let events = short(&collect(agent.resume().unwrap()).await);
-    assert_eq!(events, ["start call_1_1 Task", "broke Interrupted"]);
+    assert_eq!(events, ["start call_1_1 Task", "error call_1_1", "broke Interrupted"]);
 }
 
 #[tokio::test]

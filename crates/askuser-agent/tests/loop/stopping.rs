@@ -1,7 +1,7 @@
 //! Stopping a turn in good order, and letting go of one.
 
 use crate::support::*;
-use askuser_agent::{Agent, AgentEvent, Block, Message, PermissionMode, Permissions};
+use askuser_agent::{Agent, AgentEvent, Block, Message, PermissionMode, Permissions, Transcript, tools};
 use futures_util::StreamExt;
 use serde_json::json;
 use std::sync::Arc;
@@ -53,7 +53,7 @@ async fn a_tool_is_dropped_and_what_comes_after_it_does_not_begin() {
     let mut run = agent.run("go");
     until(&mut run, &log, "begin Act it").await;
     run.stopper().cancel();
-    assert_eq!(short(&collect(run).await), ["broke Interrupted"]);
+    assert_eq!(short(&collect(run).await), ["error call_1_1", "broke Interrupted"]);
     assert_eq!(log.lines(), ["begin Act it"]);
     finish(&mut agent, "go on").await;
     let seen = requests.all().pop().unwrap();
@@ -71,7 +71,7 @@ async fn a_question_is_withdrawn() {
     let mut run = agent.run("go");
     until(&mut run, &log, "asked").await;
     run.stopper().cancel();
-    assert_eq!(short(&collect(run).await), ["broke Interrupted"]);
+    assert_eq!(short(&collect(run).await), ["error call_1_1", "broke Interrupted"]);
     assert_eq!(log.lines(), ["asked", "withdrawn"]);
     assert!(agent.resume().is_none());
 }
@@ -87,7 +87,7 @@ async fn a_question_of_a_subagent_is_withdrawn() {
     let mut run = agent.run("go");
     until(&mut run, &log, "asked").await;
     run.stopper().cancel();
-    assert_eq!(short(&collect(run).await), ["broke Interrupted"]);
+    assert_eq!(short(&collect(run).await), ["error call_1_1", "broke Interrupted"]);
     assert_eq!(log.lines(), ["asked", "withdrawn"]);
 }
 
@@ -227,4 +227,40 @@ async fn calls_that_never_began_are_not_reported_as_interrupted_half_way() {
     drop(agent);
     let transcript = askuser_agent::Transcript::open(folder.path(), &id).unwrap();
     assert_eq!(read(&Agent::new(calling([])).with_transcript(transcript)), [INTERRUPTED, NOT_BEGUN], "read back");
+}
+
+#[tokio::test]
+async fn an_interrupted_call_keeps_what_it_has_written_and_every_call_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let transcript = Transcript::create(&folder.path().join("sessions"), folder.path()).unwrap();
+    let id = transcript.id();
+    let bash = json!({"name": "Bash", "input": {"command": "echo written; sleep 1000"}});
+    let (model, requests) = watched(calling([json!([bash, {"name": "Read", "input": {"path": "a"}}])]));
+    let mut agent = Agent::new(model)
+        .with_tools(tools::all())
+        .with_folder(folder.path())
+        .with_transcript(transcript)
+        .with_permissions(Permissions::new(PermissionMode::Allow));
+    let mut run = agent.run("go");
+    while !matches!(run.next().await.unwrap(), AgentEvent::ToolOutput { .. }) {}
+    run.stopper().cancel();
+    assert_eq!(short(&collect(run).await), ["error call_1_1", "broke Interrupted"]);
+    finish(&mut agent, "go on").await;
+    let seen = requests.all().pop().unwrap();
+    let Message::Results { results } = &seen.messages[2] else { panic!("{seen:#?}") };
+    let stopped = "The user stopped it. It may have taken effect in part.\n\nwritten";
+    assert_eq!([results[0].output.as_str(), results[1].output.as_str()], [stopped, NOT_BEGUN]);
+    drop(agent);
+    let replayed = Transcript::open(&folder.path().join("sessions"), &id).unwrap().replay();
+    let expected = [
+        "user go",
+        "start call_1_1 Bash",
+        "start call_1_2 Read",
+        "error call_1_1",
+        "error call_1_2",
+        "broke Interrupted",
+        "user go on",
+        "text done",
+    ];
+    assert_eq!(short(&replayed)[1..], expected);
 }

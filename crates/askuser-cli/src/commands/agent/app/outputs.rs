@@ -5,6 +5,7 @@ use super::tool_calls::CallSummary;
 use askuser::exact::{self, Charset};
 use askuser::sanitize;
 use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// How many are kept.
@@ -34,6 +35,8 @@ pub(crate) struct Output {
     text: String,
     /// How many bytes of its beginning are not kept.
     cut: usize,
+    /// Where all of it is, if that is not here and has not been looked for.
+    file: Option<PathBuf>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +57,7 @@ impl Outputs {
     pub(crate) fn begin(&mut self, heading: Heading) -> OutputId {
         let id = OutputId(self.next);
         self.next += 1;
-        self.kept.push_back(Output { id, heading, kind: OutputKind::Text, text: String::new(), cut: 0 });
+        self.kept.push_back(Output { id, heading, kind: OutputKind::Text, text: String::new(), cut: 0, file: None });
         self.forget_oldest();
         id
     }
@@ -81,6 +84,23 @@ impl Outputs {
         if output.cut + output.text.len() < text.len() {
             (output.text, output.cut) = (String::new(), 0);
             output.append(text);
+        }
+    }
+
+    /// All of an output is in this file.
+    pub(crate) fn kept_in(&mut self, id: OutputId, file: PathBuf) {
+        self.kept.iter_mut().filter(|output| output.id == id).for_each(|output| output.file = Some(file.clone()));
+    }
+
+    /// The file with all of an output, once: what it holds is then put in its place.
+    pub(crate) fn take_file(&mut self, id: OutputId) -> Option<PathBuf> {
+        self.kept.iter_mut().find(|output| output.id == id)?.file.take()
+    }
+
+    /// All of an output, however long.
+    pub(crate) fn set_whole(&mut self, id: OutputId, whole: String) {
+        if let Some(output) = self.kept.iter_mut().find(|output| output.id == id) {
+            (output.text, output.cut) = (whole, 0);
         }
     }
 

@@ -216,6 +216,7 @@ fn ending(result: &ToolResult) -> Option<String> {
         (Some(0), _) => None,
         (Some(code), _) => Some(format!("exit code {code}")),
         (None, Some(signal)) => Some(format!("killed by signal {signal}")),
+        (None, None) if details["stopped"] == true => Some("interrupted".to_owned()),
         (None, None) => (details["timed_out"] == true).then(|| "timed out".to_owned()),
     }
 }

@@ -1,0 +1,70 @@
+//! All of an output that is longer than what the model reads of it, in a file beside the session: bounded, without keys, and as
+//! private as the session. Read and Grep reach it; commands in the sandbox do not.
+
+use crate::regular_file;
+use crate::secrets::Redactor;
+use crate::tool::ToolContext;
+use crate::transcript::{Transcript, private};
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+/// How much of one output is kept, in bytes.
+const MAX_BYTES: usize = 20 << 20;
+
+/// Where the outputs of a session are; `None` if it is not kept in a file.
+pub(crate) fn folder(transcript: &Transcript) -> Option<PathBuf> {
+    Some(transcript.path()?.with_extension("outputs"))
+}
+
+pub(crate) struct WholeOutput<'a> {
+    folder: Option<PathBuf>,
+    redactor: Redactor<'a>,
+    /// What has not been written.
+    text: String,
+    /// How many characters need no file.
+    short: usize,
+    chars: usize,
+    bytes: usize,
+    file: Option<(PathBuf, File)>,
+}
+
+impl<'a> WholeOutput<'a> {
+    pub(crate) fn new(context: &'a ToolContext, short: usize) -> WholeOutput<'a> {
+        let (folder, redactor) = (folder(&context.shared.transcript), context.shared.secrets.redactor());
+        WholeOutput { folder, redactor, text: String::new(), short, chars: 0, bytes: 0, file: None }
+    }
+
+    pub(crate) fn push(&mut self, text: &str) {
+        if self.folder.is_none() || self.bytes >= MAX_BYTES {
+            return;
+        }
+        self.chars += text.chars().count();
+        self.text.push_str(&self.redactor.push(text));
+        // A file that cannot be written is done without, as before.
+        if self.chars > self.short && self.write().is_err() {
+            (self.folder, self.file) = (None, None);
+        }
+    }
+
+    fn write(&mut self) -> io::Result<()> {
+        let mut text = std::mem::take(&mut self.text);
+        text.truncate(text.floor_char_boundary(MAX_BYTES - self.bytes));
+        self.bytes += text.len().max(1);
+        if self.file.is_none()
+            && let Some(folder) = &self.folder
+        {
+            regular_file::make_private_folder(folder)?;
+            let number = std::fs::read_dir(folder)?.count() + 1;
+            let path = folder.join(format!("{number}.txt"));
+            let file = private().create_new(true).open(&path)?;
+            self.file = Some((path, file));
+        }
+        self.file.as_mut().map_or(Ok(()), |(_, file)| file.write_all(text.as_bytes()))
+    }
+
+    /// The file, if the output was long enough for one.
+    pub(crate) fn finish(self) -> Option<PathBuf> {
+        self.file.map(|(path, _)| path)
+    }
+}
