@@ -1,7 +1,7 @@
 //! Bytes as what a person does at a prompt: nothing breaks it, and whatever it ends with is admitted by its questions.
 #![no_main]
 
-use askuser::prompt::{Effect, Event, InputMode, PromptOptions, Viewport};
+use askuser::prompt::{Effect, Event, InputMode, PromptOptions, Viewport, Window};
 use askuser::{Key, KeyCode, Mods, Outcome, Prompt, QuestionSet, Rules, Status, Via, report};
 use libfuzzer_sys::fuzz_target;
 use std::sync::LazyLock;
@@ -39,7 +39,7 @@ fuzz_target!(|bytes: &[u8]| {
             }
             0xf3 => {
                 let [offset, height, total, seen] = [(); 4].map(|()| usize::from(byte().unwrap_or(0)));
-                prompt.look(Viewport { offset, height, total, rows: (0..6).map(|row| if seen >> row & 1 == 1 { offset..offset + 1 } else { 90..99 }).collect(), ..Viewport::default() });
+                prompt.look(Viewport { page: Window { offset, height, total }, rows: (0..6).map(|row| if seen >> row & 1 == 1 { offset..offset + 1 } else { 90..99 }).collect(), ..Viewport::default() });
                 continue;
             }
             _ => Event::Key(key(code)),

@@ -64,87 +64,25 @@ fn lower(c: char) -> impl Iterator<Item = char> {
     })
 }
 
-/// The Latin letter that one of another script looks like: Cyrillic, Greek, Cherokee, Lisu, NKo. These are escaped, for no reader
-/// could see the difference. Pairs within ASCII, such as `1` and `I`, are deliberately absent: `Phase 1` and `Phase I` are two
-/// labels. So are the lunate sigmas, which are plain sigmas in NFKC.
-fn latin(c: char) -> char {
-    match c {
-        '\u{410}' | '\u{391}' => 'A',
-        '\u{412}' | '\u{392}' => 'B',
-        '\u{421}' => 'C',
-        '\u{415}' | '\u{395}' => 'E',
-        '\u{50c}' => 'G',
-        '\u{41d}' | '\u{397}' => 'H',
-        '\u{406}' | '\u{4c0}' | '\u{399}' => 'I',
-        '\u{408}' | '\u{37f}' => 'J',
-        '\u{41a}' | '\u{39a}' => 'K',
-        '\u{41c}' | '\u{39c}' => 'M',
-        '\u{39d}' => 'N',
-        '\u{41e}' | '\u{39f}' => 'O',
-        '\u{420}' | '\u{3a1}' => 'P',
-        '\u{51a}' => 'Q',
-        '\u{405}' => 'S',
-        '\u{422}' | '\u{3a4}' => 'T',
-        '\u{474}' => 'V',
-        '\u{51c}' => 'W',
-        '\u{425}' | '\u{3a7}' => 'X',
-        '\u{423}' | '\u{3a5}' => 'Y',
-        '\u{396}' => 'Z',
-        '\u{430}' => 'a',
-        '\u{441}' => 'c',
-        '\u{501}' => 'd',
-        '\u{435}' => 'e',
-        '\u{4bb}' => 'h',
-        '\u{456}' => 'i',
-        '\u{458}' | '\u{3f3}' => 'j',
-        '\u{4cf}' => 'l',
-        '\u{43e}' | '\u{3bf}' => 'o',
-        '\u{440}' => 'p',
-        '\u{51b}' => 'q',
-        '\u{433}' => 'r',
-        '\u{455}' => 's',
-        '\u{475}' | '\u{3bd}' => 'v',
-        '\u{51d}' => 'w',
-        '\u{445}' => 'x',
-        '\u{443}' => 'y',
-        '\u{7ca}' => 'l',
-        '\u{7cb}' => 'o',
-        '\u{13a0}'..='\u{13f4}' | '\u{a4d0}'..='\u{a4f4}' => cherokee_or_lisu(c),
-        _ => c,
-    }
-}
+/// Each word is a Latin letter and the letters of other scripts that look like it: Cyrillic, Greek, Cherokee, Lisu, NKo. These are
+/// escaped, for no reader could see the difference. Pairs within ASCII, such as `1` and `I`, are deliberately absent: `Phase 1` and
+/// `Phase I` are two labels. So are the lunate sigmas, which are plain sigmas in NFKC.
+const LOOK_ALIKES: &str = "\
+    A\u{391}\u{410}\u{13aa}\u{a4ee} B\u{392}\u{412}\u{13f4}\u{a4d0} C\u{421}\u{13df}\u{a4da} D\u{13a0}\u{a4d3} \
+    E\u{395}\u{415}\u{13ac}\u{a4f0} F\u{a4dd} G\u{50c}\u{13c0}\u{a4d6} H\u{397}\u{41d}\u{13bb}\u{a4e7} \
+    I\u{399}\u{406}\u{4c0}\u{a4f2} J\u{37f}\u{408}\u{13ab}\u{a4d9} K\u{39a}\u{41a}\u{13e6}\u{a4d7} \
+    L\u{13de}\u{a4e1} M\u{39c}\u{41c}\u{13b7}\u{a4df} N\u{39d}\u{a4e0} O\u{39f}\u{41e}\u{a4f3} \
+    P\u{3a1}\u{420}\u{13e2}\u{a4d1} Q\u{51a} R\u{13a1}\u{13d2}\u{a4e3} S\u{405}\u{13d5}\u{13da}\u{a4e2} \
+    T\u{3a4}\u{422}\u{13a2}\u{a4d4} U\u{a4f4} V\u{474}\u{13d9}\u{a4e6} W\u{51c}\u{13b3}\u{13d4}\u{a4ea} \
+    X\u{3a7}\u{425}\u{a4eb} Y\u{3a5}\u{423}\u{13bd}\u{a4ec} Z\u{396}\u{13c3}\u{a4dc} a\u{430} c\u{441} d\u{501} \
+    e\u{435} h\u{4bb} i\u{456}\u{13a5} j\u{3f3}\u{458} l\u{4cf}\u{7ca} o\u{3bf}\u{43e}\u{7cb} p\u{440} q\u{51b} \
+    r\u{433} s\u{455} v\u{3bd}\u{475} w\u{51d} x\u{445} y\u{443}";
 
-/// The same for two scripts of capitals alone.
-fn cherokee_or_lisu(c: char) -> char {
-    match c {
-        '\u{13aa}' | '\u{a4ee}' => 'A',
-        '\u{13f4}' | '\u{a4d0}' => 'B',
-        '\u{13df}' | '\u{a4da}' => 'C',
-        '\u{13a0}' | '\u{a4d3}' => 'D',
-        '\u{13ac}' | '\u{a4f0}' => 'E',
-        '\u{a4dd}' => 'F',
-        '\u{13c0}' | '\u{a4d6}' => 'G',
-        '\u{13bb}' | '\u{a4e7}' => 'H',
-        '\u{a4f2}' => 'I',
-        '\u{13ab}' | '\u{a4d9}' => 'J',
-        '\u{13e6}' | '\u{a4d7}' => 'K',
-        '\u{13de}' | '\u{a4e1}' => 'L',
-        '\u{13b7}' | '\u{a4df}' => 'M',
-        '\u{a4e0}' => 'N',
-        '\u{a4f3}' => 'O',
-        '\u{13e2}' | '\u{a4d1}' => 'P',
-        '\u{13a1}' | '\u{13d2}' | '\u{a4e3}' => 'R',
-        '\u{13d5}' | '\u{13da}' | '\u{a4e2}' => 'S',
-        '\u{13a2}' | '\u{a4d4}' => 'T',
-        '\u{a4f4}' => 'U',
-        '\u{13d9}' | '\u{a4e6}' => 'V',
-        '\u{13b3}' | '\u{13d4}' | '\u{a4ea}' => 'W',
-        '\u{a4eb}' => 'X',
-        '\u{13bd}' | '\u{a4ec}' => 'Y',
-        '\u{13c3}' | '\u{a4dc}' => 'Z',
-        '\u{13a5}' => 'i',
-        _ => c,
-    }
+/// The Latin letter that one of another script looks like.
+fn latin(c: char) -> char {
+    let found = if c.is_ascii() { None } else { LOOK_ALIKES.find(c) };
+    let word = found.and_then(|at| LOOK_ALIKES[..at].rsplit(' ').next());
+    word.and_then(|word| word.chars().next()).unwrap_or(c)
 }
 
 #[cfg(test)]

@@ -3,7 +3,8 @@
 //! A value of [`Limits`] always leaves room for a question: every constructor checks it, deserialising included, so no set
 //! without questions and no question without options can be built under any of them.
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// What a question set may hold.
 ///
@@ -18,7 +19,7 @@ use serde::{Deserialize, Serialize};
 /// # Ok::<(), askuser::LimitsError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "Unchecked", rename_all = "camelCase")]
+#[serde(remote = "Limits", rename_all = "camelCase")]
 pub struct Limits {
     questions: Span,
     options: Span,
@@ -26,8 +27,14 @@ pub struct Limits {
     header_chars: Span,
     label_chars: Span,
     description_chars: Span,
+    /// Absent from what was stored before there were previews.
+    #[serde(default = "default_preview_chars")]
     preview_chars: usize,
     typed_chars: usize,
+}
+
+fn default_preview_chars() -> usize {
+    Limits::DEFAULT.preview_chars
 }
 
 /// A closed range of sizes.
@@ -128,6 +135,11 @@ macro_rules! spans {
                     Ok(Limits { $field: span($name, min, max, $floor)?, ..self })
                 }
             )*
+
+            fn checked(self) -> Result<Limits, LimitsError> {
+                let limits = self$(.$with(self.$field.min, self.$field.max)?)*;
+                limits.with_typed_chars(self.typed_chars)
+            }
         }
     };
 }
@@ -158,39 +170,16 @@ fn span(limit: &'static str, min: usize, max: usize, floor: usize) -> Result<Spa
     Ok(Span { min, max })
 }
 
-/// Limits as they were stored.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Unchecked {
-    questions: Span,
-    options: Span,
-    question_chars: Span,
-    header_chars: Span,
-    label_chars: Span,
-    description_chars: Span,
-    /// Absent from what was stored before there were previews.
-    #[serde(default = "default_preview_chars")]
-    preview_chars: usize,
-    typed_chars: usize,
+impl Serialize for Limits {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Limits::serialize(self, serializer)
+    }
 }
 
-fn default_preview_chars() -> usize {
-    Limits::DEFAULT.preview_chars
-}
-
-impl TryFrom<Unchecked> for Limits {
-    type Error = LimitsError;
-
-    fn try_from(stored: Unchecked) -> Result<Limits, LimitsError> {
-        Limits::DEFAULT
-            .with_questions(stored.questions.min, stored.questions.max)?
-            .with_options(stored.options.min, stored.options.max)?
-            .with_question_chars(stored.question_chars.min, stored.question_chars.max)?
-            .with_header_chars(stored.header_chars.min, stored.header_chars.max)?
-            .with_label_chars(stored.label_chars.min, stored.label_chars.max)?
-            .with_description_chars(stored.description_chars.min, stored.description_chars.max)?
-            .with_preview_chars(stored.preview_chars)
-            .with_typed_chars(stored.typed_chars)
+/// What was stored is checked as what is built is.
+impl<'de> Deserialize<'de> for Limits {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Limits, D::Error> {
+        Limits::deserialize(deserializer)?.checked().map_err(D::Error::custom)
     }
 }
 

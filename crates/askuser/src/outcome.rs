@@ -120,27 +120,27 @@ impl Outcome {
 
     /// The person dismissed the questions.
     pub fn cancelled() -> Outcome {
-        Outcome::without_answers(Status::Cancelled)
+        Outcome::of(Status::Cancelled, Vec::new())
     }
 
     /// The person said no.
     pub fn declined(reason: Option<String>) -> Outcome {
-        Outcome::without_answers(Status::Declined { reason })
+        Outcome::of(Status::Declined { reason }, Vec::new())
     }
 
     /// The person wants to talk first.
     pub fn discuss(message: Option<String>) -> Outcome {
-        Outcome::without_answers(Status::Discuss { message })
+        Outcome::of(Status::Discuss { message }, Vec::new())
     }
 
     /// The person did not answer before the deadline.
     pub fn timed_out() -> Outcome {
-        Outcome::without_answers(Status::TimedOut)
+        Outcome::of(Status::TimedOut, Vec::new())
     }
 
     /// No person could be asked.
     pub fn unavailable(reason: impl Into<String>) -> Outcome {
-        Outcome::without_answers(Status::Unavailable { reason: reason.into() })
+        Outcome::of(Status::Unavailable { reason: reason.into() }, Vec::new())
     }
 
     /// The same outcome with the answers given until then.
@@ -149,10 +149,6 @@ impl Outcome {
     /// Where one of them is not a legal answer to its question, or answers a question twice.
     pub fn with_answers(self, set: &QuestionSet, so_far: Vec<Answer>) -> Result<Outcome, Violations> {
         Outcome::checked(set, self.status, &so_far)
-    }
-
-    fn without_answers(status: Status) -> Outcome {
-        Outcome { status, answers: Vec::new() }
     }
 
     /// An outcome whose answers were made from these very questions, by the prompt or by a policy.

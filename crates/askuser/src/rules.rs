@@ -4,7 +4,8 @@
 //! applies to new input alone and never loses a question or an answer that is already kept.
 
 use crate::limits::Limits;
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// How to read an input.
 ///
@@ -16,12 +17,12 @@ use serde::{Deserialize, Serialize};
 /// # Ok::<(), askuser::LimitsError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "Unchecked")]
 pub struct Rules {
+    #[serde(deserialize_with = "known_version")]
     version: u32,
     limits: Limits,
     faults: Faults,
-    #[serde(skip_serializing_if = "Form::is_tool")]
+    #[serde(default, skip_serializing_if = "Form::is_tool")]
     form: Form,
 }
 
@@ -131,23 +132,10 @@ impl Rules {
     }
 }
 
-#[derive(Deserialize)]
-struct Unchecked {
-    version: u32,
-    limits: Limits,
-    faults: Faults,
-    #[serde(default)]
-    form: Form,
-}
-
-impl TryFrom<Unchecked> for Rules {
-    type Error = String;
-
-    fn try_from(Unchecked { version, limits, faults, form }: Unchecked) -> Result<Rules, String> {
-        let newest = Rules { version: Rules::VERSION, limits, faults, form };
-        let unknown = || format!("rules of version {version}, this program knows 1 to {}", Rules::VERSION);
-        newest.of_version(version).ok_or_else(unknown)
-    }
+fn known_version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    let version = u32::deserialize(deserializer)?;
+    let unknown = || format!("rules of version {version}, this program knows 1 to {}", Rules::VERSION);
+    Rules::strict().of_version(version).map(|rules| rules.version).ok_or_else(|| D::Error::custom(unknown()))
 }
 
 #[cfg(test)]

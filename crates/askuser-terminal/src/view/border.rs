@@ -24,9 +24,9 @@ pub(super) fn bottom<'a>(
     // The same colour as the rest of the frame.
     let edge = lines.last().and_then(|line| line.spans.first()).map_or(muted, |span| span.style);
     let left = prompt.time_left().filter(|_| phase == PromptPhase::Asking);
-    let window = Window { offset: viewport.offset, height: viewport.height, total: viewport.total };
-    let mores =
-        hidden(window, theme, phase).into_iter().map(|more| if more.is_empty() { more } else { format!(" {more} ") });
+    let mores = hidden(viewport.page, theme, phase)
+        .into_iter()
+        .map(|more| if more.is_empty() { more } else { format!(" {more} ") });
     let (time, more) = marks(left, &mores.collect::<Vec<_>>(), &signs, columns.saturating_sub(2 + 2 + 2));
     let rule = |count: usize| signs.horizontal.repeat(count);
     let fill = columns.saturating_sub(2 + 2 + 2 + width(&time) + width(&more));
@@ -45,7 +45,7 @@ pub(super) fn bottom<'a>(
 pub(super) fn hidden(window: Window, theme: &Theme, phase: PromptPhase) -> Vec<String> {
     let signs = theme.signs;
     let (page_up, page_down) = if phase == PromptPhase::Asking { PAGE_KEYS } else { ("", "") };
-    let (above, below) = (window.offset, window.total - window.offset - window.height);
+    let (above, below) = (window.offset, window.total - window.end());
     let (what, page) = match (above, below) {
         (0, 0) => return vec![String::new()],
         (0, below) => (format!("{} {below}", signs.down), page_down),

@@ -8,7 +8,7 @@ use super::preview::{Place, Preview, preview};
 use super::prompt_lines::{EDGE, FooterKind, PromptLines, compose, read_on};
 use super::wrap::spans_width;
 use super::{PromptPhase, Theme, View, border, read_context};
-use askuser::prompt::{InputMode, Page, Scroll, Viewport};
+use askuser::prompt::{InputMode, Page, Scroll, Viewport, Window};
 use askuser::{Context, Prompt};
 use ratatui_core::layout::Position;
 use ratatui_core::text::{Line, Span};
@@ -110,9 +110,7 @@ impl<'a> Layout<'a, '_> {
         let height = if list.is_some() { room } else { room - preview.height() }.min(total);
         let offset = offset(self.prompt, &content, height);
         let viewport = Viewport {
-            offset,
-            height,
-            total,
+            page: Window { offset, height, total },
             rows: std::mem::take(&mut content.rows),
             context: context.window(),
             preview: preview.window(),
@@ -142,8 +140,8 @@ impl<'a> Layout<'a, '_> {
         let Some((_, draft)) = self.prompt.current() else { return false };
         let place = self.prompt.place();
         let below = viewport.rows.get(place).is_some_and(|row| match self.prompt.focus() == draft.other_row() {
-            true => row.start >= viewport.offset + viewport.height,
-            false => row.start >= viewport.offset && !viewport.shows(place),
+            true => row.start >= viewport.page.end(),
+            false => row.start >= viewport.page.offset && !viewport.shows(place),
         });
         below && self.prompt.mode() == InputMode::Choosing
     }
@@ -172,7 +170,7 @@ impl<'a> Layout<'a, '_> {
         };
         let mut lines = content.head;
         lines.extend(context.lines(theme, phase, columns).into_iter().map(bordered));
-        let body = content.body.into_iter().skip(viewport.offset).take(viewport.height);
+        let body = content.body.into_iter().skip(viewport.page.offset).take(viewport.page.height);
         match list.map(usize::from) {
             Some(column) => {
                 let preview = preview.lines(theme, phase, columns.saturating_sub(column));

@@ -100,6 +100,17 @@ const fn row(
     Binding { keys, on, action, spelled, does, hint }
 }
 
+/// What it does in a word, the prompt knows.
+const fn enter(on: &'static [KeyContext], does: &'static str) -> Binding {
+    const ENTER: &[Key] = &[key(Enter)];
+    row(ENTER, on, Action::Enter, "Enter", does, Some(("enter", "")))
+}
+
+/// Which number it is, the key tells.
+const fn digits(on: &'static [KeyContext], does: &'static str, hint: &'static str) -> Binding {
+    row(DIGITS, on, Action::Number(0), "1–9", does, Some(("1-9", hint)))
+}
+
 /// A row the help page does not list: an editing key people know from every other text field.
 const fn edit(keys: &'static [Key], edit: Edit) -> Binding {
     row(keys, &[Typing], Action::Edit(edit), "", "", None)
@@ -111,18 +122,14 @@ const fn edit_search(keys: &'static [Key], edit: Edit) -> Binding {
 }
 
 /// Those out of range are answered too: a key that did nothing would look like a prompt that hangs.
-const DIGITS: &[Key] = &[
-    key(Char('0')),
-    key(Char('1')),
-    key(Char('2')),
-    key(Char('3')),
-    key(Char('4')),
-    key(Char('5')),
-    key(Char('6')),
-    key(Char('7')),
-    key(Char('8')),
-    key(Char('9')),
-];
+const DIGITS: &[Key] = &{
+    let (mut digits, mut n) = ([key(Char('0')); 10], 0);
+    while n < 10 {
+        digits[n] = key(Char((b'0' + n as u8) as char));
+        n += 1;
+    }
+    digits
+};
 
 /// Every key of the prompt. Footer hints appear in this order.
 pub static TABLE: &[Binding] = &[
@@ -130,52 +137,24 @@ pub static TABLE: &[Binding] = &[
     row(&[key(Down), Key::ctrl('n')], ROWS, Action::Down, "", "", None),
     row(&[key(Char('k'))], LETTERS, Action::Up, "", "", None),
     row(&[key(Char('j'))], LETTERS, Action::Down, "", "", None),
-    row(&[key(Enter)], &[Single], Action::Enter, "Enter", "choose and continue; on Other: type", Some(("enter", ""))),
-    row(
-        &[key(Enter)],
-        &[Multi],
-        Action::Enter,
-        "Enter",
-        "confirm; with nothing ticked: tick; on Other: type",
-        Some(("enter", "")),
-    ),
-    row(&[key(Enter)], &[Other], Action::Enter, "Enter", "type", Some(("enter", ""))),
-    row(&[key(Enter)], &[Review], Action::Enter, "Enter", "send, or change the answer", Some(("enter", ""))),
-    row(&[key(Enter)], &[Typing], Action::Enter, "Enter", "finish typing", Some(("enter", ""))),
-    row(&[key(Enter)], &[Confirm, Search], Action::Enter, "Enter", "choose", Some(("enter", ""))),
-    row(
-        &[key(Enter)],
-        &[SearchMulti],
-        Action::Enter,
-        "Enter",
-        "confirm; with nothing ticked: tick",
-        Some(("enter", "")),
-    ),
+    enter(&[Single], "choose and continue; on Other: type"),
+    enter(&[Multi], "confirm; with nothing ticked: tick; on Other: type"),
+    enter(&[Other], "type"),
+    enter(&[Review], "send, or change the answer"),
+    enter(&[Typing], "finish typing"),
+    enter(&[Confirm, Search], "choose"),
+    enter(&[SearchMulti], "confirm; with nothing ticked: tick"),
     row(&[key(Char('y'))], &[Confirm], Action::Yes, "y n", "answer yes or no", Some(("y/n", "choose"))),
     row(&[key(Char('n'))], &[Confirm], Action::No, "", "", None),
     row(&[key(Char(' ')), key(Tab)], &[SearchMulti], Action::Mark, "Space Tab", "toggle", Some(("space", "toggle"))),
     row(&[key(Char(' '))], &[Multi], Action::Mark, "Space", "toggle", Some(("space", "toggle"))),
     row(&[key(Char(' '))], &[Single], Action::Mark, "Space", "mark without going on", None),
     row(&[key(Char(' '))], &[Other], Action::Mark, "Space", "mark what was typed", None),
-    row(
-        DIGITS,
-        &[Single],
-        Action::Number(0),
-        "1–9",
-        "choose and continue; the last number is Other",
-        Some(("1-9", "choose")),
-    ),
-    row(DIGITS, &[Multi], Action::Number(0), "1–9", "toggle; the last number is Other", Some(("1-9", "choose"))),
-    row(
-        DIGITS,
-        &[Other],
-        Action::Number(0),
-        "1–9",
-        "choose that one; the last number is Other",
-        Some(("1-9", "choose")),
-    ),
+    digits(&[Single], "choose and continue; the last number is Other", "choose"),
+    digits(&[Multi], "toggle; the last number is Other", "choose"),
+    digits(&[Other], "choose that one; the last number is Other", "choose"),
     row(DIGITS, &[Confirm], Action::Number(0), "", "", None),
-    row(DIGITS, &[Review], Action::Number(0), "1–9", "change that answer", Some(("1-9", "change"))),
+    digits(&[Review], "change that answer", "change"),
     row(
         &[key(Left), key(BackTab), shift(Tab)],
         PAGES,

@@ -7,15 +7,17 @@
 //! It reads no clock (time is passed in, counted from the first frame), measures no screen (a surface that scrolls
 //! reports what it shows through [`Prompt::look`]) and draws nothing. A view reads it through `&Prompt`.
 
+mod answer_draft;
+mod hints;
 mod keymap;
 mod state;
 mod update;
+mod viewport;
 
+pub use answer_draft::AnswerDraft;
 pub use keymap::{Action, Binding, KeyContext, TABLE, action};
-pub use state::{
-    AnswerDraft, InputMode, Notice, NoticeKind, Page, Prompt, PromptOptions, Scroll, TextField, Trigger, Viewport,
-    Window, Wording,
-};
+pub use state::{InputMode, Notice, NoticeKind, Page, Prompt, PromptOptions, TextField, Trigger, Wording};
+pub use viewport::{Scroll, Viewport, Window};
 
 use crate::draft::Draft;
 use crate::key::Key;

@@ -1,14 +1,14 @@
 //! What a prompt remembers, and how a view reads it.
 
-use super::keymap::{Action, Binding, KeyContext, TABLE};
+use super::answer_draft::AnswerDraft;
+use super::keymap::KeyContext;
+use super::viewport::{Scroll, Viewport};
 use crate::draft::{Draft, Unsent};
 use crate::outcome::Answer;
 use crate::question::{Question, QuestionSet};
 use crate::request::{Purpose, Request};
 use crate::rules::Form;
 use crate::text::Text;
-use std::borrow::Cow;
-use std::ops::Range;
 use std::time::Duration;
 
 /// How a prompt behaves.
@@ -62,21 +62,6 @@ pub enum TextField {
     Decline,
 }
 
-/// What the person has done with one question so far.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AnswerDraft {
-    form: Form,
-    /// The row under the cursor: an option, or Other after the last of them.
-    pub(super) focus: usize,
-    /// What the person searches a list for, and the rows that match; all of them before they search.
-    pub(super) search: Text,
-    matching: Option<Vec<usize>>,
-    pub(super) picked: Vec<bool>,
-    pub(super) other: Text,
-    pub(super) other_picked: bool,
-    pub(super) notes: Vec<Text>,
-}
-
 /// A word to the person about the key they pressed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
@@ -97,87 +82,6 @@ pub enum NoticeKind {
     Rejected,
     /// The key came before keys count; the notice goes once they do.
     TooEarly,
-}
-
-/// Where the view of a long page starts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scroll {
-    /// At this line.
-    At(usize),
-    /// At this line or as near to it as shows the focused row, or the caret.
-    Reveal(usize),
-}
-
-/// What a view shows of a page that may be longer than the screen.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Viewport {
-    /// The first line shown.
-    pub offset: usize,
-    /// How many lines are shown.
-    pub height: usize,
-    /// How many lines there are.
-    pub total: usize,
-    /// The lines that each listed row (an option, then Other) takes; none on pages without rows.
-    pub rows: Vec<Range<usize>>,
-    /// What is shown of the context, which scrolls by itself.
-    pub context: Window,
-    /// What is shown of the preview of the focused option, which scrolls by itself.
-    pub preview: Window,
-}
-
-/// The part that is shown of a text that scrolls by itself.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Window {
-    /// The first line shown.
-    pub offset: usize,
-    /// How many lines are shown.
-    pub height: usize,
-    /// How many lines there are.
-    pub total: usize,
-}
-
-impl Window {
-    /// Whether the last line is on the screen.
-    pub fn shows_end(&self) -> bool {
-        self.height > 0 && self.offset + self.height >= self.total
-    }
-
-    /// Where it starts after scrolling by so many pages; `None` where there is nothing further that way.
-    pub(super) fn paged(&self, pages: isize) -> Option<usize> {
-        if self.height == 0 {
-            // Nothing of it has been read.
-            return (pages.is_positive() && self.total > 0).then_some(0);
-        }
-        // A line of overlap keeps the reader's place.
-        let step = pages * self.height.saturating_sub(1).max(1) as isize;
-        let to = self.offset.saturating_add_signed(step).min(self.total.saturating_sub(self.height));
-        (to != self.offset).then_some(to)
-    }
-}
-
-impl Viewport {
-    /// Whether the row in this place of the list is on the screen: all of it, or its beginning where it is longer than the
-    /// screen.
-    pub fn shows(&self, row: usize) -> bool {
-        self.rows.get(row).is_none_or(|row| {
-            self.offset <= row.start && row.start < self.end() && (row.end <= self.end() || row.len() > self.height)
-        })
-    }
-
-    /// The first line below the view.
-    pub(super) fn end(&self) -> usize {
-        self.offset + self.height
-    }
-
-    /// How far a page scrolls: a line of overlap keeps the reader's place.
-    pub(super) fn step(&self) -> usize {
-        self.height.saturating_sub(1).max(1)
-    }
-
-    /// The page itself as a window.
-    pub(super) fn page(&self) -> Window {
-        Window { offset: self.offset, height: self.height, total: self.total }
-    }
 }
 
 /// How the text of a question is shown.
@@ -648,82 +552,6 @@ impl Prompt {
         }
     }
 
-    /// The footer: keys and what they do here and now, most useful first.
-    pub fn hints(&self) -> impl Iterator<Item = (Cow<'static, str>, &'static str)> {
-        // The editor is for text; among options only Other has one.
-        let typing = self.context() == KeyContext::Typing;
-        // Where Space and digits do the same, they share a hint.
-        let share = self.context() == KeyContext::Multi && self.trigger != Trigger::Popup;
-        let is_back = typing && self.mode != self.resting_mode();
-        self.bindings().filter(move |row| typing || row.action != Action::Editor).filter_map(move |row| {
-            let (key, word) = row.hint?;
-            Some(match row.action {
-                Action::Enter => (key.into(), self.enter_does()),
-                Action::Mark if share => (format!("{key}/1-{}", self.numbers()).into(), word),
-                Action::Number(_) if share => return None,
-                Action::Number(_) if self.trigger == Trigger::Popup => (format!("1-{}", self.numbers()).into(), "move"),
-                Action::Number(_) => {
-                    let toggles = self.current().is_some_and(|(question, _)| question.is_multi_select());
-                    (format!("1-{}", self.numbers()).into(), if toggles { "toggle" } else { word })
-                }
-                Action::Yes if self.trigger == Trigger::Popup => (key.into(), "move"),
-                Action::Escape if self.is_searching() => (key.into(), "clear"),
-                Action::Escape if self.trigger != Trigger::Inline && !is_back => (key.into(), "later"),
-                Action::Escape if !is_back => (key.into(), "cancel"),
-                _ => (key.into(), word),
-            })
-        })
-    }
-
-    /// How many rows have a number.
-    fn numbers(&self) -> usize {
-        match self.page {
-            Page::Question(i) => self.drafts[i].rows(),
-            Page::Review => self.drafts.len(),
-        }
-    }
-
-    /// Whether the rows are narrowed down to what the person searches for.
-    pub(super) fn is_searching(&self) -> bool {
-        self.current().is_some_and(|(_, draft)| !draft.search.is_empty())
-    }
-
-    /// What Enter does now, in a word.
-    fn enter_does(&self) -> &'static str {
-        match (self.mode, self.current()) {
-            (InputMode::Typing(TextField::Discuss | TextField::Decline), _) => "send",
-            (InputMode::Typing(TextField::Other), _) if self.form() == Some(Form::Input) => "send",
-            (InputMode::Typing(_), _) => "done",
-            (_, None) if self.review_row == self.drafts.len() => "send",
-            (_, None) => "change",
-            (_, Some((question, draft))) => match (question.is_multi_select(), draft.is_picked(draft.focus)) {
-                (true, true) => "confirm",
-                _ if draft.focus == draft.other_row() => "type",
-                (false, _) => "select",
-                (true, _) if draft.is_touched() => "confirm",
-                (true, _) => "tick",
-            },
-        }
-    }
-
-    /// The help page: keys and what they do here.
-    pub fn help(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
-        let is_put_aside = self.trigger != Trigger::Inline && self.context() != KeyContext::Typing;
-        self.bindings().filter(|row| !row.spelled.is_empty()).map(move |row| match row.action {
-            Action::Escape if is_put_aside => (row.spelled, "leave it for later"),
-            _ => (row.spelled, row.does),
-        })
-    }
-
-    /// The keys that mean something here.
-    fn bindings(&self) -> impl Iterator<Item = &'static Binding> {
-        let (context, several) = (self.context(), self.drafts.len() > 1);
-        let here = move |row: &&Binding| {
-            row.on.contains(&context) && (several || !matches!(row.action, Action::Previous | Action::Next))
-        };
-        TABLE.iter().filter(here)
-    }
-
     /// The page after question `from`: the next one without an answer, else the review, or the end of a single question.
     pub(super) fn next_page(&self, from: usize) -> Page {
         let count = self.drafts.len();
@@ -759,160 +587,5 @@ impl Prompt {
             draft.picked.contains(&true) || !draft.other.is_blank() || draft.notes.iter().any(|note| !note.is_blank())
         };
         self.drafts.iter().any(touched) || !self.discuss.is_blank() || !self.decline.is_blank()
-    }
-}
-
-impl AnswerDraft {
-    fn new(question: &Question, limit: usize) -> AnswerDraft {
-        let options = question.options().len();
-        AnswerDraft {
-            form: question.form(),
-            search: Text::new(limit),
-            matching: None,
-            focus: question.options().iter().position(|option| option.is_recommended()).unwrap_or(0),
-            picked: vec![false; options],
-            other: Text::new(limit),
-            other_picked: false,
-            notes: vec![Text::new(limit); options + 1],
-        }
-    }
-
-    fn fill(&mut self, question: &Question, answer: &Answer) {
-        for (i, option) in question.options().iter().enumerate() {
-            self.picked[i] = answer.selected_options.iter().any(|label| label == option.label_verbatim());
-        }
-        if let Some(text) = &answer.custom_input {
-            let _ = self.other.set(text);
-            self.other_picked = !self.other.is_blank();
-        }
-        let first = self.picked.iter().position(|&picked| picked);
-        self.focus = first.unwrap_or(if self.other_picked { self.picked.len() } else { self.focus });
-        let on_the_choice = answer.note.as_deref().filter(|_| answer.notes.is_empty()).map(|note| (self.focus, note));
-        let on_rows = answer.notes.iter().filter_map(|note| Some((question.row_of(note)?, note.text.as_str())));
-        for (row, note) in on_rows.chain(on_the_choice) {
-            // Earlier versions kept the notes on several rows as one.
-            self.notes[row] = Text::new(self.other.limit().max(note.chars().count()));
-            let _ = self.notes[row].set(note);
-        }
-    }
-
-    fn resume(&mut self, question: &Question, unsent: &Unsent) {
-        let Unsent { mut answer, mut typed } = unsent.clone();
-        // A draft may be written by any program: of the options there are, and of one choice no more than one.
-        let is_option = |label: &String| question.options().iter().any(|option| option.label_verbatim() == label);
-        answer.selected_options.retain(is_option);
-        if !question.is_multi_select() {
-            answer.selected_options.truncate(1);
-            if !answer.selected_options.is_empty() {
-                typed = answer.custom_input.take().or(typed);
-            }
-        }
-        *self = AnswerDraft::new(question, self.other.limit());
-        self.fill(question, &answer);
-        if let (Some(typed), false) = (typed, self.other_picked) {
-            let _ = self.other.set(&typed);
-            if !self.is_touched() {
-                self.focus = self.other_row();
-            }
-        }
-    }
-
-    fn unsent(&self, question: &Question) -> Option<Unsent> {
-        let (notes, is_chosen) = (self.written_notes(), self.is_picked(self.other_row()));
-        let typed = (!is_chosen && !self.other.is_blank()).then(|| self.other.as_str().to_owned());
-        let has_text = typed.is_some() || !notes.is_empty();
-        let answer = self.answer(question).or_else(|| has_text.then(|| question.without_choice(&notes)))?;
-        Some(Unsent { answer, typed })
-    }
-
-    /// The row under the cursor: an option, or Other after the last of them.
-    pub fn focus(&self) -> usize {
-        self.focus
-    }
-
-    /// The row of Other; not one of the [`rows`](Self::rows) where only options answer.
-    pub fn other_row(&self) -> usize {
-        self.picked.len()
-    }
-
-    /// How many rows there are: the options, and Other if there is one.
-    pub fn rows(&self) -> usize {
-        self.picked.len() + usize::from(self.form.takes_text())
-    }
-
-    /// The rows that are listed, in order: those that match what the person searches for.
-    pub fn listed(&self) -> Cow<'_, [usize]> {
-        match &self.matching {
-            Some(rows) => rows.into(),
-            None => (0..self.rows()).collect(),
-        }
-    }
-
-    /// The place of a row among those that are listed.
-    pub(super) fn place_of(&self, row: usize) -> usize {
-        self.matching.as_ref().map_or(row, |rows| rows.partition_point(|&other| other < row))
-    }
-
-    /// Whether a row is listed.
-    pub(super) fn is_listed(&self, row: usize) -> bool {
-        self.matching.as_ref().is_none_or(|rows| rows.binary_search(&row).is_ok())
-    }
-
-    /// What the person searches a list for.
-    pub fn search(&self) -> &Text {
-        &self.search
-    }
-
-    /// Lists the options whose names have every word of the search in them, in any case.
-    pub(super) fn list_matches(&mut self, question: &Question) {
-        let search = self.search.as_str().to_lowercase();
-        let words: Vec<&str> = search.split_whitespace().collect();
-        let matches = |name: &str| {
-            let name = name.to_lowercase();
-            words.iter().all(|word| name.contains(word))
-        };
-        let rows = question.options().iter().enumerate().filter(|(_, option)| matches(option.name()));
-        self.matching = (!words.is_empty()).then(|| rows.map(|(row, _)| row).collect());
-        if let Some(&first) = self.matching.as_ref().and_then(|rows| rows.first())
-            && !self.is_listed(self.focus)
-        {
-            self.focus = first;
-        }
-    }
-
-    /// Whether a row is picked.
-    pub fn is_picked(&self, row: usize) -> bool {
-        self.picked.get(row).copied().unwrap_or(self.other_picked && !self.other.is_blank())
-    }
-
-    /// Whether any row is picked.
-    pub(super) fn is_touched(&self) -> bool {
-        (0..=self.other_row()).any(|row| self.is_picked(row))
-    }
-
-    /// What is typed under Other, picked or not.
-    pub fn other(&self) -> &Text {
-        &self.other
-    }
-
-    /// The note on a row; `None` where there is no such row.
-    pub fn note(&self, row: usize) -> Option<&Text> {
-        self.notes.get(row)
-    }
-
-    fn answer(&self, question: &Question) -> Option<Answer> {
-        let rows: Vec<usize> = (0..=self.other_row()).filter(|&row| self.is_picked(row)).collect();
-        let other = self.is_picked(self.other_row()).then(|| self.other.as_str().to_owned());
-        question.answer_with_notes(&rows, other, &self.written_notes())
-    }
-
-    /// The notes by their row, without blank ones.
-    pub(super) fn written_notes(&self) -> Vec<(usize, &str)> {
-        self.notes
-            .iter()
-            .enumerate()
-            .filter(|(_, note)| !note.is_blank())
-            .map(|(row, note)| (row, note.as_str()))
-            .collect()
     }
 }

@@ -997,9 +997,7 @@ fn screen(offset: usize, seen: [bool; 4]) -> Viewport {
         false => offset + 25 + 2 * row,
     };
     Viewport {
-        offset,
-        height: 10,
-        total: 30,
+        page: Window { offset, height: 10, total: 30 },
         rows: (0..4).map(|row| start(row)..start(row) + 2).collect(),
         ..Viewport::default()
     }
@@ -1078,7 +1076,11 @@ fn the_review_has_a_cursor_and_enter_changes_the_answer_under_it() {
 #[test]
 fn arrows_scroll_the_review() {
     let mut played = play(Prompt::new(three(), ARMED), "111");
-    played.prompt.look(Viewport { offset: 0, height: 10, total: 30, rows: vec![], ..Viewport::default() });
+    played.prompt.look(Viewport {
+        page: Window { offset: 0, height: 10, total: 30 },
+        rows: vec![],
+        ..Viewport::default()
+    });
     played.play("<down>");
     assert_eq!(played.prompt.scroll(), Scroll::At(9));
 }
@@ -1086,7 +1088,11 @@ fn arrows_scroll_the_review() {
 #[test]
 fn a_long_help_page_scrolls_before_it_closes() {
     let mut played = play(Prompt::new(database(), ARMED), "?");
-    played.prompt.look(Viewport { offset: 0, height: 10, total: 30, rows: vec![], ..Viewport::default() });
+    played.prompt.look(Viewport {
+        page: Window { offset: 0, height: 10, total: 30 },
+        rows: vec![],
+        ..Viewport::default()
+    });
     played.play("<down>");
     assert_eq!((played.prompt.mode(), played.prompt.scroll()), (InputMode::Help, Scroll::At(9)));
     played.play("<enter>");
@@ -1297,7 +1303,7 @@ fn any_step() -> impl Strategy<Value = Step> {
     let viewport = (0usize..40, 0usize..20, 0usize..60, prop::collection::vec((0usize..60, 0usize..30), 0..7))
         .prop_map(|(offset, height, total, rows)| {
             let rows = rows.into_iter().map(|(start, lines)| start..start + lines).collect();
-            Viewport { offset, height, total, rows, ..Viewport::default() }
+            Viewport { page: Window { offset, height, total }, rows, ..Viewport::default() }
         });
     prop_oneof![
         20 => any_key().prop_map(|key| Step::Event(Event::Key(key))),
@@ -1449,7 +1455,7 @@ proptest! {
             if prompt.page() != Page::Question(0) {
                 break;
             }
-            prompt.look(Viewport { offset: 0, height: 10, total: 30, rows: rows.clone(), ..Viewport::default() });
+            prompt.look(Viewport { page: Window { offset: 0, height: 10, total: 30 }, rows: rows.clone(), ..Viewport::default() });
             let effect = prompt.update(Event::Key(key), Duration::ZERO);
             prop_assert!(!prompt.draft(0).is_picked(hidden), "{:?} picked row {}", key, hidden);
             if matches!(effect, Effect::Finish(_)) {
@@ -1487,7 +1493,7 @@ fn page_down_reads_the_context_to_its_end_and_then_the_page_and_page_up_back() {
     let mut prompt = Prompt::new(database(), ARMED);
     let mut step = |code: KeyCode, offset: usize| {
         let context = Window { offset: prompt.context_offset().unwrap_or(0), height: 5, total: 12 };
-        prompt.look(Viewport { offset, height: 10, total: 30, context, ..Viewport::default() });
+        prompt.look(Viewport { page: Window { offset, height: 10, total: 30 }, context, ..Viewport::default() });
         prompt.update(Event::Key(code.into()), Duration::ZERO);
         (prompt.context_offset().unwrap_or(0), prompt.scroll())
     };
@@ -1502,7 +1508,7 @@ fn the_preview_scrolls_first_and_each_option_has_its_own_from_the_beginning() {
     let mut prompt = Prompt::new(database(), ARMED);
     let look = |prompt: &mut Prompt| {
         let preview = Window { offset: prompt.preview_offset().unwrap_or(0), height: 5, total: 8 };
-        prompt.look(Viewport { height: 10, total: 10, preview, ..Viewport::default() });
+        prompt.look(Viewport { page: Window { offset: 0, height: 10, total: 10 }, preview, ..Viewport::default() });
     };
     let mut step = |code: KeyCode| {
         look(&mut prompt);
@@ -1519,7 +1525,7 @@ fn a_preview_that_is_only_offered_is_read_from_its_beginning() {
     assert_eq!(prompt.preview_offset(), None);
     let mut step = |code: KeyCode, height: usize| {
         let preview = Window { offset: prompt.preview_offset().unwrap_or(0), height, total: 8 };
-        prompt.look(Viewport { height: 10, total: 10, preview, ..Viewport::default() });
+        prompt.look(Viewport { page: Window { offset: 0, height: 10, total: 10 }, preview, ..Viewport::default() });
         prompt.update(Event::Key(code.into()), Duration::ZERO);
         prompt.preview_offset()
     };

@@ -4,9 +4,8 @@
 //! that is not on the screen.
 
 use super::keymap::{Action, KeyContext, action};
-use super::state::{
-    AnswerDraft, Arming, InputMode, Notice, NoticeKind, Page, Prompt, Scroll, TextField, Trigger, Viewport, Wording,
-};
+use super::state::{Arming, InputMode, Notice, NoticeKind, Page, Prompt, TextField, Trigger, Wording};
+use super::viewport::{Scroll, Viewport};
 use super::{Effect, Event};
 use crate::key::{Key, KeyCode};
 use crate::outcome::{Outcome, Status};
@@ -360,12 +359,12 @@ impl Prompt {
         if let Some(viewport) = &self.viewport
             && let Some(row) = viewport.rows.get(focus)
         {
-            if row.start < viewport.offset && row.end > viewport.offset {
+            if row.start < viewport.page.offset && row.end > viewport.page.offset {
                 // The row begins above: read it back to its beginning before leaving it.
-                self.scroll = Scroll::At(viewport.offset.saturating_sub(viewport.step()).max(row.start));
+                self.scroll = Scroll::At(viewport.page.offset.saturating_sub(viewport.page.step()).max(row.start));
                 return;
             }
-            if row.start >= viewport.end() {
+            if row.start >= viewport.page.end() {
                 return self.come_back((0..focus).rev().find(|&row| viewport.shows(row)), -1);
             }
         }
@@ -380,15 +379,15 @@ impl Prompt {
         if let Some(viewport) = &self.viewport
             && let Some(row) = viewport.rows.get(focus)
         {
-            if row.end > viewport.end() {
+            if row.end > viewport.page.end() {
                 // The row ends below, or begins there: read on to it, and to its end, before leaving it. Nothing on the
                 // way is skipped.
-                let whole = row.end.saturating_sub(viewport.height);
-                let goal = if viewport.offset < row.start { whole.min(row.start) } else { whole };
-                self.scroll = Scroll::At((viewport.offset + viewport.step()).min(goal));
+                let whole = row.end.saturating_sub(viewport.page.height);
+                let goal = if viewport.page.offset < row.start { whole.min(row.start) } else { whole };
+                self.scroll = Scroll::At((viewport.page.offset + viewport.page.step()).min(goal));
                 return;
             }
-            if row.end <= viewport.offset {
+            if row.end <= viewport.page.offset {
                 return self.come_back((focus..=last).find(|&row| viewport.shows(row)), 1);
             }
         }
@@ -416,7 +415,7 @@ impl Prompt {
 
     /// Moves the cursor through a long list by a screenful.
     fn leaf(&mut self, pages: isize) {
-        let step = self.viewport.as_ref().map_or(1, Viewport::step);
+        let step = self.viewport.as_ref().map_or(1, |viewport| viewport.page.step());
         let place = self.place().saturating_add_signed(pages * step as isize);
         self.focus_at(place.min(self.places().saturating_sub(1)));
     }
@@ -472,7 +471,7 @@ impl Prompt {
             return self.leaf(-1);
         }
         let Some(viewport) = &self.viewport else { return };
-        let context = viewport.context.paged(-1).filter(|_| viewport.offset == 0);
+        let context = viewport.context.paged(-1).filter(|_| viewport.page.offset == 0);
         match (viewport.preview.paged(-1), context) {
             (Some(offset), _) => self.preview_offset = Some((self.focus(), offset)),
             (None, Some(offset)) => self.context_offset = Some(offset),
@@ -482,7 +481,7 @@ impl Prompt {
 
     fn scroll_by_page(&mut self, pages: isize) {
         let Some(viewport) = &self.viewport else { return };
-        self.scroll = Scroll::At(viewport.page().paged(pages).unwrap_or(viewport.offset));
+        self.scroll = Scroll::At(viewport.page.paged(pages).unwrap_or(viewport.page.offset));
     }
 
     /// Brings what a key would choose onto the screen instead. Typing is no choice, so Other never waits for this.
@@ -496,7 +495,7 @@ impl Prompt {
     }
 
     fn reveal(&mut self) {
-        self.scroll = Scroll::Reveal(self.viewport.as_ref().map_or(0, |viewport| viewport.offset));
+        self.scroll = Scroll::Reveal(self.viewport.as_ref().map_or(0, |viewport| viewport.page.offset));
     }
 
     /// Whether a row may be chosen: it is on the screen, and the end of what it would permit was.
@@ -510,7 +509,7 @@ impl Prompt {
 
     /// Any key closes the help page, except those that scroll it where it is longer than the screen.
     fn read_help(&mut self, key: Key) {
-        let long = self.viewport.as_ref().is_some_and(|viewport| viewport.total > viewport.height);
+        let long = self.viewport.as_ref().is_some_and(|viewport| viewport.page.total > viewport.page.height);
         match action(key, KeyContext::Review) {
             Some(Action::PageUp | Action::Up) if long => self.scroll_by_page(-1),
             Some(Action::PageDown | Action::Down) if long => self.scroll_by_page(1),
@@ -648,16 +647,5 @@ impl Prompt {
 
     fn advise(&mut self, text: String) {
         self.notice = Some(Notice { text, kind: NoticeKind::Advice, flash_until: self.now });
-    }
-}
-
-impl AnswerDraft {
-    fn pick_only(&mut self, row: usize) {
-        self.picked.fill(false);
-        self.other_picked = row == self.other_row();
-        if let Some(picked) = self.picked.get_mut(row) {
-            *picked = true;
-        }
-        self.focus = row;
     }
 }

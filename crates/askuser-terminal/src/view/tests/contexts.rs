@@ -109,7 +109,8 @@ fn blank_lines_go_before_descriptions_and_descriptions_before_options() {
     let least = |wanted: &dyn Fn(u16) -> bool| (10..60).find(|&rows| wanted(rows)).expect("a size");
     let (airy, described) = (least(&has_blank), least(&has_others));
     let whole = least(&|rows| {
-        with(&prompt, &command(), (80, rows)).viewport.total == with(&prompt, &command(), (80, rows)).viewport.height
+        with(&prompt, &command(), (80, rows)).viewport.page.total
+            == with(&prompt, &command(), (80, rows)).viewport.page.height
     });
     assert!(whole < described && described < airy, "{whole} {described} {airy}");
     assert!(height(60) > height(described));

@@ -165,12 +165,12 @@ proptest! {
         let mut next = 0;
         loop {
             let viewport = view(&prompt, &Theme::default(), PromptPhase::Asking, size).viewport.clone();
-            prop_assert!(viewport.offset <= next, "lines {next} to {} were passed over", viewport.offset);
-            let before = std::mem::replace(&mut next, viewport.offset + viewport.height);
-            if next == viewport.total {
+            prop_assert!(viewport.page.offset <= next, "lines {next} to {} were passed over", viewport.page.offset);
+            let before = std::mem::replace(&mut next, viewport.page.offset + viewport.page.height);
+            if next == viewport.page.total {
                 break;
             }
-            prop_assert!(before < next, "stuck at line {next} of {}", viewport.total);
+            prop_assert!(before < next, "stuck at line {next} of {}", viewport.page.total);
             press(&mut prompt, Event::Key(KeyCode::PageDown.into()), Duration::ZERO, size);
         }
     }
@@ -246,7 +246,7 @@ fn read_with(key: KeyCode, prompt: &mut Prompt, size: Size) -> BTreeSet<String> 
     loop {
         let view = view(prompt, &Theme::default(), PromptPhase::Asking, size);
         words.extend(rows(&drawn(&view)).iter().flat_map(|row| row.split_whitespace().map(str::to_owned)));
-        let place = Some((view.viewport.offset, prompt.focus()));
+        let place = Some((view.viewport.page.offset, prompt.focus()));
         if place == last {
             return words;
         }
@@ -282,10 +282,10 @@ fn visited(prompt: &mut Prompt, size: Size) -> Vec<usize> {
     let mut visited = vec![0];
     while prompt.draft(0).focus() < prompt.draft(0).other_row() {
         let before =
-            (prompt.draft(0).focus(), view(prompt, &Theme::default(), PromptPhase::Asking, size).viewport.offset);
+            (prompt.draft(0).focus(), view(prompt, &Theme::default(), PromptPhase::Asking, size).viewport.page.offset);
         press(prompt, Event::Key(KeyCode::Down.into()), Duration::ZERO, size);
         let view = view(prompt, &Theme::default(), PromptPhase::Asking, size);
-        let after = (prompt.draft(0).focus(), view.viewport.offset);
+        let after = (prompt.draft(0).focus(), view.viewport.page.offset);
         assert!(after > before, "from {before:?} to {after:?}: neither the cursor nor the page went down");
         if after.0 != before.0 {
             assert!(view.viewport.shows(after.0), "row {} is not seen", after.0);

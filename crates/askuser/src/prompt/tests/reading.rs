@@ -12,7 +12,12 @@ fn about(purpose: Purpose, context: Context) -> Prompt {
 /// A screen that shows so many of ten lines of the context.
 fn screen(offset: usize, height: usize) -> Viewport {
     let context = Window { offset, height, total: 10 };
-    Viewport { height: 10, total: 10, rows: vec![0..1, 1..2, 2..3, 3..4], context, ..Viewport::default() }
+    Viewport {
+        page: Window { offset: 0, height: 10, total: 10 },
+        rows: vec![0..1, 1..2, 2..3, 3..4],
+        context,
+        ..Viewport::default()
+    }
 }
 
 /// What comes of keys on a prompt whose context is on the screen from its beginning, but not to its end.
@@ -75,7 +80,7 @@ fn a_page_without_the_context_has_not_shown_its_end() {
     let mut prompt = about(Purpose::Permission, Context::command("rm"));
     prompt.look(screen(0, 9));
     let mut played = play(prompt, "?");
-    played.prompt.look(Viewport { height: 10, total: 10, ..Viewport::default() });
+    played.prompt.look(Viewport { page: Window { offset: 0, height: 10, total: 10 }, ..Viewport::default() });
     played.play("x1");
     assert_eq!(played.effect, Effect::Continue);
 }
@@ -107,8 +112,11 @@ fn an_option_that_is_about_to_come_onto_the_screen_permits_nothing_yet() {
         set_of(&[question("Run this command?\n\nmake\nmake install", "Bash", &["Allow once", "Don't run it"], false)]);
     for (purpose, is_chosen) in [(Purpose::Permission, false), (Purpose::Question, true)] {
         let request = Request::new(RequestKey::new("s", "c").for_purpose(purpose), set.clone());
-        let at =
-            |offset| Viewport { offset, height: 5, total: 10, rows: vec![6..7, 7..8, 8..9], ..Viewport::default() };
+        let at = |offset| Viewport {
+            page: Window { offset, height: 5, total: 10 },
+            rows: vec![6..7, 7..8, 8..9],
+            ..Viewport::default()
+        };
         let mut prompt = Prompt::of(&request, Duration::ZERO);
         prompt.look(at(0));
         let mut played = play(prompt, "<enter>");

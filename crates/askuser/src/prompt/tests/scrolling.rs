@@ -3,7 +3,7 @@
 use super::*;
 
 fn view(offset: usize, rows: &[std::ops::Range<usize>]) -> Viewport {
-    Viewport { offset, height: 10, total: 60, rows: rows.to_vec(), ..Viewport::default() }
+    Viewport { page: Window { offset, height: 10, total: 60 }, rows: rows.to_vec(), ..Viewport::default() }
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn a_long_help_page_is_read_both_ways_and_a_short_one_is_closed_by_any_key() {
         played.play(key);
         assert_eq!((played.prompt.mode(), played.prompt.scroll()), (InputMode::Help, Scroll::At(line)), "{key}");
         let mut played = play(Prompt::new(database(), ARMED), "?");
-        played.prompt.look(Viewport { height: 10, total: 10, ..Viewport::default() });
+        played.prompt.look(Viewport { page: Window { offset: 0, height: 10, total: 10 }, ..Viewport::default() });
         played.play(key);
         assert_eq!((played.prompt.mode(), played.prompt.scroll()), (InputMode::Choosing, Scroll::Reveal(0)), "{key}");
     }
@@ -98,10 +98,10 @@ fn a_long_help_page_is_read_both_ways_and_a_short_one_is_closed_by_any_key() {
 fn another_page_begins_at_its_beginning_with_none_of_its_previews_read() {
     let mut prompt = Prompt::new(auth(), ARMED);
     let preview = Window { offset: 0, height: 5, total: 20 };
-    prompt.look(Viewport { height: 10, total: 30, preview, ..Viewport::default() });
+    prompt.look(Viewport { page: Window { offset: 0, height: 10, total: 30 }, preview, ..Viewport::default() });
     prompt.update(Event::Key(KeyCode::PageDown.into()), Duration::ZERO);
     assert_eq!(prompt.preview_offset(), Some(4));
-    prompt.look(Viewport { height: 10, total: 30, ..Viewport::default() });
+    prompt.look(Viewport { page: Window { offset: 0, height: 10, total: 30 }, ..Viewport::default() });
     prompt.update(Event::Key(KeyCode::PageDown.into()), Duration::ZERO);
     assert_eq!(prompt.scroll(), Scroll::At(9));
     prompt.update(Event::Key(KeyCode::Tab.into()), Duration::ZERO);

@@ -1,0 +1,188 @@
+//! What a person has done with one question of a prompt: the row under the cursor, what is picked, typed and searched for.
+
+use crate::draft::Unsent;
+use crate::outcome::Answer;
+use crate::question::Question;
+use crate::rules::Form;
+use crate::text::Text;
+use std::borrow::Cow;
+
+/// What the person has done with one question so far.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AnswerDraft {
+    form: Form,
+    /// The row under the cursor: an option, or Other after the last of them.
+    pub(super) focus: usize,
+    /// What the person searches a list for, and the rows that match; all of them before they search.
+    pub(super) search: Text,
+    matching: Option<Vec<usize>>,
+    pub(super) picked: Vec<bool>,
+    pub(super) other: Text,
+    pub(super) other_picked: bool,
+    pub(super) notes: Vec<Text>,
+}
+
+impl AnswerDraft {
+    pub(super) fn new(question: &Question, limit: usize) -> AnswerDraft {
+        let options = question.options().len();
+        AnswerDraft {
+            form: question.form(),
+            search: Text::new(limit),
+            matching: None,
+            focus: question.options().iter().position(|option| option.is_recommended()).unwrap_or(0),
+            picked: vec![false; options],
+            other: Text::new(limit),
+            other_picked: false,
+            notes: vec![Text::new(limit); options + 1],
+        }
+    }
+
+    pub(super) fn fill(&mut self, question: &Question, answer: &Answer) {
+        for (i, option) in question.options().iter().enumerate() {
+            self.picked[i] = answer.selected_options.iter().any(|label| label == option.label_verbatim());
+        }
+        if let Some(text) = &answer.custom_input {
+            let _ = self.other.set(text);
+            self.other_picked = !self.other.is_blank();
+        }
+        let first = self.picked.iter().position(|&picked| picked);
+        self.focus = first.unwrap_or(if self.other_picked { self.picked.len() } else { self.focus });
+        let on_the_choice = answer.note.as_deref().filter(|_| answer.notes.is_empty()).map(|note| (self.focus, note));
+        let on_rows = answer.notes.iter().filter_map(|note| Some((question.row_of(note)?, note.text.as_str())));
+        for (row, note) in on_rows.chain(on_the_choice) {
+            // Earlier versions kept the notes on several rows as one.
+            self.notes[row] = Text::new(self.other.limit().max(note.chars().count()));
+            let _ = self.notes[row].set(note);
+        }
+    }
+
+    pub(super) fn resume(&mut self, question: &Question, unsent: &Unsent) {
+        let Unsent { mut answer, mut typed } = unsent.clone();
+        // A draft may be written by any program: of the options there are, and of one choice no more than one.
+        let is_option = |label: &String| question.options().iter().any(|option| option.label_verbatim() == label);
+        answer.selected_options.retain(is_option);
+        if !question.is_multi_select() {
+            answer.selected_options.truncate(1);
+            if !answer.selected_options.is_empty() {
+                typed = answer.custom_input.take().or(typed);
+            }
+        }
+        *self = AnswerDraft::new(question, self.other.limit());
+        self.fill(question, &answer);
+        if let (Some(typed), false) = (typed, self.other_picked) {
+            let _ = self.other.set(&typed);
+            if !self.is_touched() {
+                self.focus = self.other_row();
+            }
+        }
+    }
+
+    pub(super) fn unsent(&self, question: &Question) -> Option<Unsent> {
+        let (notes, is_chosen) = (self.written_notes(), self.is_picked(self.other_row()));
+        let typed = (!is_chosen && !self.other.is_blank()).then(|| self.other.as_str().to_owned());
+        let has_text = typed.is_some() || !notes.is_empty();
+        let answer = self.answer(question).or_else(|| has_text.then(|| question.without_choice(&notes)))?;
+        Some(Unsent { answer, typed })
+    }
+
+    /// The row under the cursor: an option, or Other after the last of them.
+    pub fn focus(&self) -> usize {
+        self.focus
+    }
+
+    /// The row of Other; not one of the [`rows`](Self::rows) where only options answer.
+    pub fn other_row(&self) -> usize {
+        self.picked.len()
+    }
+
+    /// How many rows there are: the options, and Other if there is one.
+    pub fn rows(&self) -> usize {
+        self.picked.len() + usize::from(self.form.takes_text())
+    }
+
+    /// The rows that are listed, in order: those that match what the person searches for.
+    pub fn listed(&self) -> Cow<'_, [usize]> {
+        match &self.matching {
+            Some(rows) => rows.into(),
+            None => (0..self.rows()).collect(),
+        }
+    }
+
+    /// The place of a row among those that are listed.
+    pub(super) fn place_of(&self, row: usize) -> usize {
+        self.matching.as_ref().map_or(row, |rows| rows.partition_point(|&other| other < row))
+    }
+
+    /// Whether a row is listed.
+    pub(super) fn is_listed(&self, row: usize) -> bool {
+        self.matching.as_ref().is_none_or(|rows| rows.binary_search(&row).is_ok())
+    }
+
+    /// What the person searches a list for.
+    pub fn search(&self) -> &Text {
+        &self.search
+    }
+
+    /// Lists the options whose names have every word of the search in them, in any case.
+    pub(super) fn list_matches(&mut self, question: &Question) {
+        let search = self.search.as_str().to_lowercase();
+        let words: Vec<&str> = search.split_whitespace().collect();
+        let matches = |name: &str| {
+            let name = name.to_lowercase();
+            words.iter().all(|word| name.contains(word))
+        };
+        let rows = question.options().iter().enumerate().filter(|(_, option)| matches(option.name()));
+        self.matching = (!words.is_empty()).then(|| rows.map(|(row, _)| row).collect());
+        if let Some(&first) = self.matching.as_ref().and_then(|rows| rows.first())
+            && !self.is_listed(self.focus)
+        {
+            self.focus = first;
+        }
+    }
+
+    /// Whether a row is picked.
+    pub fn is_picked(&self, row: usize) -> bool {
+        self.picked.get(row).copied().unwrap_or(self.other_picked && !self.other.is_blank())
+    }
+
+    /// Whether any row is picked.
+    pub(super) fn is_touched(&self) -> bool {
+        (0..=self.other_row()).any(|row| self.is_picked(row))
+    }
+
+    /// What is typed under Other, picked or not.
+    pub fn other(&self) -> &Text {
+        &self.other
+    }
+
+    /// The note on a row; `None` where there is no such row.
+    pub fn note(&self, row: usize) -> Option<&Text> {
+        self.notes.get(row)
+    }
+
+    pub(super) fn answer(&self, question: &Question) -> Option<Answer> {
+        let rows: Vec<usize> = (0..=self.other_row()).filter(|&row| self.is_picked(row)).collect();
+        let other = self.is_picked(self.other_row()).then(|| self.other.as_str().to_owned());
+        question.answer_with_notes(&rows, other, &self.written_notes())
+    }
+
+    /// The notes by their row, without blank ones.
+    pub(super) fn written_notes(&self) -> Vec<(usize, &str)> {
+        self.notes
+            .iter()
+            .enumerate()
+            .filter(|(_, note)| !note.is_blank())
+            .map(|(row, note)| (row, note.as_str()))
+            .collect()
+    }
+
+    /// Picks a row of which there is one to pick.
+    pub(super) fn pick_only(&mut self, row: usize) {
+        self.picked.fill(false);
+        self.other_picked = row == self.other_row();
+        if let Some(picked) = self.picked.get_mut(row) {
+            *picked = true;
+        }
+        self.focus = row;
+    }
+}

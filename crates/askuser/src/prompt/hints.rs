@@ -1,0 +1,84 @@
+//! What keys do here and now, in words: the footer and the help page.
+
+use super::keymap::{Action, Binding, KeyContext, TABLE};
+use super::state::{InputMode, Page, Prompt, TextField, Trigger};
+use crate::rules::Form;
+use std::borrow::Cow;
+
+impl Prompt {
+    /// The footer: keys and what they do here and now, most useful first.
+    pub fn hints(&self) -> impl Iterator<Item = (Cow<'static, str>, &'static str)> {
+        // The editor is for text; among options only Other has one.
+        let typing = self.context() == KeyContext::Typing;
+        // Where Space and digits do the same, they share a hint.
+        let share = self.context() == KeyContext::Multi && self.trigger != Trigger::Popup;
+        let is_back = typing && self.mode != self.resting_mode();
+        self.bindings().filter(move |row| typing || row.action != Action::Editor).filter_map(move |row| {
+            let (key, word) = row.hint?;
+            Some(match row.action {
+                Action::Enter => (key.into(), self.enter_does()),
+                Action::Mark if share => (format!("{key}/1-{}", self.numbers()).into(), word),
+                Action::Number(_) if share => return None,
+                Action::Number(_) if self.trigger == Trigger::Popup => (format!("1-{}", self.numbers()).into(), "move"),
+                Action::Number(_) => {
+                    let toggles = self.current().is_some_and(|(question, _)| question.is_multi_select());
+                    (format!("1-{}", self.numbers()).into(), if toggles { "toggle" } else { word })
+                }
+                Action::Yes if self.trigger == Trigger::Popup => (key.into(), "move"),
+                Action::Escape if self.is_searching() => (key.into(), "clear"),
+                Action::Escape if self.trigger != Trigger::Inline && !is_back => (key.into(), "later"),
+                Action::Escape if !is_back => (key.into(), "cancel"),
+                _ => (key.into(), word),
+            })
+        })
+    }
+
+    /// How many rows have a number.
+    fn numbers(&self) -> usize {
+        match self.page {
+            Page::Question(i) => self.drafts[i].rows(),
+            Page::Review => self.drafts.len(),
+        }
+    }
+
+    /// Whether the rows are narrowed down to what the person searches for.
+    pub(super) fn is_searching(&self) -> bool {
+        self.current().is_some_and(|(_, draft)| !draft.search.is_empty())
+    }
+
+    /// What Enter does now, in a word.
+    fn enter_does(&self) -> &'static str {
+        match (self.mode, self.current()) {
+            (InputMode::Typing(TextField::Discuss | TextField::Decline), _) => "send",
+            (InputMode::Typing(TextField::Other), _) if self.form() == Some(Form::Input) => "send",
+            (InputMode::Typing(_), _) => "done",
+            (_, None) if self.review_row == self.drafts.len() => "send",
+            (_, None) => "change",
+            (_, Some((question, draft))) => match (question.is_multi_select(), draft.is_picked(draft.focus)) {
+                (true, true) => "confirm",
+                _ if draft.focus == draft.other_row() => "type",
+                (false, _) => "select",
+                (true, _) if draft.is_touched() => "confirm",
+                (true, _) => "tick",
+            },
+        }
+    }
+
+    /// The help page: keys and what they do here.
+    pub fn help(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let is_put_aside = self.trigger != Trigger::Inline && self.context() != KeyContext::Typing;
+        self.bindings().filter(|row| !row.spelled.is_empty()).map(move |row| match row.action {
+            Action::Escape if is_put_aside => (row.spelled, "leave it for later"),
+            _ => (row.spelled, row.does),
+        })
+    }
+
+    /// The keys that mean something here.
+    fn bindings(&self) -> impl Iterator<Item = &'static Binding> {
+        let (context, several) = (self.context(), self.drafts.len() > 1);
+        let here = move |row: &&Binding| {
+            row.on.contains(&context) && (several || !matches!(row.action, Action::Previous | Action::Next))
+        };
+        TABLE.iter().filter(here)
+    }
+}
