@@ -238,6 +238,17 @@ journeys['a permission shows its diff whole, and is given once its end was in vi
   const lines = Array.from({ length: 120 }, (_, i) => `line ${i}`).join('\n');
   const script = { turns: [{ text: 'I write.', calls: [{ name: 'Write', input: { path: 'long.txt', content: lines } }] }, { text: 'Done.' }] };
   const agent = stage.agent(script);
+  for (const colorScheme of ['light', 'dark']) {
+    const looking = await stage.device({ colorScheme });
+    for (const [width, height] of [[320, 568], [1280, 800]]) {
+      await looking.setViewportSize({ width, height });
+      await looking.goto(`${stage.origin}/#/`);
+      await looking.locator('.list a').click();
+      await looking.locator('.exact .added').first().waitFor();
+      await check(looking, `permission ${width} ${colorScheme}`);
+      await picture(looking, `permission-${width}-${colorScheme}`);
+    }
+  }
   const page = await stage.device();
   await page.locator('.list a').click();
   await page.locator('.exact .added').first().waitFor();
@@ -281,7 +292,7 @@ journeys['phones, desks, light, dark and forced colours: nothing scrolls sideway
     ['A', 'B', 'C', 'D'].map(letter => option(letter.repeat(50), `${letter.toLowerCase()} `.repeat(99))))] };
   const ids = [stage.ask(database), stage.ask(two), stage.ask(long)];
   stage.run('answer', ids[1], '--select', 'Database=SQLite', '--select', 'Features=Search');
-  const sizes = [[320, 568], [360, 640], [390, 844], [640, 360], [1024, 768], [2560, 1440]];
+  const sizes = [[320, 568], [360, 640], [390, 844], [640, 360], [1280, 800], [2560, 1440]];
   for (const colorScheme of ['light', 'dark']) {
     const page = await stage.device({ colorScheme });
     for (const [width, height] of sizes) {
@@ -290,7 +301,7 @@ journeys['phones, desks, light, dark and forced colours: nothing scrolls sideway
         await page.goto(`${stage.origin}/${hash}`);
         await page.locator('.list a, .option, .notice').first().waitFor();
         await check(page, `${name} ${width} ${colorScheme}`);
-        if (width === 390 || width === 1024) await picture(page, `${name}-${width}-${colorScheme}`);
+        if ([320, 390, 1280].includes(width)) await picture(page, `${name}-${width}-${colorScheme}`);
       }
       const small = await page.locator('button:visible, .option:visible, .button:visible').evaluateAll(nodes => nodes.filter(node => node.getBoundingClientRect().height < 44).length);
       assert.equal(small, 0, 'targets of at least 44 px');

@@ -61,6 +61,17 @@ impl Server {
         Ok((Server { child, address: line.trim().parse()? }, began.elapsed()))
     }
 
+    /// How often its threads ran.
+    fn switches(&self) -> u64 {
+        let threads = std::fs::read_dir(format!("/proc/{}/task", self.child.id())).into_iter().flatten().flatten();
+        let status = threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("status")).ok());
+        let of = |status: String| {
+            let lines = status.lines().filter(|line| line.contains("ctxt_switches"));
+            lines.filter_map(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok()).sum::<u64>()
+        };
+        status.map(of).sum()
+    }
+
     fn resident_kib(&self) -> usize {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap_or_default();
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
@@ -75,13 +86,15 @@ impl Drop for Server {
     }
 }
 
-/// A store with so many pending questions, their ids, and a token to answer and one to ask.
-async fn filled(path: &Path, questions: usize) -> Result<(Vec<String>, String, String), Failure> {
+/// A store with so many pending questions, their ids, and tokens: to answer, of who asked, of another who asks.
+async fn filled(path: &Path, questions: usize) -> Result<(Vec<String>, [String; 3]), Failure> {
     let store = SqliteStore::open_for_test(path, Arc::new(|| 1_000_000), false)?;
     let (person, as_person) = token::make("phone", CredentialScope::Answer, "ada")?;
     let (agent, as_agent) = token::make("load", CredentialScope::Ask, "ada")?;
-    store.add_credential(&as_person).await?;
-    store.add_credential(&as_agent).await?;
+    let (other, as_other) = token::make("other", CredentialScope::Ask, "ada")?;
+    for made in [as_person, as_agent, as_other] {
+        store.add_credential(&made).await?;
+    }
     let question = QuestionInput::new("Which one?", "Pick").option("A", "The first").option("B", "The second");
     let set = QuestionSet::new([question], &Rules::strict())?;
     let origin = Origin::default().with_agent("load").with_credential("load");
@@ -93,7 +106,7 @@ async fn filled(path: &Path, questions: usize) -> Result<(Vec<String>, String, S
         ids.push(question.id.to_string());
     }
     store.flush().await?;
-    Ok((ids, person, agent))
+    Ok((ids, [person, agent, other]))
 }
 
 /// A request as bytes; the connection stays.
@@ -138,7 +151,7 @@ async fn answer(address: SocketAddr, token: &str, ids: &[String]) -> Result<(), 
 async fn client(streams: usize, answers: usize, pending: usize) -> Result<(), Failure> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("inbox.sqlite");
-    let (ids, person, agent) = filled(&path, answers.max(pending)).await?;
+    let (ids, [person, agent, other]) = filled(&path, answers.max(pending)).await?;
     let ms = |time: Duration| time.as_secs_f64() * 1000.0;
 
     let starts = (0..11).map(|_| Server::start(&path).map(|(_, after)| after));
@@ -160,21 +173,54 @@ async fn client(streams: usize, answers: usize, pending: usize) -> Result<(), Fa
     times.sort();
     println!("a page of 50 of {} pending: {:.1} ms (p50), {:.1} ms (p99)", ids.len(), ms(times[50]), ms(times[98]));
 
+    drop(stream);
+    // What was under way for the connection is done with.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let switches = server.switches();
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    println!("without clients: {} wake-ups in 10 s", server.switches() - switches);
+
+    let (half, before) = (answers / 2, server.resident_kib());
+    println!("answers, {LANES} at once: {:.0} per second", answer_all(address, &person, &ids[1..half]).await?);
+    // Of agents that wait for other questions, and one person who hears of everything.
+    let (others, heard) = (open(address, &other, streams).await?, Arc::new(AtomicUsize::new(0)));
+    let each = server.resident_kib().saturating_sub(before) as f64 / streams.max(1) as f64;
+    println!("{streams} streams: {each:.1} KiB each in the server");
+    listen(open(address, &person, 1).await?, &heard);
+    let rate = answer_all(address, &person, &ids[half..answers]).await?;
+    println!("answers with {streams} streams open, {LANES} at once: {rate:.0} per second");
+    until(&heard, answers - half).await;
+    println!("of these {} a person heard {}", answers - half, heard.load(Ordering::Relaxed));
+    drop(others);
+
+    let heard = Arc::new(AtomicUsize::new(0));
+    listen(open(address, &agent, streams).await?, &heard);
     let began = Instant::now();
-    let rest = &ids[1..answers];
-    let lanes = rest.chunks(rest.len().div_ceil(LANES)).map(|ids| {
-        let (ids, person) = (ids.to_vec(), person.clone());
+    answer(address, &person, &ids[..1]).await?;
+    until(&heard, streams).await;
+    println!("one answer is heard by {} streams after {:.1} ms", heard.load(Ordering::Relaxed), ms(began.elapsed()));
+    Ok(())
+}
+
+/// Answers all of these; how many in a second.
+async fn answer_all(address: SocketAddr, person: &str, ids: &[String]) -> Result<f64, Failure> {
+    let began = Instant::now();
+    let lanes = ids.chunks(ids.len().div_ceil(LANES)).map(|ids| {
+        let (ids, person) = (ids.to_vec(), person.to_owned());
         tokio::spawn(async move { answer(address, &person, &ids).await })
     });
     for lane in lanes.collect::<Vec<_>>() {
         lane.await??;
     }
-    println!("answers, {LANES} at once: {:.0} per second", rest.len() as f64 / began.elapsed().as_secs_f64());
+    Ok(ids.len() as f64 / began.elapsed().as_secs_f64())
+}
 
-    let (before, heard, mut opened) = (server.resident_kib(), Arc::new(AtomicUsize::new(0)), Vec::new());
+/// Opens so many streams of events.
+async fn open(address: SocketAddr, token: &str, streams: usize) -> Result<Vec<TcpStream>, Failure> {
+    let mut opened = Vec::new();
     for _ in 0..streams {
         let (mut stream, mut first) = (TcpStream::connect(address).await?, Vec::new());
-        stream.write_all(http(address, &agent, "GET", "/events", "").as_bytes()).await?;
+        stream.write_all(http(address, token, "GET", "/events", "").as_bytes()).await?;
         while !String::from_utf8_lossy(&first).contains("resumed") {
             if stream.read_buf(&mut first).await? == 0 {
                 return Err("a stream was refused".into());
@@ -182,9 +228,12 @@ async fn client(streams: usize, answers: usize, pending: usize) -> Result<(), Fa
         }
         opened.push(stream);
     }
-    let each = server.resident_kib().saturating_sub(before) as f64 / streams.max(1) as f64;
-    println!("{streams} streams: {each:.1} KiB each in the server");
-    for mut stream in opened {
+    Ok(opened)
+}
+
+/// Counts what is heard on them.
+fn listen(streams: Vec<TcpStream>, heard: &Arc<AtomicUsize>) {
+    for mut stream in streams {
         let heard = heard.clone();
         tokio::spawn(async move {
             let mut bytes = [0; 4096];
@@ -193,11 +242,12 @@ async fn client(streams: usize, answers: usize, pending: usize) -> Result<(), Fa
             }
         });
     }
+}
+
+/// Waits until so much is heard, or for a minute.
+async fn until(heard: &AtomicUsize, all: usize) {
     let began = Instant::now();
-    answer(address, &person, &ids[..1]).await?;
-    while heard.load(Ordering::Relaxed) < streams && began.elapsed() < Duration::from_secs(60) {
+    while heard.load(Ordering::Relaxed) < all && began.elapsed() < Duration::from_secs(60) {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    println!("one answer is heard by {} streams after {:.1} ms", heard.load(Ordering::Relaxed), ms(began.elapsed()));
-    Ok(())
 }

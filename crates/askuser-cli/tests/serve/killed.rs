@@ -3,12 +3,17 @@
 use crate::support::{Home, choice, request, store_at};
 use askuser::store::{Attempt, Filter, Handle, Principal, State, Store, StoreError};
 use askuser::{Origin, Via};
+use askuser_conformance::Dice;
 use askuser_inbox::SqliteStore;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-const KILLS: usize = 8;
+/// How often the server is killed; `ASKUSER_SERVE_KILLS` says otherwise.
+fn kills() -> usize {
+    std::env::var("ASKUSER_SERVE_KILLS").map_or(8, |kills| kills.parse().expect("a number"))
+}
 
 fn agent(store: impl Store + 'static) -> Handle {
     Handle::new(Arc::new(store), Principal::agent(&Origin::default().with_agent("tester")))
@@ -70,9 +75,12 @@ fn a_server_killed_under_load_loses_no_acknowledged_answer_and_gives_none_twice(
                 }
             });
         }
-        for kill in 0..KILLS {
+        let mut dice = Dice::new(u64::from(std::process::id()));
+        for kill in 0..kills() {
             let enough = (kill + 1) * 10;
             askuser_conformance::until("answers come", || won.lock().unwrap().len() >= enough);
+            // At any moment of what is under way.
+            std::thread::sleep(Duration::from_micros(dice.number() % 30_000));
             server.kill();
             server = home.serve(&listen);
         }
@@ -91,7 +99,7 @@ fn a_server_killed_under_load_loses_no_acknowledged_answer_and_gives_none_twice(
         let id = askuser::store::QuestionId::parse(id).unwrap();
         assert_eq!(pollster::block_on(store.get(&id)).unwrap().state(), State::Answered, "{id} is lost");
     }
-    assert!(won.len() >= KILLS * 10);
+    assert!(won.len() >= kills() * 10);
 }
 
 #[test]

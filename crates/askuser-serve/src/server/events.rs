@@ -1,12 +1,13 @@
 //! What happens, as a stream of server-sent events.
 //!
-//! One watch of the store serves all streams; it is there only while there are any. A stream that is too slow for the queue is told
-//! that there is a gap. Streams end when the server does, when their credential is revoked, and after a while anyway: numbers
+//! One watch of the store serves all streams; it is there only while there are any. What happens to a question is told to people, and to
+//! the streams of the credential that asked it: however many others there are, they are not woken. A stream that is too slow for the
+//! queue is told that there is a gap. Streams end when the server does, when their credential is revoked, and after a while anyway: numbers
 //! make coming back free.
 
 use super::reply::{self, Problem};
 use super::{Call, Caller, Options, Reply, Server};
-use askuser::store::{Change, Credentials, Principal, Store, StoreError, StoreEvent, Watch, Watched};
+use askuser::store::{Change, CredentialScope, Credentials, Principal, Store, StoreError, StoreEvent, Watch, Watched};
 use askuser::{Request, Via};
 use bytes::Bytes;
 use futures_util::stream;
@@ -14,7 +15,7 @@ use http_body_util::{BodyExt, StreamBody};
 use hyper::body::Frame;
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use serde_json::json;
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,8 +24,9 @@ use tokio::sync::{Mutex, broadcast};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// How much is kept for a stream that is slow.
+/// How much is kept for a stream that is slow: of everything, and of the questions of one credential.
 const QUEUE: usize = 1024;
+const OWN_QUEUE: usize = 64;
 /// How many events are told again to a stream that comes back; for more there is a gap.
 const REPLAYED: u32 = 1000;
 
@@ -61,7 +63,46 @@ pub(super) struct Hub {
     lasts: Duration,
     end: CancellationToken,
     /// To the streams that are there, if any.
-    channel: Mutex<Option<broadcast::WeakSender<Told>>>,
+    channels: Mutex<Channels>,
+}
+
+#[derive(Default)]
+struct Channels {
+    /// By the credential whose questions they hear of; `None` for those who hear of all.
+    to: HashMap<Option<String>, broadcast::WeakSender<Told>>,
+    /// Whether somebody tells them.
+    is_pumped: bool,
+}
+
+impl Channels {
+    fn sender(&self, of: &Option<String>) -> Option<broadcast::Sender<Told>> {
+        self.to.get(of).and_then(broadcast::WeakSender::upgrade)
+    }
+
+    /// Tells those whom it concerns. Whether any are left.
+    fn tell(&mut self, told: &Told) -> bool {
+        if let Told::Event(heard) = told {
+            let credential = heard.request.as_ref().and_then(|request| request.origin().credential.clone());
+            for sender in [self.sender(&None), credential.and_then(|of| self.sender(&Some(of)))].into_iter().flatten() {
+                let _ = sender.send(told.clone());
+            }
+            return true;
+        }
+        self.to.retain(|_, sender| match sender.upgrade() {
+            Some(sender) => {
+                let _ = sender.send(told.clone());
+                true
+            }
+            None => false,
+        });
+        self.is_pumped = !self.to.is_empty();
+        self.is_pumped
+    }
+}
+
+/// Whose questions the holder of a credential hears of.
+fn heard_by(caller: &Caller) -> Option<String> {
+    (caller.scope() == CredentialScope::Ask).then(|| caller.name().to_owned())
 }
 
 /// Follows everything.
@@ -82,28 +123,33 @@ impl Hub {
         end: CancellationToken,
     ) -> Arc<Hub> {
         let (heartbeat, lasts) = (options.heartbeat, options.stream);
-        Arc::new(Hub { store, credentials, heartbeat, lasts, end, channel: Mutex::default() })
+        Arc::new(Hub { store, credentials, heartbeat, lasts, end, channels: Mutex::default() })
     }
 
-    /// Hears from now on. The sender is held by the streams: the last one that goes ends the watch.
+    /// Hears from now on, of the questions of this credential or of all. The sender is held by the streams: with the last one that goes
+    /// the watch ends.
     async fn subscribe(
         self: &Arc<Hub>,
+        of: Option<String>,
     ) -> Result<(Arc<broadcast::Sender<Told>>, broadcast::Receiver<Told>), StoreError> {
-        let mut channel = self.channel.lock().await;
-        if let Some(sender) = channel.as_ref().and_then(broadcast::WeakSender::upgrade) {
+        let mut channels = self.channels.lock().await;
+        if let Some(sender) = channels.sender(&of).filter(|_| channels.is_pumped) {
             let receiver = sender.subscribe();
             return Ok((Arc::new(sender), receiver));
         }
-        let watch = self.store.watch(&follower(), &Watched::All).await?;
-        let revocations = self.credentials.watch_revocations().await?;
-        let (sender, receiver) = broadcast::channel(QUEUE);
-        *channel = Some(sender.downgrade());
-        tokio::spawn(self.clone().pump(watch, revocations, sender.downgrade()));
+        if !channels.is_pumped {
+            let watch = self.store.watch(&follower(), &Watched::All).await?;
+            let revocations = self.credentials.watch_revocations().await?;
+            channels.is_pumped = true;
+            tokio::spawn(self.clone().pump(watch, revocations));
+        }
+        let (sender, receiver) = broadcast::channel(if of.is_some() { OWN_QUEUE } else { QUEUE });
+        channels.to.insert(of, sender.downgrade());
         Ok((Arc::new(sender), receiver))
     }
 
-    /// Tells all streams, as long as there are any.
-    async fn pump(self: Arc<Hub>, mut watch: Watch, mut revocations: Watch, channel: broadcast::WeakSender<Told>) {
+    /// Tells the streams, as long as there are any.
+    async fn pump(self: Arc<Hub>, mut watch: Watch, mut revocations: Watch) {
         let mut heartbeat = tokio::time::interval(self.heartbeat);
         heartbeat.tick().await;
         loop {
@@ -114,30 +160,36 @@ impl Hub {
                         Told::Event(Arc::new(Heard::new(event, question.ok().map(|question| question.request))))
                     }
                     Change::Lagged => Told::Gap,
-                    Change::Disconnected(_) => return,
+                    Change::Disconnected(_) => break,
                 },
                 // Where it cannot be read who is left, nobody is: streams come back, and show their tokens.
                 _ = revocations.next() => Told::Live(Arc::new(self.live().await.unwrap_or_default())),
                 _ = heartbeat.tick() => Told::Heartbeat,
             };
-            let Some(sender) = channel.upgrade() else { return };
-            let _ = sender.send(told);
+            if !self.channels.lock().await.tell(&told) {
+                return;
+            }
         }
+        // The store is gone: streams end, come back, and are told why.
+        let mut channels = self.channels.lock().await;
+        channels.tell(&Told::Live(Arc::default()));
+        *channels = Channels::default();
     }
 
     /// Completes when a credential is revoked; at once where it is already.
-    pub(super) async fn revoked(self: Arc<Hub>, id: String) {
+    pub(super) async fn revoked(self: Arc<Hub>, caller: Caller) {
+        let (of, id) = (heard_by(&caller), caller.id());
         loop {
-            let Ok((_sender, mut receiver)) = self.subscribe().await else {
+            let Ok((_sender, mut receiver)) = self.subscribe(of.clone()).await else {
                 tokio::time::sleep(self.heartbeat).await;
                 continue;
             };
-            if self.live().await.is_some_and(|live| !live.contains(&id)) {
+            if self.live().await.is_some_and(|live| !live.contains(id)) {
                 return;
             }
             loop {
                 match receiver.recv().await {
-                    Ok(Told::Live(live)) if !live.contains(&id) => return,
+                    Ok(Told::Live(live)) if !live.contains(id) => return,
                     Ok(_) => {}
                     // It may have been missed.
                     Err(_) => break,
@@ -162,7 +214,7 @@ impl Server {
             return self.list_events(caller, call, after.unwrap_or_default()).await;
         }
         // From before it is read what has happened, so that nothing falls between.
-        let (sender, receiver) = self.hub.subscribe().await?;
+        let (sender, receiver) = self.hub.subscribe(heard_by(caller)).await?;
         // It may have been revoked before.
         if self.credentials.credential(caller.id()).await?.is_none() {
             return Err(Problem::refused(askuser::gate::Refusal::NoToken));

@@ -334,7 +334,7 @@ impl Server {
             caller.needs(&[CredentialScope::Ask])?;
             let mcp = self.options.mcp.as_ref().ok_or_else(|| Problem::not_found("there is no /mcp here"))?;
             let written = request.extensions_mut().remove::<Written>().unwrap_or_default();
-            let mut revoked = Box::pin(self.hub.clone().revoked(caller.id().to_owned()));
+            let mut revoked = Box::pin(self.hub.clone().revoked(caller.clone()));
             let reply = tokio::select! {
                 biased;
                 () = &mut revoked => return Err(Problem::refused(Refusal::NoToken)),

@@ -97,7 +97,7 @@ impl Server {
                 ended = self.ended(caller, &question) => ended?,
                 () = tokio::time::sleep(wait) => {}
                 () = self.end.cancelled() => {}
-                () = self.hub.clone().revoked(caller.id().to_owned()) => {}
+                () = self.hub.clone().revoked(caller.clone()) => {}
             }
             if self.credentials.credential(caller.id()).await?.is_none() {
                 return Err(Problem::refused(askuser::gate::Refusal::NoToken));
