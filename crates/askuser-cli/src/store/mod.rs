@@ -27,9 +27,10 @@ pub(crate) fn location(settings: &Settings) -> Result<Location, Failure> {
     }
 }
 
-/// The files of a store that is not in the state folder.
+/// The files of a store that is not in the state folder, and what lets one in at an address.
 pub(crate) fn files(settings: &Settings) -> Vec<PathBuf> {
-    settings.store.as_ref().map(|store| Location::parse(store.as_os_str()).files()).unwrap_or_default()
+    let store = settings.store.as_ref().map(|store| Location::parse(store.as_os_str()).files());
+    store.into_iter().flatten().chain(settings.token_file.clone()).collect()
 }
 
 /// The token for a store at an address, in the environment.

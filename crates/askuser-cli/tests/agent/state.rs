@@ -160,3 +160,20 @@ fn the_settings_of_an_earlier_version_are_still_read_every_one() {
         assert_eq!(words, expected, "{shown}");
     }
 }
+
+/// Another token there would be another's name to ask in.
+#[test]
+fn the_file_that_holds_a_token_is_not_changed_without_asking_though_edits_are_accepted() {
+    let script = json!({"turns": [{"calls": [{"name": "Read", "input": {"path": "token"}}]},
+        {"calls": [{"name": "Write", "input": {"path": "token", "content": "au_another"}}]}, {"text": "Done."}]});
+    for is_token in [false, true] {
+        let place = Place::new();
+        let file = place.write("work/token", "au_0123");
+        let mut command = place.agent(&script, &["-p", "look", "--permissions", "accept-edits"]);
+        if is_token {
+            command.env("ASKUSER_TOKEN_FILE", &file);
+        }
+        command.output().unwrap();
+        assert_eq!(fs::read_to_string(file).unwrap(), if is_token { "au_0123" } else { "au_another" });
+    }
+}

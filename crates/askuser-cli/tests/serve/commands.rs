@@ -380,3 +380,20 @@ fn a_person_is_told_that_a_server_is_away_and_not_kept_waiting() {
         fails(&output, 2, "cannot reach http://127.0.0.1");
     }
 }
+
+#[test]
+fn the_server_calls_its_own_user_to_a_question_that_comes_over_http() {
+    let home = Home::new();
+    let ask = home.token("ci", "--ask");
+    let server = home.serve_with(&["--listen", "127.0.0.1:0", "--on-question", "cat > called.json"]);
+    let input = r#"{"input": {"questions": [{"question": "Which?", "header": "Pick", "multiSelect": false, "options": [
+        {"label": "A", "description": "1"}, {"label": "B", "description": "2"}]}]}}"#;
+    assert!(server.send("POST", "/api/v1/questions", Some(&ask), input).starts_with("HTTP/1.1 201"));
+    let mut called = Value::Null;
+    askuser_conformance::until("somebody is called", || {
+        let text = std::fs::read(home.0.path().join("called.json")).unwrap_or_default();
+        called = serde_json::from_slice(&text).unwrap_or_default();
+        called.is_object()
+    });
+    assert!(called.to_string().contains("Which?"), "{called}");
+}
