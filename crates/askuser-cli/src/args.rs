@@ -30,7 +30,7 @@ pub(crate) fn command() -> Command {
         .subcommand_required(true)
         .subcommands([ask(), confirm(), input(), pick(), inbox(), wait(), answer(), withdraw(), log(), mcp(), agent()])
         .subcommands([serve(), token(), devices(), pair()])
-        .subcommands([init(), hook(), check(), schema(), demo(), doctor(), config(), completions(), man()])
+        .subcommands([init(), uninstall(), hook(), check(), schema(), demo(), doctor(), config(), completions(), man()])
         .after_help(EXIT_CODES)
 }
 
@@ -381,6 +381,24 @@ pub(crate) fn init() -> Command {
                 .arg(switch("yes", "Make the change without asking"))
                 .arg(switch("print", "Print the change without making it").conflicts_with("yes"))
                 .arg(switch("remove", "Remove askuser again and restore the file byte for byte"))
+                .args(some_settings(&["plain", "key_delay", "success_flash", "confirm", "theme", "color"]))
+        })
+}
+
+/// Undoes it everywhere.
+pub(crate) fn uninstall() -> Command {
+    Command::new("uninstall")
+        .about("Undo every `askuser init`, in your files and in those of projects")
+        .long_about(
+            "Undo every `askuser init`, in your files and in those of projects.\n\nShows each change and makes it if you \
+             agree; a file becomes what it was, byte for byte. Sessions, questions, answers and settings are kept; it \
+             says where they are and how to delete them.",
+        )
+        .after_help("Exit codes: 0 done, or nothing to do; 1 you did not agree; 2 a file is broken or cannot be written; 3 no person can be asked")
+        .defer(|command| {
+            command
+                .arg(switch("yes", "Make the changes without asking"))
+                .arg(switch("print", "Print the changes without making them").conflicts_with("yes"))
                 .args(some_settings(&["plain", "key_delay", "success_flash", "confirm", "theme", "color"]))
         })
 }

@@ -587,3 +587,29 @@ fn programs_in_relative_folders_of_path_are_none() {
         assert!(!found(path), "{path}");
     }
 }
+
+#[test]
+fn uninstalling_undoes_every_init_also_in_projects_and_says_what_is_kept() {
+    let stage = stage();
+    fs::create_dir_all(stage.path(".git")).unwrap();
+    assert_eq!(stage.run(&["init", "gemini", "codex", "--yes"]).code, Some(0));
+    assert_eq!(stage.run(&["init", "claude", "--project", "--yes"]).code, Some(0));
+    assert!(stage.path(".mcp.json").exists() && stage.path("home/.codex/config.toml").exists());
+
+    let unseen = stage.run(&["uninstall"]);
+    assert_eq!(unseen.code, Some(3), "nobody agreed: {}", unseen.stderr);
+    assert!(gemini(&stage) != GEMINI && stage.path(".mcp.json").exists());
+
+    let ended = stage.run(&["uninstall", "--yes"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert_eq!(gemini(&stage), GEMINI);
+    assert!(!stage.path(".mcp.json").exists() && !stage.path("home/.codex").exists());
+    let state = stage.path("state/askuser").display().to_string();
+    assert!(
+        ended.stderr.contains("sessions, questions and answers (") && ended.stderr.contains(&format!("rm -r {state}"))
+    );
+    assert!(stage.path("state/askuser").is_dir(), "kept");
+
+    let again = stage.run(&["uninstall"]);
+    assert!(again.code == Some(0) && again.stderr.contains("there is nothing to remove"), "{}", again.stderr);
+}

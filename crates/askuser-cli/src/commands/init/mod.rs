@@ -11,6 +11,7 @@ mod server_command;
 pub(super) mod status;
 mod toml;
 mod undo;
+pub(super) mod uninstall;
 mod yaml;
 
 #[cfg(test)]
@@ -35,8 +36,8 @@ use undo::{Changes, LockedChanges, Splice};
 
 pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
     let (args, settings) = super::parse(args::init(), words)?;
-    let programs = Programs::of(std::env::var_os("PATH"));
-    let setup = Setup { home: home()?, programs, settings: &settings, args: &args };
+    let project = args.get_flag("project").then(current_project).transpose()?;
+    let setup = Setup { project, ..Setup::new(&args, &settings, args.get_flag("remove"))? };
     let is_guided = args.get_many::<String>("client").is_none() && !args.get_flag("all");
     let (mut code, changed) = setup.change_all(setup.chosen()?)?;
     let added: Vec<&Client> = changed.iter().filter_map(|target| target.client()).collect();
@@ -63,6 +64,8 @@ fn home() -> Result<Home<'static>, Failure> {
         None => Err(Failure::new("there is no home folder: HOME is not an absolute path")),
     }
 }
+
+const NOTHING_TO_REMOVE: &str = "no agent here is set up, there is nothing to remove";
 
 /// What is added to a file, and removed again.
 #[derive(Clone, Copy)]
@@ -92,6 +95,10 @@ struct Setup<'a> {
     programs: Programs,
     settings: &'a Settings,
     args: &'a ArgMatches,
+    /// Instead of adding.
+    removing: bool,
+    /// The project whose file is changed instead of the user's.
+    project: Option<PathBuf>,
 }
 
 /// What became of a change.
@@ -109,14 +116,22 @@ struct Change {
     splice: Option<Splice>,
 }
 
-impl Setup<'_> {
+impl<'a> Setup<'a> {
+    fn new(args: &'a ArgMatches, settings: &'a Settings, removing: bool) -> Result<Setup<'a>, Failure> {
+        let programs = Programs::of(std::env::var_os("PATH"));
+        Ok(Setup { home: home()?, programs, settings, args, removing, project: None })
+    }
+
     /// What was named, or what the person chooses among what is here.
     fn chosen(&self) -> Result<Vec<Target>, Failure> {
         let named: Vec<&String> = self.args.get_many("client").unwrap_or_default().collect();
         if !named.is_empty() {
             return Ok(named.into_iter().filter_map(|name| Client::named(name)).map(Target::Client).collect());
         }
-        let candidates = if self.args.get_flag("remove") { self.there() } else { self.missing()? };
+        let candidates = if self.removing { self.there() } else { self.missing()? };
+        if self.removing && candidates.is_empty() {
+            notice("askuser", NOTHING_TO_REMOVE);
+        }
         if self.args.get_flag("yes") && !self.args.get_flag("all") && !candidates.is_empty() {
             let names: Vec<&str> = candidates.iter().filter_map(|target| Some(target.client()?.name)).collect();
             return Err(Failure::new("--yes needs the names of the agents, or --all")
@@ -126,7 +141,7 @@ impl Setup<'_> {
         if candidates.len() < 2 || ["print", "all"].iter().any(|flag| self.args.get_flag(flag)) {
             return Ok(candidates);
         }
-        let (question, header) = match self.args.get_flag("remove") {
+        let (question, header) = match self.removing {
             true => ("What should askuser be removed from?", "Remove"),
             false => ("Which agents should be able to ask you?", "Set up"),
         };
@@ -144,12 +159,7 @@ impl Setup<'_> {
     /// All that has been added here.
     fn there(&self) -> Vec<Target> {
         let clients = CLIENTS.iter().map(Target::Client);
-        let there =
-            clients.chain(EXTRAS.iter().map(Target::Extra)).filter(|target| self.is_there(*target)).collect::<Vec<_>>();
-        if there.is_empty() {
-            notice("askuser", "no agent here is set up, there is nothing to remove");
-        }
-        there
+        clients.chain(EXTRAS.iter().map(Target::Extra)).filter(|target| self.is_there(*target)).collect()
     }
 
     /// The installed clients that are not set up yet.
@@ -239,24 +249,21 @@ impl Setup<'_> {
 
     /// The file that is meant here.
     fn read(&self, target: Target) -> Result<(PathBuf, File), Failure> {
-        let (true, Target::Client(client)) = (self.args.get_flag("project"), target) else {
+        let (Some(root), Target::Client(client)) = (&self.project, target) else {
             let path = self.path(target);
             let file = File::read(&path, Owner::User)?;
             return Ok((path, file));
         };
-        let folder = std::env::current_dir()
-            .map_err(|error| Failure::new(format!("cannot find the current folder: {error}")))?;
-        let root = project_root(&folder);
         let path = client
-            .project_file(&root)
+            .project_file(root)
             .ok_or_else(|| Failure::new(format!("{} has no file for a project; leave out --project", client.title)))?;
-        let file = File::read(&path, Owner::Project(&root))?;
+        let file = File::read(&path, Owner::Project(root))?;
         Ok((path, file))
     }
 
     /// The content that a client's file should have.
     fn server(&self, client: &Client) -> Result<Map<String, Value>, Failure> {
-        let command = match self.args.get_flag("project") {
+        let command = match self.project.is_some() {
             // Others have it elsewhere.
             true => SERVER.to_owned(),
             false => self.command(client.is_desktop)?,
@@ -274,7 +281,8 @@ impl Setup<'_> {
 
     /// Shows what would change in a file, and changes it if that is agreed to.
     fn change(&self, target: Target) -> Result<Done, Failure> {
-        let [removing, printing, yes] = ["remove", "print", "yes"].map(|flag| self.args.get_flag(flag));
+        let [printing, yes] = ["print", "yes"].map(|flag| self.args.get_flag(flag));
+        let removing = self.removing;
         let state = state_folder()?;
         let (shown, planned) = self.plan(target, &Changes::read(&state)?)?;
         let nothing_to_do = || {
@@ -328,7 +336,7 @@ impl Setup<'_> {
             true => self.home.shown(&path),
             false => format!("{} -> {}", self.home.shown(&path), self.home.shown(&file.path)),
         };
-        let planned = match (target, self.args.get_flag("remove")) {
+        let planned = match (target, self.removing) {
             (Target::Client(client), true) => removal(client, file, changes)?,
             (Target::Client(client), false) => addition(client, file, changes, &self.server(client)?)?,
             (Target::Extra(extra), true) => {
@@ -437,8 +445,10 @@ impl Change {
     }
 }
 
-/// The repository that a folder is in, or the folder itself.
-fn project_root(folder: &Path) -> PathBuf {
+/// The repository that the current folder is in, or the folder itself.
+fn current_project() -> Result<PathBuf, Failure> {
+    let folder =
+        std::env::current_dir().map_err(|error| Failure::new(format!("cannot find the current folder: {error}")))?;
     let is_root = |folder: &&Path| [".git", ".hg", ".jj"].iter().any(|name| folder.join(name).exists());
-    folder.ancestors().find(is_root).unwrap_or(folder).to_owned()
+    Ok(folder.ancestors().find(is_root).unwrap_or(&folder).to_owned())
 }

@@ -79,6 +79,11 @@ impl Changes {
         Ok(Changes { file, changes })
     }
 
+    /// The files that were changed.
+    pub(super) fn files(&self) -> impl Iterator<Item = &Path> {
+        self.changes.keys().map(PathBuf::as_path)
+    }
+
     pub(super) fn of(&self, path: &Path) -> Option<&Splice> {
         self.changes.get(path)
     }
