@@ -20,7 +20,11 @@ pub(crate) fn code(set: &QuestionSet, resolution: &Resolution, settings: &Settin
             None if !settings.via.contains(&Surface::Terminal) => {
                 "add terminal to --via to ask a person, or say the rest with --answers FILE"
             }
-            None => "run it in a terminal, or say how to answer with --answers FILE or --headless recommended",
+            // Other forms recommend nothing.
+            None if set.rules().form() == Form::Tool => {
+                "run it in a terminal, leave the question in the inbox with --via inbox, or answer with --answers FILE or --headless recommended"
+            }
+            None => "run it in a terminal, or leave the question in the inbox with --via inbox",
         };
         return Err(Failure::new(format!("no person can be asked: {reason}")).hint(hint).code(exit::UNAVAILABLE));
     }
