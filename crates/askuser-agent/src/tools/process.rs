@@ -61,7 +61,7 @@ pub(crate) fn spawn_shell(
     wall: Option<Vec<OsString>>,
     context: &ToolContext,
 ) -> io::Result<(ProcessGroup, ChildStdout)> {
-    let shell = on_path("bash").unwrap_or_else(|| "sh".into());
+    let [shell, flag] = shell();
     let (reader, writer) = io::pipe()?;
     let (stdout, stderr) = (writer.try_clone()?, writer);
     let is_walled = wall.is_some();
@@ -70,7 +70,7 @@ pub(crate) fn spawn_shell(
         None => context.shared.supervisor.clone(),
     };
     let (stdin, lifeline) = if words.is_empty() { (Stdio::null(), None) } else { lifeline()? };
-    words.extend([shell.into(), "-c".into(), text.into()]);
+    words.extend([shell, flag, text.into()]);
     let mut command = CommandWrap::with_new(&words[0], |command| {
         command
             .args(&words[1..])
@@ -118,6 +118,16 @@ fn receiver(reader: io::PipeReader) -> io::Result<ChildStdout> {
 #[cfg(windows)]
 fn receiver(reader: io::PipeReader) -> io::Result<ChildStdout> {
     ChildStdout::from_std(std::os::windows::io::OwnedHandle::from(reader).into())
+}
+
+/// What runs a command, and the option before its text.
+fn shell() -> [OsString; 2] {
+    let bash = on_path(&format!("bash{}", std::env::consts::EXE_SUFFIX));
+    match bash {
+        Some(bash) => [bash.into(), "-c".into()],
+        None if cfg!(windows) => ["cmd".into(), "/C".into()],
+        None => ["sh".into(), "-c".into()],
+    }
 }
 
 fn on_path(name: &str) -> Option<PathBuf> {

@@ -103,6 +103,9 @@ impl Database {
             }
         }
         connection.pragma_update(None, "foreign_keys", true).map_err(&failed)?;
+        // On macOS a plain fsync leaves what it writes in the drive's own memory.
+        #[cfg(target_vendor = "apple")]
+        connection.pragma_update(None, "fullfsync", true).map_err(&failed)?;
         connection.set_prepared_statement_cache_capacity(64);
         words::add_functions(&connection).map_err(&failed)?;
         let is_migrated = schema::migrate(&mut connection, path)?;
