@@ -92,10 +92,10 @@ fn blank_lines_are_not_sent() {
 }
 
 #[test]
-fn a_message_typed_during_a_turn_waits_and_is_sent_after_it() {
+fn tab_keeps_a_message_for_after_the_turn() {
     let mut state = working();
     write(&mut state, "next", 10);
-    assert_eq!(press(&mut state, KeyCode::Enter, 10), [Effect::SaveHistory("next".into())]);
+    assert_eq!(press(&mut state, KeyCode::Tab, 10), [Effect::SaveHistory("next".into())]);
     assert_eq!(state.composer.queue, ["next"]);
     agent_event(&mut state, AgentEvent::Done { text: "ok".into() }, 20);
     let effects = state.update(Event::CommandDone, at(20));
@@ -107,7 +107,7 @@ fn a_message_typed_during_a_turn_waits_and_is_sent_after_it() {
 fn up_takes_a_waiting_message_back() {
     let mut state = working();
     write(&mut state, "next", 10);
-    press(&mut state, KeyCode::Enter, 10);
+    press(&mut state, KeyCode::Tab, 10);
     press(&mut state, KeyCode::Up, 20);
     assert_eq!((state.composer.draft.as_str(), state.composer.queue.len()), ("next", 0));
 }
@@ -116,7 +116,7 @@ fn up_takes_a_waiting_message_back() {
 fn what_waited_comes_back_when_the_turn_is_stopped() {
     let mut state = working();
     write(&mut state, "next", 10);
-    press(&mut state, KeyCode::Enter, 10);
+    press(&mut state, KeyCode::Tab, 10);
     write(&mut state, "draft", 20);
     assert_eq!(press(&mut state, KeyCode::Esc, 30), [Effect::Command(AgentCommand::Stop)]);
     agent_event(&mut state, error(FailureKind::Interrupted), 40);
@@ -129,7 +129,7 @@ fn several_messages_that_come_back_as_one_are_said_to() {
     let mut state = working();
     for text in ["one", "two"] {
         write(&mut state, text, 10);
-        press(&mut state, KeyCode::Enter, 10);
+        press(&mut state, KeyCode::Tab, 10);
     }
     press(&mut state, KeyCode::Esc, 30);
     let notice = state.notice.map(|notice| notice.text);
@@ -147,6 +147,36 @@ fn what_waited_for_a_command_is_sent_though_an_earlier_turn_was_stopped() {
     press(&mut state, KeyCode::Enter, 20);
     let effects = state.update(Event::CommandDone, at(30));
     assert!(effects.contains(&Effect::Command(AgentCommand::Send("next".into()))), "{effects:?}");
+}
+
+#[test]
+fn enter_during_a_turn_sends_a_message_that_the_model_reads_before_its_next_step() {
+    let mut state = working();
+    write(&mut state, "only tests", 10);
+    let sent = [Effect::SaveHistory("only tests".into()), Effect::Command(AgentCommand::SayNow("only tests".into()))];
+    assert_eq!(press(&mut state, KeyCode::Enter, 10), sent);
+    assert_eq!((state.composer.said.len(), state.composer.queue.len()), (1, 0));
+    let heard = agent_event(&mut state, AgentEvent::User { text: "only tests".into() }, 20);
+    assert_eq!(printed(&heard), [&Item::UserMessage("only tests".into())]);
+    assert!(state.composer.said.is_empty());
+}
+
+#[test]
+fn what_was_sent_and_not_read_comes_back_with_up_and_when_the_turn_is_stopped() {
+    let mut state = working();
+    for text in ["one", "two"] {
+        write(&mut state, text, 10);
+        press(&mut state, KeyCode::Enter, 10);
+    }
+    assert_eq!(press(&mut state, KeyCode::Up, 20), [Effect::Command(AgentCommand::TakeBack(1))]);
+    state.update(Event::TakenBack(vec!["two".into()]), at(20));
+    assert_eq!((state.composer.draft.as_str(), state.composer.said.len()), ("two", 1));
+    let stopped = [AgentCommand::TakeBack(usize::MAX), AgentCommand::Stop].map(Effect::Command);
+    assert_eq!(press(&mut state, KeyCode::Esc, 30), stopped);
+    state.update(Event::TakenBack(vec!["one".into()]), at(30));
+    agent_event(&mut state, error(FailureKind::Interrupted), 40);
+    (0..3).for_each(|_| drop(state.update(Event::CommandDone, at(40))));
+    assert_eq!((state.composer.draft.as_str(), state.composer.said.len()), ("one\ntwo", 0));
 }
 
 #[test]
@@ -206,7 +236,8 @@ fn tab_over_a_path_opens_a_question_that_waits() {
 #[test]
 fn what_was_attached_is_told_and_what_was_not() {
     let mut state = working();
-    let files = vec![("a.rs".to_owned(), 1), ("b.rs".to_owned(), 20)];
+    let files =
+        [("a.rs", "1 line"), ("b.rs", "20 lines")].map(|(path, lines)| (path.to_owned(), lines.to_owned())).to_vec();
     let effects = state.update(Event::Attached { files, refused: vec!["c is binary.".into()] }, at(1));
     let told = Item::Note(Role::Muted, "Attached: a.rs (1 line), b.rs (20 lines)".into());
     let refused = Item::Note(Role::Warning, "Not attached: c is binary.".into());
