@@ -353,7 +353,7 @@ fn status(state: &State, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     facts.extend(state.session.price.and_then(|price| cost(price, state.session.spent)));
     facts.push(format!("{} (Shift-Tab)", mode_words(state.mode())));
     let running = state.turn.running.is_some();
-    facts.push(if running { "Enter sends now, Tab after".into() } else { "Alt-Enter new line".to_owned() });
+    facts.push(if running { "Tab queues".into() } else { "Alt-Enter new line".to_owned() });
     facts.push("/help".into());
     let words = join_fitting(facts, columns.saturating_sub(2), theme);
     vec![Line::styled(format!("  {words}"), theme.style(Role::Muted))]
