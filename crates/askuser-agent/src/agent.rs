@@ -1,6 +1,7 @@
 //! An agent: a model, tools, a person to ask, and the conversation so far.
 
-use crate::event_channel::Run;
+use crate::event::AgentEvent;
+use crate::event_channel::{EventSender, Run};
 use crate::message::{Message, ToolCall};
 use crate::model::Model;
 use crate::own_command;
@@ -176,6 +177,7 @@ impl Agent {
         self.failed_summary = None;
         let shared = Arc::make_mut(&mut self.shared);
         (shared.transcript, shared.known_files) = (transcript, KnownFiles::default());
+        shared.said = Arc::new(Mutex::new(self.history.said.clone()));
         self.keep_planning();
     }
 
@@ -211,7 +213,7 @@ impl Agent {
 
     /// Whether a turn was cut off, so that there is something to resume.
     pub fn is_cut_off(&self) -> bool {
-        !matches!(self.history.next(), Next::User)
+        !matches!(self.history.next(), Next::User) || (!self.history.is_stopped() && !self.shared.said().is_empty())
     }
 
     /// Runs a shell command of the person's own, without asking. The model reads what came of it with their next words.
@@ -332,6 +334,16 @@ impl Agent {
     /// Its record.
     pub fn transcript(&self) -> &Transcript {
         &self.shared.transcript
+    }
+
+    /// The model reads what the person has said meanwhile; `false` if that is nothing.
+    pub(crate) fn hear(&mut self, events: &EventSender) -> Result<bool, Stop> {
+        let said = std::mem::take(&mut *self.shared.said());
+        for text in &said {
+            self.record(&Entry::User { text: text.clone() })?;
+            events.send(AgentEvent::User { text: text.clone() });
+        }
+        Ok(!said.is_empty())
     }
 
     pub(crate) fn record(&mut self, entry: &Entry) -> Result<(), Stop> {

@@ -27,6 +27,9 @@ use tokio_util::sync::CancellationToken;
 /// How many tools that only look run beside each other.
 const MAX_PARALLEL: usize = 8;
 
+const USER_CAME_FIRST: &str =
+    "Not run: the user came back with a message before this had begun. Read it, then decide anew.";
+
 /// How long a tool that acts may take to end once the turn is stopped.
 const GRACE: Duration = Duration::from_millis(2_500);
 
@@ -51,7 +54,9 @@ pub(crate) async fn run_calls(
 ) -> Result<(), Stop> {
     let shared = agent.shared.clone();
     let halted = HaltedCalls::recorded(&agent.history, &shared);
-    let context = ToolContext { halted, user_returned: user_returned.clone(), ..shared.context(events, abort) };
+    let said_before = agent.history.messages.last().map(|message| message.text().trim().into());
+    let (user_returned, own) = (user_returned.clone(), shared.context(events, abort));
+    let context = ToolContext { halted, user_returned, said_before, ..own };
     let looks_only = |call: &&ToolCall| shared.tools.get(&call.name).is_some_and(|t| t.access() == Access::Read);
     let mut rest = calls;
     while !rest.is_empty() {
@@ -62,10 +67,13 @@ pub(crate) async fn run_calls(
         if abort.is_cancelled() {
             return Err(Stop::Interrupted);
         }
-        if let Some(halt) = now.first().and_then(|first| agent.history.halted(&first.id)) {
+        let halted = now.first().and_then(|first| agent.history.halted(&first.id)).map(Halt::words);
+        // A question that a person has seen is still asked.
+        let begun = now.iter().any(|call| shared.transcript.has_begun(&shared.tasks, &call.id));
+        if let Some(words) = halted.or_else(|| (!shared.said().is_empty() && !begun).then_some(USER_CAME_FIRST)) {
             for call in now {
                 announce(call, &context);
-                finish(agent, call, ToolResult::error(halt.words()).into(), &context)?;
+                finish(agent, call, ToolResult::error(words).into(), &context)?;
             }
             continue;
         }
@@ -236,7 +244,7 @@ fn left_out(tool: &dyn Tool, call: &ToolCall, context: &ToolContext) -> Option<T
     let shared = &context.shared;
     let has_begun = || shared.transcript.has_begun(&shared.tasks, &call.id);
     let words = if context.user_returned.is_cancelled() {
-        "Not run: the user came back with a message before this had begun. Read it, then decide anew."
+        USER_CAME_FIRST
     } else if let Some(halt) = shared.halted_above() {
         halt.words_in_a_task()
     } else {
@@ -295,6 +303,7 @@ impl Shared {
             protected: self.protected.clone(),
             abort: abort.clone(),
             asker: self.asker.clone(),
+            said_before: None,
             shared: self.clone(),
             events: events.clone(),
             exclusive: Exclusive::Free,

@@ -11,7 +11,7 @@ use crate::message::Message;
 use crate::model::Model;
 use crate::permission::PermissionMode;
 use crate::shared::Shared;
-use crate::transcript::TranscriptError;
+use crate::transcript::{Entry, TranscriptError};
 use futures_util::future::{BoxFuture, ready};
 use futures_util::{Stream, StreamExt};
 use std::pin::Pin;
@@ -92,6 +92,28 @@ impl AgentHandle {
         let text = text.into();
         self.yield_to_user();
         self.queue(|agent| Box::pin(ready(Some(agent.run(text)))));
+    }
+
+    /// Says something that the model reads between two calls, before its next request: calls that had not begun by then do not. Without
+    /// a turn one begins. It is recorded at once. [`AgentEvent::User`] tells when the model reads it.
+    ///
+    /// # Errors
+    /// Where the transcript cannot be written; nothing was said then.
+    pub fn say_now(&self, text: impl Into<String>) -> Result<(), TranscriptError> {
+        let (text, shared) = (text.into(), self.state().shared.clone());
+        shared.transcript.append(&[], &Entry::Said { text: text.clone() })?;
+        shared.said().push(text);
+        self.queue(|agent| Box::pin(ready(agent.resume())));
+        Ok(())
+    }
+
+    /// Takes back what was said last and the model has not read yet.
+    pub fn take_back(&self) -> Option<String> {
+        let shared = self.state().shared.clone();
+        let text = shared.said().pop()?;
+        // What cannot be recorded comes once more after a crash.
+        let _ = shared.transcript.append(&[], &Entry::TakenBack { text: text.clone() });
+        Some(text)
     }
 
     /// Goes on with a turn that was cut off, if one was. Once the user says something, no call of it begins that had not, and

@@ -64,7 +64,7 @@ pub enum AgentEvent {
         /// Why.
         error: Failure,
     },
-    /// A message of the person. It is told only of a conversation that is resumed.
+    /// A message of the person: of a conversation that is resumed, or one that the model hears while it works.
     User {
         /// The text.
         text: String,

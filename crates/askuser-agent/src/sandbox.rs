@@ -138,7 +138,8 @@ impl Sandbox {
         let said = String::from_utf8_lossy(&tried.stderr);
         let said = said.lines().next().unwrap_or("bwrap failed").to_owned();
         Err(if is("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1") {
-            format!("AppArmor keeps bwrap from user namespaces; docs/permissions.md has its profile ({said})")
+            let page = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/permissions.md");
+            format!("AppArmor keeps bwrap from user namespaces; {page} has its profile ({said})")
         } else if is("/proc/sys/kernel/unprivileged_userns_clone", "0") || is("/proc/sys/user/max_user_namespaces", "0")
         {
             format!("user namespaces are switched off ({said})")

@@ -40,6 +40,8 @@ pub(crate) struct Shared {
     pub(crate) retries: Retries,
     pub(crate) max_requests: Option<u32>,
     pub(crate) windows: Windows,
+    /// What the person has said while the agent works, and it has not heard yet; a subagent's is never filled.
+    pub(crate) said: Said,
     /// What this conversation knows of files; a subagent's knows nothing yet.
     pub(crate) known_files: KnownFiles,
     /// Held while a person is asked and while a tool acts, by any agent of the session: nothing acts while a question is
@@ -53,6 +55,9 @@ pub(crate) struct Retries {
     pub(crate) max: u32,
     pub(crate) pause: Duration,
 }
+
+/// Clones are the same.
+pub(crate) type Said = Arc<Mutex<Vec<String>>>;
 
 impl Retries {
     /// As many as fit into this time, at this pace.
@@ -99,6 +104,7 @@ impl Shared {
             retries: Retries { max: 6, pause: Duration::from_millis(500) },
             max_requests: None,
             windows: Windows::default(),
+            said: Said::default(),
             known_files: KnownFiles::default(),
             exclusive: Arc::default(),
         }
@@ -109,7 +115,8 @@ impl Shared {
         let tasks = self.tasks.iter().cloned().chain([call.to_owned()]).collect();
         let above = self.above.iter().chain([message]).cloned().collect();
         let origin = self.origin.clone().with_task(description);
-        Shared { tools, tasks, above, origin, known_files: KnownFiles::default(), ..self.clone() }
+        let (said, known_files) = Default::default();
+        Shared { tools, tasks, above, origin, said, known_files, ..self.clone() }
     }
 
     pub(crate) fn model(&self) -> Arc<dyn Model> {
@@ -124,6 +131,10 @@ impl Shared {
         self.transcript.append(&[], &Entry::Mode { mode })?;
         self.permissions().mode = mode;
         Ok(())
+    }
+
+    pub(crate) fn said(&self) -> MutexGuard<'_, Vec<String>> {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn is_subagent(&self) -> bool {

@@ -249,6 +249,8 @@ pub struct ToolContext {
     pub abort: CancellationToken,
     /// Who can be asked, if anybody.
     pub asker: Option<Arc<dyn Asker>>,
+    /// What the model said just before its calls.
+    pub(crate) said_before: Option<Arc<str>>,
     pub(crate) shared: Arc<Shared>,
     pub(crate) events: EventSender,
     pub(crate) exclusive: Exclusive,

@@ -108,6 +108,7 @@ impl Transcript {
             Ok(file) => file,
             Err(source) => return Err(TranscriptError::File { path, source }),
         };
+        remove_leftovers(folder);
         // A file that was just made belongs to no other session.
         take(&file);
         let version = env!("CARGO_PKG_VERSION").to_owned();
@@ -381,6 +382,17 @@ fn open_file(folder: &Path, id: &str) -> Result<(PathBuf, File), TranscriptError
         Err(source) => return Err(TranscriptError::File { path, source }),
     };
     if take(&file) { Ok((path, file)) } else { Err(TranscriptError::InUse { id: id.to_owned() }) }
+}
+
+/// What was kept beside a session goes with it: what edits replaced, and long outputs.
+fn remove_leftovers(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let is_beside = path.extension().is_some_and(|extension| extension == "undo" || extension == "outputs");
+        if is_beside && entry.file_type().is_ok_and(|kind| kind.is_dir()) && !path.with_extension("jsonl").exists() {
+            let _ = fs::remove_dir_all(path);
+        }
+    }
 }
 
 /// A transcript is private.

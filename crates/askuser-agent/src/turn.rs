@@ -84,10 +84,12 @@ async fn turn(
     let mut requests = 0;
     loop {
         match agent.history.next() {
+            Next::User if agent.hear(events)? => {}
             Next::User => return Ok(agent.history.messages.last().map(Message::text).unwrap_or_default()),
             Next::Calls(calls) => run_calls(agent, &calls, &user_returned, events, abort).await?,
             Next::Model if user_returned.is_cancelled() => return Ok(String::new()),
             Next::Model => {
+                agent.hear(events)?;
                 // The interrupted work is done. Messages from now on wait for their turn.
                 user_returned = CancellationToken::new();
                 if agent.shared.max_requests.is_some_and(|most| requests >= most) {

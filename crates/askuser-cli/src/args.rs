@@ -471,7 +471,7 @@ fn agent_arguments(command: Command) -> Command {
         )
         .arg(value("resume", "ID", "Resume this session"))
         .arg(
-            switch("repair-transcript", "Cut off a damaged session before its first damaged line; a copy is kept").requires("resume"),
+            switch("repair-transcript", "Cut off a damaged session before its first damaged line; a copy is kept"),
         )
         .arg(
             switch("plan", "Only read and ask until a plan is approved"),

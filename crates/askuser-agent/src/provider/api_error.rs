@@ -97,7 +97,11 @@ impl ApiError {
         if is_about("stream_options") || mentions(&["stream_options"]) {
             return Some(RejectedOption::StreamOptions);
         }
-        if is_about("include") || self.has_code(&["invalid_encrypted_content"]) || mentions(OWN_DATA_PHRASES) {
+        if is_about("include")
+            || self.has_code(&["invalid_encrypted_content"])
+            || mentions(OWN_DATA_PHRASES)
+            || mentions(&["reasoning_content"])
+        {
             return Some(RejectedOption::OwnData);
         }
         if is_about("reasoning.summary") || mentions(THOUGHTS_PHRASES) {
@@ -165,14 +169,8 @@ const CONTEXT_PHRASES: &[&str] = &[
     "input is too long",
     "maximum input length",
 ];
-const OWN_DATA_PHRASES: &[&str] = &[
-    "encrypted content",
-    "invalid `signature`",
-    "invalid signature",
-    "thought signature",
-    "thought_signature",
-    "reasoning_content",
-];
+const OWN_DATA_PHRASES: &[&str] =
+    &["encrypted content", "invalid `signature`", "invalid signature", "thought signature", "thought_signature"];
 const THOUGHTS_PHRASES: &[&str] =
     &["reasoning.summary", "reasoning summar", "include_thoughts", "includethoughts", "thinking.adaptive.display"];
 const EFFORT_PHRASES: &[&str] = &[

@@ -133,17 +133,13 @@ fn model_parts(content: &[Block], target: &Target, options: RequestOptions) -> V
 
 /// Takes the end of the last text off, which came as a part of its own.
 fn take_end(parts: &mut Vec<Value>, bytes: u64) -> String {
-    let Some(text) = parts.last().and_then(|part| part.as_object()?.get("text")?.as_str()) else {
+    let Some(Value::String(text)) = parts.last_mut().and_then(|part| part.get_mut("text")) else {
         return String::new();
     };
-    let Some((before, end)) = text.len().checked_sub(bytes as usize).and_then(|at| text.split_at_checked(at)) else {
-        return String::new();
-    };
-    let (before, end) = (before.to_owned(), end.to_owned());
-    if before.is_empty() {
+    let at = text.len().checked_sub(bytes as usize).filter(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
+    let end = text.split_off(at);
+    if text.is_empty() && !end.is_empty() {
         parts.pop();
-    } else if let Some(part) = parts.last_mut() {
-        part["text"] = json!(before);
     }
     end
 }

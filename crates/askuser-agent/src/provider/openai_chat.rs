@@ -114,20 +114,12 @@ pub(super) struct ChatReader {
     reasoning: Vec<Value>,
     /// What the model thought in words, and the field that it came in; sent back too.
     thoughts: Option<(&'static str, String)>,
-    think: Think,
+    /// The beginning of the content, as long as it may be a thought between tags, which some servers leave there.
+    head: Option<String>,
     finish_reason: Option<String>,
     done: bool,
     last_output: LastOutput,
     shape: Shape,
-}
-
-/// Whether the content begins with a thought between tags, as servers that do not tell them apart leave it there.
-enum Think {
-    /// So far it may.
-    Maybe(String),
-    /// It does, up to here.
-    Open(String),
-    Over,
 }
 
 /// Whether the response is read from `delta` or from `message`.
@@ -157,7 +149,7 @@ impl ChatReader {
             calls,
             reasoning,
             thoughts: None,
-            think: Think::Maybe(String::new()),
+            head: Some(String::new()),
             finish_reason: None,
             done: false,
             last_output: LastOutput::None,
@@ -226,43 +218,17 @@ impl ChatReader {
 
     /// A thought between tags is one only once it is closed: at its beginning nothing else is known of it.
     fn add_text(&mut self, text: &str, output: &mut Vec<ModelEvent>) {
-        match &mut self.think {
-            Think::Maybe(begun) => {
-                begun.push_str(text);
-                let start = begun.trim_start();
-                if let Some(inside) = start.strip_prefix(THINK) {
-                    let inside = inside.to_owned();
-                    self.think = Think::Open(String::new());
-                    self.add_text(&inside, output);
-                } else if !THINK.starts_with(start) {
-                    let text = std::mem::take(begun);
-                    self.think = Think::Over;
-                    self.push_text(&text, output);
-                }
-            }
-            Think::Open(inside) => {
-                inside.push_str(text);
-                let Some((thought, rest)) = inside.split_once(END_OF_THINK) else {
-                    if inside.len() > MAX_THINK {
-                        self.end_think(output);
-                    }
-                    return;
-                };
+        let Some(mut head) = self.head.take() else { return self.push_text(text, output) };
+        head.push_str(text);
+        let start = head.trim_start();
+        match start.strip_prefix(THINK).map(|inside| inside.split_once(END_OF_THINK)) {
+            Some(Some((thought, said))) => {
                 output.push(ModelEvent::Thought(thought.trim().to_owned()));
-                let rest = rest.trim_start().to_owned();
-                self.think = Think::Over;
-                self.push_text(&rest, output);
+                self.push_text(said.trim_start(), output);
             }
-            Think::Over => self.push_text(text, output),
-        }
-    }
-
-    /// What was never closed, or is too short to be a thought, is said.
-    fn end_think(&mut self, output: &mut Vec<ModelEvent>) {
-        match std::mem::replace(&mut self.think, Think::Over) {
-            Think::Maybe(text) => self.push_text(&text, output),
-            Think::Open(text) => self.push_text(&format!("{THINK}{text}"), output),
-            Think::Over => {}
+            Some(None) if head.len() < MAX_THINK => self.head = Some(head),
+            None if THINK.starts_with(start) => self.head = Some(head),
+            _ => self.push_text(&head, output),
         }
     }
 
@@ -281,7 +247,8 @@ impl ChatReader {
     }
 
     fn finish(&mut self, output: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
-        self.end_think(output);
+        // What was never closed is said.
+        self.head.take().into_iter().for_each(|head| self.push_text(&head, output));
         let reason = self.finish_reason.as_deref();
         match reason {
             Some("content_filter") => {

@@ -36,6 +36,7 @@ impl TestFolder {
             protected: Vec::new(),
             abort: CancellationToken::new(),
             asker: None,
+            said_before: None,
             shared: Agent::new(Script::default()).shared,
             events,
             exclusive: Exclusive::Free,

@@ -20,6 +20,10 @@ pub enum Entry {
     Session { id: String, cwd: PathBuf, version: String },
     /// A message of the person.
     User { text: String },
+    /// A message of the person's that the model reads between two calls: it is one once it is a [`Entry::User`].
+    Said { text: String },
+    /// They took it back before that.
+    TakenBack { text: String },
     /// The person did something beside the conversation: they took an edit back, or ran a command of their own. The model
     /// reads it with their next words.
     #[serde(rename = "aside")]

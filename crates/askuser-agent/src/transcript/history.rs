@@ -21,6 +21,8 @@ pub(crate) struct History {
     /// The names of all calls there ever were, those from before a clearing included: a name that comes back would bring
     /// back its answer.
     ids: HashSet<String>,
+    /// What the person has said that the model has not read yet.
+    pub(crate) said: Vec<String>,
     /// What the person did beside the conversation since they last said something.
     user_actions: Vec<String>,
     /// The person stopped the turn: nothing comes next but what they say.
@@ -77,7 +79,10 @@ impl History {
     /// Takes in what happened.
     pub(crate) fn apply(&mut self, entry: &Entry) {
         match entry {
+            Entry::Said { text } => self.said.push(text.clone()),
+            Entry::TakenBack { text } => self.forget_said(text),
             Entry::User { text } => {
+                self.forget_said(text);
                 self.give_up_open_calls(&CUT_OFF);
                 self.stopped = false;
                 for action in std::mem::take(&mut self.user_actions) {
@@ -123,6 +128,12 @@ impl History {
             }
             Entry::Asked { id, .. } | Entry::Started { id } => self.has_begun(id),
             Entry::Session { .. } | Entry::Outcome { .. } | Entry::Mode { .. } | Entry::Model(_) => {}
+        }
+    }
+
+    fn forget_said(&mut self, text: &str) {
+        if let Some(at) = self.said.iter().position(|said| said == text) {
+            self.said.remove(at);
         }
     }
 

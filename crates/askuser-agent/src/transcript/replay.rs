@@ -80,6 +80,8 @@ fn events(entry: &Entry) -> Vec<AgentEvent> {
         | Entry::Asked { .. }
         | Entry::Outcome { .. }
         | Entry::Started { .. }
+        | Entry::Said { .. }
+        | Entry::TakenBack { .. }
         | Entry::Cleared => Vec::new(),
     }
 }

@@ -1,7 +1,9 @@
 //! The handle and the owned stream that an app has of an agent.
 
 use crate::support::*;
-use askuser_agent::{Agent, AgentEvent, FailureKind, Message, PermissionMode, Permissions, Transcript, tools};
+use askuser_agent::{
+    Agent, AgentEvent, AgentEvents, AgentHandle, FailureKind, Message, PermissionMode, Permissions, Transcript, tools,
+};
 use futures_util::StreamExt;
 use serde_json::json;
 use std::sync::Arc;
@@ -139,4 +141,88 @@ async fn what_was_said_before_the_stream_is_polled_comes_before_what_was_cut_off
     }
     assert_eq!(log.lines(), ["begin Act a"]);
     assert!(matches!(&handle.messages()[3], Message::User { text } if text == "stop"));
+}
+
+/// Says something once a tool has begun, and collects what happens until the turn is over.
+async fn say_at(handle: &AgentHandle, events: &mut AgentEvents, log: &Log, line: &str, words: &str) -> Vec<AgentEvent> {
+    let (mut seen, mut said) = (Vec::new(), false);
+    loop {
+        tokio::select! {
+            biased;
+            event = events.next() => seen.push(event.unwrap()),
+            () = tokio::task::yield_now() => {}
+        }
+        if !said && log.count(line) > 0 {
+            handle.say_now(words).unwrap();
+            said = true;
+        }
+        if matches!(seen.last(), Some(AgentEvent::Done { .. } | AgentEvent::Error { .. })) {
+            return seen;
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_said_during_a_turn_is_heard_between_two_calls() {
+    let log = Log::default();
+    let act = |at: &str| json!({"name": "Act", "input": {"at": at}});
+    let (model, requests) = watched(calling([json!([act("1"), act("2")])]));
+    let agent = Agent::new(model).with_tools(registry(&log)).with_permissions(Permissions::new(PermissionMode::Allow));
+    let (handle, mut events) = agent.start();
+    handle.say("go");
+    let seen = short(&say_at(&handle, &mut events, &log, "begin Act 1", "stop at one").await);
+    let expected = [
+        "start call_1_1 Act",
+        "result call_1_1",
+        "start call_1_2 Act",
+        "error call_1_2",
+        "user stop at one",
+        "text done",
+        "done done",
+    ];
+    assert_eq!(seen, expected);
+    assert_eq!(log.lines(), ["begin Act 1", "end Act 1"], "the second had not begun");
+    let last = requests.all().pop().unwrap().messages;
+    assert_eq!(last.last(), Some(&Message::User { text: "stop at one".into() }));
+    assert_eq!(handle.take_back(), None);
+}
+
+#[tokio::test]
+async fn what_is_said_to_the_models_last_words_is_still_heard_and_what_is_taken_back_is_not() {
+    let (model, requests) = watched(Played::new(vec![vec![says("one")], vec![says("two")]]));
+    let (handle, mut events) = Agent::new(model).start();
+    handle.say_now("a").unwrap();
+    handle.say_now("b").unwrap();
+    assert_eq!(handle.take_back().as_deref(), Some("b"));
+    // Whether the turn is just over or not, it is heard.
+    let mut heard = Vec::new();
+    while heard.len() < 2 {
+        match events.next().await.unwrap() {
+            AgentEvent::User { text } => heard.push(text),
+            AgentEvent::Text { .. } if heard.len() == 1 => handle.say_now("and").unwrap(),
+            _ => {}
+        }
+    }
+    assert_eq!(heard, ["a", "and"]);
+    assert_eq!(requests.all()[0].messages, [Message::User { text: "a".into() }]);
+}
+
+#[tokio::test]
+async fn what_was_said_and_not_heard_survives_a_kill() {
+    let folder = tempfile::tempdir().unwrap();
+    let transcript = Transcript::create(folder.path(), folder.path()).unwrap();
+    let id = transcript.id();
+    let (handle, events) = Agent::new(Played::new(vec![])).with_transcript(transcript).start();
+    for words in ["a", "b", "c"] {
+        handle.say_now(words).unwrap();
+    }
+    handle.take_back();
+    drop((handle, events));
+    let (model, requests) = watched(Played::new(vec![vec![says("done")]]));
+    let agent = Agent::new(model).with_transcript(Transcript::open(folder.path(), &id).unwrap());
+    assert!(agent.is_cut_off());
+    let (_handle, mut events) = agent.start();
+    while !matches!(events.next().await, Some(AgentEvent::Done { .. })) {}
+    let heard = ["a", "b"].map(|text| Message::User { text: text.into() });
+    assert_eq!(requests.all()[0].messages, heard);
 }

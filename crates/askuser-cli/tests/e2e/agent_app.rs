@@ -106,16 +106,37 @@ fn what_is_typed_while_the_agent_works_answers_no_question_and_is_kept() {
 }
 
 #[test]
-fn escape_stops_the_turn_and_what_was_queued_comes_back() {
+fn escape_stops_the_turn_and_what_was_sent_or_queued_comes_back() {
     let stage = stage(json!([{"text": "never", "wait_ms": 600_000}]));
     let mut terminal = start(&stage, &["hello"]);
     terminal.wait_for("Working");
-    terminal.keys("next<enter>");
+    terminal.keys("now<enter>");
+    terminal.wait_for("sent: now");
+    terminal.keys("next<tab>");
     terminal.wait_for("queued: next");
     terminal.keys("<esc>");
     terminal.wait_for("• Stopped.");
-    terminal.wait_for("│ > next");
+    terminal.wait_for("│ > now");
+    terminal.wait_for("next");
     terminal.wait_gone("Working");
+}
+
+#[test]
+fn what_is_sent_while_the_agent_works_is_heard_before_its_next_request() {
+    let stage = stage(json!([
+        {"calls": [{"name": "Bash", "input": {"command": "sleep 2; echo first"}}, {"name": "Bash", "input": {"command": "touch second"}}]},
+        {"if": "only one", "text": "Heard."}, {"text": "Not heard."},
+    ]));
+    let mut terminal = start(&stage, &["hello", "--permissions", "allow"]);
+    terminal.wait_for("Bash sleep 2");
+    terminal.keys("only one<enter>");
+    terminal.wait_for("sent: only one");
+    terminal.wait_for("Heard.");
+    terminal.wait_gone("sent:");
+    let screen = terminal.screen();
+    let places = ["sleep 2", "touch second", "> only one", "Heard."].map(|words| screen.find(words).expect(words));
+    assert!(places.is_sorted() && !screen.contains("Not heard"), "{screen}");
+    assert!(!stage.path("second").exists());
 }
 
 #[test]
@@ -139,7 +160,7 @@ fn a_queued_message_is_sent_when_the_turn_is_over() {
     let stage = stage(json!([{"text": "First.", "wait_ms": 800}, {"if": "second", "text": "Second."}]));
     let mut terminal = start(&stage, &["first"]);
     terminal.wait_for("Working");
-    terminal.keys("second<enter>");
+    terminal.keys("second<tab>");
     terminal.wait_for("queued: second");
     terminal.wait_for("Second.");
     terminal.wait_gone("queued");

@@ -27,9 +27,6 @@ use tokio::sync::mpsc::UnboundedReceiver;
 /// How long a turn that broke off waits for its last lines to be taken.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// How long a front end that resumes a session may take to send a message before the session continues by itself.
-const FIRST_WORDS: Duration = Duration::from_millis(100);
-
 /// How many calls and questions without a person are named.
 const MOST_LINES: usize = 5;
 
@@ -168,7 +165,7 @@ async fn converse(
     let tally = Tally { mode: agent.mode(), ..Tally::default() };
     let (handle, events) = agent.start();
     let turns_left = usize::from(is_cut_off) + usize::from(wanted.prompt.is_some());
-    let mut talk = Talk { output, handle, events, turns_left, requests, lines, signals, tally };
+    let mut talk = Talk { output, handle, events, turns_left, unheard: 0, requests, lines, signals, tally };
     if output == Output::Stream {
         talk.emit(&json!({"type": "session", "id": session, "model": model, "cwd": cwd})).await?;
         for event in replay {
@@ -201,6 +198,8 @@ struct Talk<'a> {
     events: AgentEvents,
     /// How many turns run or wait.
     turns_left: usize,
+    /// How many messages the model has not read that it is to read while it works.
+    unheard: usize,
     requests: Option<UnboundedReceiver<FrontEndRequest>>,
     lines: &'a Lines,
     signals: &'a mut Signals,
@@ -230,14 +229,14 @@ impl Talk<'_> {
         failure
     }
 
-    /// Gives a front end that resumes a session the time to send a message before anything of it continues.
+    /// A front end that resumes a session says first whether it continues, or what comes before.
     async fn listen_first(&mut self) -> Result<(), Failure> {
         if self.requests.is_some() {
+            self.emit(&json!({"type": "cut_off"})).await?;
             tokio::select! {
                 biased;
                 signal = self.signals.next() => return Err(self.ended_by(signal)),
                 request = next_request(&mut self.requests) => self.take_request(request),
-                () = tokio::time::sleep(FIRST_WORDS) => {}
             }
         }
         Ok(())
@@ -245,7 +244,7 @@ impl Talk<'_> {
 
     /// Whether anything is left to do. With `-p` one turn is all, and what a front end says meanwhile.
     fn goes_on(&self, one_turn: bool) -> bool {
-        self.turns_left > 0 || (self.requests.is_some() && !one_turn)
+        self.turns_left > 0 || self.unheard > 0 || (self.requests.is_some() && !one_turn)
     }
 
     /// Takes in what happens next, on either side; whether a turn has ended by it.
@@ -278,7 +277,15 @@ impl Talk<'_> {
             _ => {}
         }
         let has_ended = matches!(event, AgentEvent::Done { .. } | AgentEvent::Error { .. });
-        self.turns_left -= usize::from(has_ended);
+        self.turns_left = self.turns_left.saturating_sub(usize::from(has_ended));
+        if matches!(event, AgentEvent::Error { .. }) {
+            // They wait for the next turn.
+            self.unheard = 0;
+        }
+        if matches!(event, AgentEvent::User { .. }) {
+            self.unheard = self.unheard.saturating_sub(1);
+            self.turns_left = self.turns_left.max(1);
+        }
         self.tally.take(event, &mut Vec::new());
         Ok(has_ended)
     }
@@ -286,6 +293,11 @@ impl Talk<'_> {
     fn take_request(&mut self, request: Option<FrontEndRequest>) {
         match request {
             Some(FrontEndRequest::Interrupt) => self.handle.stop(),
+            Some(FrontEndRequest::Continue) => {}
+            Some(FrontEndRequest::SayNow(text)) => match self.handle.say_now(text) {
+                Ok(()) => self.unheard += 1,
+                Err(error) => failure::notice("askuser", &error.to_string()),
+            },
             Some(FrontEndRequest::Say(text)) => {
                 self.turns_left += 1;
                 self.handle.say(text);
@@ -349,10 +361,10 @@ impl Tally {
         match (tool, self.mode) {
             ("Write" | "Edit", PermissionMode::Ask) => "--permissions accept-edits lets it run",
             ("Bash", PermissionMode::Ask | PermissionMode::AcceptEdits) => {
-                "--permissions sandbox or a rule (docs/permissions.md) lets it run"
+                "--permissions sandbox or a rule (/permissions in the conversation) lets it run"
             }
             (_, PermissionMode::Ask | PermissionMode::AcceptEdits) if !matches!(tool, "Write" | "Edit") => {
-                "--permissions allow or a rule (docs/permissions.md) lets it run"
+                "--permissions allow or a rule (/permissions in the conversation) lets it run"
             }
             // It is asked for in every mode.
             _ => "a person at a terminal, a front end or --answers FILE can permit it",

@@ -46,6 +46,9 @@ pub(crate) fn run_with_keys(words: impl Iterator<Item = OsString>) -> Result<u8,
         Some(("models", args)) => return models::run(args),
         _ => {}
     }
+    if let Some(word) = args.get_one::<String>("message") {
+        check_is_message(word)?;
+    }
     let settings = Layers::detect(&args)?.settings()?;
     keep_memory_private();
     failure::outlive_file_size_limit();
@@ -201,7 +204,7 @@ fn resumed(args: &ArgMatches) -> Result<Option<Transcript>, Failure> {
             }
             session::open(id)?
         }
-        None if args.get_flag("continue") => session::last(&current_folder()?)?,
+        None if args.get_flag("continue") => session::last(&current_folder()?, args.get_flag("repair-transcript"))?,
         None => return Ok(None),
     };
     let cwd = transcript.cwd();
@@ -209,6 +212,16 @@ fn resumed(args: &ArgMatches) -> Result<Option<Transcript>, Failure> {
         return Ok(Some(transcript));
     }
     Err(Failure::new(format!("session {} worked in {}, which is no longer a folder", transcript.id(), cwd.display())))
+}
+
+/// A single word that is nearly a command is no message: it would be sent to a provider.
+fn check_is_message(word: &str) -> Result<(), Failure> {
+    let is_like = |name: &&str| (0.7..1.0).contains(&strsim::normalized_damerau_levenshtein(word, name));
+    match ["sessions", "models"].into_iter().find(is_like) {
+        Some(name) => Err(Failure::new(format!("no command {word:?}"))
+            .hint(format!("did you mean askuser agent {name}? As a message: askuser agent -p {word}"))),
+        None => Ok(()),
+    }
 }
 
 fn current_folder() -> Result<PathBuf, Failure> {

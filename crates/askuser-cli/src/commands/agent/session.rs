@@ -79,8 +79,11 @@ pub(crate) fn repair(id: &str) -> Result<(), Failure> {
 }
 
 /// The last session of a folder with a prompt in it. If another process has it open, no other one is taken.
-pub(crate) fn last(cwd: &Path) -> Result<Transcript, Failure> {
+pub(crate) fn last(cwd: &Path, repairs: bool) -> Result<Transcript, Failure> {
     let last = of_folder(cwd)?.into_iter().find(|session| !session.opening.trim().is_empty());
     let Some(last) = last else { return Err(Failure::new(format!("there is no session of {} yet", cwd.display()))) };
+    if repairs {
+        repair(&last.id)?;
+    }
     open(&last.id)
 }

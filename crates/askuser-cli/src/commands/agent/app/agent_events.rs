@@ -1,12 +1,10 @@
 //! Events from the agent thread, turned into scrollback items and state changes.
 
-use super::model_choice;
 use super::outputs::{Heading, OutputKind};
 use super::scrollback::Item;
-use super::state::{Effect, Event, LastPrinted, State, Streamed, Thought, TurnEnd, Work};
+use super::state::{Effect, Event, LastPrinted, State, Stopping, Streamed, Thought, TurnEnd, Work};
 use super::tool_calls::{
-    self, CallStatus, CallSummary, EndedCall, RunningCall, WaitingFor, counted, diff, failure_output,
-    is_shown_by_prompt,
+    self, CallStatus, CallSummary, EndedCall, RunningCall, WaitingFor, diff, failure_output, is_shown_by_prompt,
 };
 use askuser::{Fit, Purpose, Request, sanitize};
 use askuser_agent::{AgentEvent, ContextUse, Failure, FailureKind, OWN_COMMAND, PermissionMode, ToolResult};
@@ -48,7 +46,7 @@ impl State {
                 self.print(Item::Note(Role::Muted, "A new conversation begins.".into()), out);
             }
             Event::Attached { files, refused } => {
-                let file = |(path, lines): &(String, usize)| format!("{path} ({})", counted(*lines, "line"));
+                let file = |(path, lines): &(String, String)| format!("{path} ({lines})");
                 if !files.is_empty() {
                     let words = format!("Attached: {}", files.iter().map(file).collect::<Vec<_>>().join(", "));
                     self.print(Item::Note(Role::Muted, words), out);
@@ -72,7 +70,6 @@ impl State {
                 self.print(Item::Note(Role::Muted, others.into()), out);
             }
             Event::ModelsListed(offered) => {
-                self.print(Item::Note(Role::Muted, model_choice::listed(&offered)), out);
                 // A person who is writing or reading is not interrupted.
                 if self.composer.draft.is_blank() && self.pager.is_none() {
                     out.push(Effect::ChooseModel(offered));
@@ -80,6 +77,16 @@ impl State {
             }
             Event::CommandFailed(message) => self.print(Item::Note(Role::Danger, message), out),
             Event::TurnStarted if self.turn.running.is_none() => self.begin_turn(Work::Conversation, now),
+            Event::TakenBack(texts) => {
+                self.composer.said.retain(|said| !texts.contains(said));
+                let text = texts.join("\n");
+                let is_stopping = self.turn.running.is_some_and(|turn| turn.stopping == Stopping::Yes);
+                if is_stopping && !texts.is_empty() {
+                    self.composer.queue.push_front(text);
+                } else if !texts.is_empty() && self.composer.draft.put_back(&text) == Fit::Refused {
+                    self.warn(Role::Warning, "What you took back is in the history: Up.", out);
+                }
+            }
             Event::CommandDone => self.command_done(now, out),
             Event::Agent(event) => self.agent_event(event, None, now, out),
             _ => {}
@@ -156,6 +163,11 @@ impl State {
                     }
                 }
                 self.close_text(out);
+            }
+            AgentEvent::User { text } if task.is_none() => {
+                self.close_text(out);
+                self.composer.said.retain(|said| *said != text);
+                self.print(Item::UserMessage(text), out);
             }
             AgentEvent::ToolStart { id, name, input } => {
                 self.close_text(out);
@@ -308,6 +320,11 @@ impl State {
             (None, Some(diff)) => self.outputs.add(heading, OutputKind::Diff, diff),
             (None, None) if sanitize::is_blank(output) => {}
             (None, None) => self.outputs.add(heading, OutputKind::Text, output),
+        }
+        let details = result.metadata.as_ref().and_then(|metadata| metadata.details.as_ref());
+        let file = details.and_then(|details| details["output_file"].as_str());
+        if let (Some(file), Some(id)) = (file, written.or(self.outputs.last())) {
+            self.outputs.kept_in(id, file.into());
         }
     }
 

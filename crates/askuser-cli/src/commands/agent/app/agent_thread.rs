@@ -20,10 +20,14 @@ use std::time::Duration;
 use tokio::runtime;
 use tokio_util::sync::CancellationToken;
 
-/// From the UI thread to the agent. All but `Stop`, `SetMode` and `Permissions` wait until the turn is over.
+/// From the UI thread to the agent. All but `Stop`, `SetMode`, `Permissions`, `SayNow` and `TakeBack` wait until the turn is over.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum AgentCommand {
     Send(String),
+    /// For the turn that runs.
+    SayNow(String),
+    /// At most this many of what was said last and not read yet.
+    TakeBack(usize),
     Resume,
     SetMode(PermissionMode),
     SetModel(String),
@@ -128,6 +132,16 @@ impl AgentThread {
                     ui.send(Event::CommandDone);
                 });
                 return;
+            }
+            AgentCommand::SayNow(text) => {
+                if let Err(error) = self.handle.say_now(text) {
+                    ui.send(Event::CommandFailed(error.to_string()));
+                }
+            }
+            AgentCommand::TakeBack(most) => {
+                let mut texts: Vec<String> = std::iter::from_fn(|| self.handle.take_back()).take(most).collect();
+                texts.reverse();
+                return ui.send(Event::TakenBack(texts));
             }
             AgentCommand::Send(text) => self.handle.queue(|agent| {
                 Box::pin(async move {

@@ -1,6 +1,7 @@
 //! The content of files that a message names, added to the message for the model.
 
 use super::mentions;
+use super::tool_calls::counted;
 use askuser_agent::Agent;
 
 const MAX_FILES: usize = 10;
@@ -10,8 +11,8 @@ const BEGIN: &str = "\n\n[Attached file ";
 /// A message with the files it names.
 pub(crate) struct Attached {
     pub(crate) message: String,
-    /// The files, and how many lines of them are attached.
-    pub(crate) files: Vec<(String, usize)>,
+    /// The files, and what of them is attached: `12 lines`, `lines 1-2000 of 5000`.
+    pub(crate) files: Vec<(String, String)>,
     /// Why others are not.
     pub(crate) refused: Vec<String>,
 }
@@ -35,8 +36,10 @@ pub(crate) async fn attach(agent: &Agent, text: String) -> Attached {
         } else if read.success {
             let output = read.output.trim_end_matches('\n');
             attached.message.push_str(&format!("{BEGIN}{path}]\n{output}\n[End of {path}]"));
-            // As Read shows them: a number and a tab before each.
-            let lines = output.lines().filter(|line| line.contains('\t')).count();
+            // As Read shows them: a number and a tab before each, and at the end which these are if they are not all.
+            let all = || counted(output.lines().filter(|line| line.contains('\t')).count(), "line");
+            let part = output.lines().next_back().and_then(|note| note.strip_prefix("(Lines ")?.split_once(". "));
+            let lines = part.map_or_else(all, |(part, _)| format!("lines {part}"));
             attached.files.push((path.to_owned(), lines));
         } else {
             attached.refused.push(read.output);

@@ -17,6 +17,8 @@ pub(crate) struct Composer {
     naming: Naming,
     /// Messages to send when the turn is over, first in first out.
     pub(crate) queue: VecDeque<String>,
+    /// Messages that the model reads before its next request, and has not read yet.
+    pub(crate) said: VecDeque<String>,
     /// Until when Enter and Esc are ignored after a question, as they may have been meant for it.
     pub(super) stray_until: Option<Duration>,
 }
@@ -35,6 +37,7 @@ impl Composer {
             files: Vec::new(),
             naming: Naming::Nothing,
             queue: VecDeque::new(),
+            said: VecDeque::new(),
             stray_until: None,
         }
     }

@@ -92,14 +92,11 @@ impl Outputs {
         self.kept.iter_mut().filter(|output| output.id == id).for_each(|output| output.file = Some(file.clone()));
     }
 
-    /// The file with all of an output, once: what it holds is then put in its place.
-    pub(crate) fn take_file(&mut self, id: OutputId) -> Option<PathBuf> {
-        self.kept.iter_mut().find(|output| output.id == id)?.file.take()
-    }
-
-    /// All of an output, however long.
-    pub(crate) fn set_whole(&mut self, id: OutputId, whole: String) {
-        if let Some(output) = self.kept.iter_mut().find(|output| output.id == id) {
+    /// Puts what the file holds in the place of an output that is kept in one, once.
+    pub(crate) fn load(&mut self, id: OutputId, read: impl FnOnce(PathBuf) -> Option<String>) {
+        if let Some(output) = self.kept.iter_mut().find(|output| output.id == id)
+            && let Some(whole) = output.file.take().and_then(read)
+        {
             (output.text, output.cut) = (whole, 0);
         }
     }

@@ -70,6 +70,10 @@ impl Pager {
         }
     }
 
+    pub(crate) fn shown(&self) -> OutputId {
+        self.shown
+    }
+
     /// Lays the output out for so many columns and rows of text. Who has seen its end goes on seeing it while it grows.
     pub(crate) fn fit(&mut self, outputs: &Outputs, columns: usize, height: usize) {
         let at_end = self.top >= self.last_top();

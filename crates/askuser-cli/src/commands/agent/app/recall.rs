@@ -12,9 +12,10 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::time::Duration;
 
-/// How many turns are shown, and at most how many events of them.
-const RECALLED_TURNS: usize = 3;
-const RECALLED_EVENTS: usize = 200;
+/// How many events are shown, at most: whole turns, if one fits.
+const RECALLED_EVENTS: usize = 400;
+/// How many lines of what a command of the person's own wrote.
+const OWN_LINES: usize = 20;
 
 /// What came of a question, as its prompt left it in the scrollback.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,8 +30,8 @@ impl State {
     pub(super) fn recall(&mut self, events: Vec<AgentEvent>, out: &mut Vec<Effect>) {
         let users: Vec<usize> = (0..events.len()).filter(|i| is_message(&events[*i])).collect();
         self.session.message_count = users.len();
-        let start = users.len().checked_sub(RECALLED_TURNS).map_or(0, |first| users[first]);
-        let start = start.max(events.len().saturating_sub(RECALLED_EVENTS));
+        let fits = events.len().saturating_sub(RECALLED_EVENTS);
+        let start = users.iter().copied().find(|user| *user >= fits && fits > 0).unwrap_or(fits);
         let earlier = users.iter().filter(|user| **user < start).count();
         if earlier > 0 {
             let words = format!("{} of yours", counted(earlier, "earlier message"));
@@ -62,9 +63,13 @@ impl State {
             }
             // What the person did beside the conversation: an edit taken back, a command of their own.
             AgentEvent::Notice { message } => {
-                let first = message.lines().next().unwrap_or_default();
+                let (first, written) = message.split_once('\n').unwrap_or((&message, ""));
                 let words = first.trim_start_matches('[').trim_end_matches(']').to_owned();
                 self.print(Item::Note(Role::Muted, words), out);
+                if !sanitize::is_blank(written) {
+                    let text = written.trim().to_owned();
+                    self.print(Item::Output { text, role: Role::Secondary, max_lines: OWN_LINES }, out);
+                }
             }
             // Past costs and modes no longer matter.
             AgentEvent::Usage { .. } | AgentEvent::Mode { .. } | AgentEvent::Context { .. } => {}

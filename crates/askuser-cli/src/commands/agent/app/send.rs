@@ -15,8 +15,23 @@ fn own_command(line: &str) -> Option<&str> {
     line.trim().strip_prefix('!').map(str::trim)
 }
 
+/// When a message is read that is sent while a turn runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum When {
+    /// Before the model's next request.
+    Now,
+    /// Once the turn is over.
+    After,
+}
+
+impl RunningTurn {
+    fn hears(self) -> bool {
+        self.stopping == Stopping::No && self.work == Work::Conversation
+    }
+}
+
 impl State {
-    pub(super) fn submit(&mut self, now: Duration, out: &mut Vec<Effect>) {
+    pub(super) fn submit(&mut self, when: When, now: Duration, out: &mut Vec<Effect>) {
         if self.composer.draft.is_blank() {
             if self.turn.end == TurnEnd::Failed && self.turn.pending_commands == 0 {
                 self.command(AgentCommand::Resume, out);
@@ -48,7 +63,16 @@ impl State {
                 | SlashCommand::Model(None)
                 | SlashCommand::Permissions(_)))
         );
-        if self.turn.pending_commands > 0 && !at_once {
+        let is_message = command.is_none() && own_command(&text).is_none();
+        if is_message && when == When::Now && self.turn.running.is_some_and(RunningTurn::hears) {
+            if self.presentation == Presentation::Line {
+                self.print(Item::Note(Role::Muted, "The agent reads it before its next step.".into()), out);
+            }
+            let text = text.trim_end().to_owned();
+            self.composer.said.push_back(text.clone());
+            self.session.message_count += 1;
+            self.command(AgentCommand::SayNow(text), out);
+        } else if self.turn.pending_commands > 0 && !at_once {
             self.composer.queue.push_back(text);
             if self.presentation == Presentation::Line {
                 self.print(Item::Note(Role::Muted, "Sent when the agent is done.".into()), out);

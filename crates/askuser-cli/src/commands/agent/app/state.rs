@@ -203,7 +203,7 @@ pub(crate) enum Event {
     Files(Vec<String>),
     /// What was attached to the message, and why something was not.
     Attached {
-        files: Vec<(String, usize)>,
+        files: Vec<(String, String)>,
         refused: Vec<String>,
     },
     Cleared,
@@ -218,6 +218,8 @@ pub(crate) enum Event {
     ModelsListed(Offered),
     /// Continues a turn that was cut off.
     TurnStarted,
+    /// What was said for the turn that runs, and the model has not read.
+    TakenBack(Vec<String>),
     /// A command is finished, failed or not. Also sent once after start-up, when a turn that was cut off is over.
     CommandDone,
     Agent(AgentEvent),

@@ -177,7 +177,8 @@ impl RunningCall {
 
     pub(crate) fn finish(&self, result: &ToolResult, now: Duration) -> CallSummary {
         let mut facts = Vec::new();
-        let lines = result.output.lines().count();
+        let ending = ending(result);
+        let lines = failure_output(result, ending.as_deref()).lines().count();
         if lines > 1 {
             facts.push(format!("{lines} lines"));
         }
@@ -193,7 +194,6 @@ impl RunningCall {
         }
         let status = if result.success { CallStatus::Succeeded } else { CallStatus::Failed };
         let took = Some(self.working_time(now));
-        let ending = ending(result);
         facts.retain(|fact| ending.as_ref().is_none_or(|ending| !fact.eq_ignore_ascii_case(ending)));
         let permission = self.permission.clone().filter(|_| !was_refused(result));
         CallSummary { status, ending, permission, took, facts, ..self.running() }

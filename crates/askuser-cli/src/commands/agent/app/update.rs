@@ -4,6 +4,7 @@ use super::agent_thread::AgentCommand;
 use super::composed_text::LIMIT;
 use super::pager::{Pager, Reading};
 use super::scrollback::Item;
+use super::send::When;
 use super::slash_commands;
 use super::state::{
     Effect, Event, LastPrinted, Notice, Notified, OpenTrigger, Presence, QUIT_WINDOW, QuestionEnd, STRAY_KEY_WINDOW,
@@ -194,7 +195,7 @@ impl State {
 
     fn line(&mut self, line: &str, now: Duration, out: &mut Vec<Effect>) {
         if self.begin_line(line, out) == Fit::Kept {
-            self.submit(now, out);
+            self.submit(When::Now, now, out);
         }
     }
 
@@ -234,7 +235,9 @@ impl State {
         }
         self.composer.stray_until = None;
         match key {
-            Key { code: KeyCode::Enter, mods } if mods == Key::plain(KeyCode::Enter).mods => self.submit(now, out),
+            Key { code: KeyCode::Enter, mods } if mods == Key::plain(KeyCode::Enter).mods => {
+                self.submit(When::Now, now, out);
+            }
             Key { code: KeyCode::Esc, .. } => self.stop(out),
             _ if key == Key::ctrl('d') && self.composer.draft.text().is_empty() => out.push(Effect::Quit),
             _ if key == Key::ctrl('o') => self.read_outputs(out),
@@ -246,9 +249,15 @@ impl State {
             Key { code: KeyCode::Tab, .. } => {
                 if let Some(completed) = slash_commands::complete(self.composer.draft.as_str()) {
                     let _ = self.composer.draft.set(&completed);
+                } else if self.turn.running.is_some() && !self.composer.draft.is_blank() {
+                    self.submit(When::After, now, out);
                 }
             }
             _ => match action(key, KeyContext::Typing) {
+                // What was sent last comes back first, if it has not been read.
+                Some(Action::Edit(Edit::Up)) if self.composer.draft.is_blank() && !self.composer.said.is_empty() => {
+                    out.push(Effect::Command(AgentCommand::TakeBack(1)));
+                }
                 Some(Action::Edit(Edit::Up)) => self.composer.up(),
                 Some(Action::Edit(Edit::Down)) => self.composer.down(),
                 Some(Action::Edit(edit)) => self.edit(edit, out),
@@ -283,6 +292,9 @@ impl State {
             && turn.stopping == Stopping::No
         {
             turn.stopping = Stopping::Yes;
+            if !self.composer.said.is_empty() {
+                out.push(Effect::Command(AgentCommand::TakeBack(usize::MAX)));
+            }
             out.push(Effect::Command(AgentCommand::Stop));
             if self.composer.queue.len() > 1 {
                 let text = format!("Your {} queued messages come back as one text.", self.composer.queue.len());

@@ -92,10 +92,10 @@ fn blank_lines_are_not_sent() {
 }
 
 #[test]
-fn a_message_typed_during_a_turn_waits_and_is_sent_after_it() {
+fn tab_keeps_a_message_for_after_the_turn() {
     let mut state = working();
     write(&mut state, "next", 10);
-    assert_eq!(press(&mut state, KeyCode::Enter, 10), [Effect::SaveHistory("next".into())]);
+    assert_eq!(press(&mut state, KeyCode::Tab, 10), [Effect::SaveHistory("next".into())]);
     assert_eq!(state.composer.queue, ["next"]);
     agent_event(&mut state, AgentEvent::Done { text: "ok".into() }, 20);
     let effects = state.update(Event::CommandDone, at(20));
@@ -107,7 +107,7 @@ fn a_message_typed_during_a_turn_waits_and_is_sent_after_it() {
 fn up_takes_a_waiting_message_back() {
     let mut state = working();
     write(&mut state, "next", 10);
-    press(&mut state, KeyCode::Enter, 10);
+    press(&mut state, KeyCode::Tab, 10);
     press(&mut state, KeyCode::Up, 20);
     assert_eq!((state.composer.draft.as_str(), state.composer.queue.len()), ("next", 0));
 }
@@ -116,7 +116,7 @@ fn up_takes_a_waiting_message_back() {
 fn what_waited_comes_back_when_the_turn_is_stopped() {
     let mut state = working();
     write(&mut state, "next", 10);
-    press(&mut state, KeyCode::Enter, 10);
+    press(&mut state, KeyCode::Tab, 10);
     write(&mut state, "draft", 20);
     assert_eq!(press(&mut state, KeyCode::Esc, 30), [Effect::Command(AgentCommand::Stop)]);
     agent_event(&mut state, error(FailureKind::Interrupted), 40);
@@ -129,7 +129,7 @@ fn several_messages_that_come_back_as_one_are_said_to() {
     let mut state = working();
     for text in ["one", "two"] {
         write(&mut state, text, 10);
-        press(&mut state, KeyCode::Enter, 10);
+        press(&mut state, KeyCode::Tab, 10);
     }
     press(&mut state, KeyCode::Esc, 30);
     let notice = state.notice.map(|notice| notice.text);
@@ -147,6 +147,36 @@ fn what_waited_for_a_command_is_sent_though_an_earlier_turn_was_stopped() {
     press(&mut state, KeyCode::Enter, 20);
     let effects = state.update(Event::CommandDone, at(30));
     assert!(effects.contains(&Effect::Command(AgentCommand::Send("next".into()))), "{effects:?}");
+}
+
+#[test]
+fn enter_during_a_turn_sends_a_message_that_the_model_reads_before_its_next_step() {
+    let mut state = working();
+    write(&mut state, "only tests", 10);
+    let sent = [Effect::SaveHistory("only tests".into()), Effect::Command(AgentCommand::SayNow("only tests".into()))];
+    assert_eq!(press(&mut state, KeyCode::Enter, 10), sent);
+    assert_eq!((state.composer.said.len(), state.composer.queue.len()), (1, 0));
+    let heard = agent_event(&mut state, AgentEvent::User { text: "only tests".into() }, 20);
+    assert_eq!(printed(&heard), [&Item::UserMessage("only tests".into())]);
+    assert!(state.composer.said.is_empty());
+}
+
+#[test]
+fn what_was_sent_and_not_read_comes_back_with_up_and_when_the_turn_is_stopped() {
+    let mut state = working();
+    for text in ["one", "two"] {
+        write(&mut state, text, 10);
+        press(&mut state, KeyCode::Enter, 10);
+    }
+    assert_eq!(press(&mut state, KeyCode::Up, 20), [Effect::Command(AgentCommand::TakeBack(1))]);
+    state.update(Event::TakenBack(vec!["two".into()]), at(20));
+    assert_eq!((state.composer.draft.as_str(), state.composer.said.len()), ("two", 1));
+    let stopped = [AgentCommand::TakeBack(usize::MAX), AgentCommand::Stop].map(Effect::Command);
+    assert_eq!(press(&mut state, KeyCode::Esc, 30), stopped);
+    state.update(Event::TakenBack(vec!["one".into()]), at(30));
+    agent_event(&mut state, error(FailureKind::Interrupted), 40);
+    (0..3).for_each(|_| drop(state.update(Event::CommandDone, at(40))));
+    assert_eq!((state.composer.draft.as_str(), state.composer.said.len()), ("one\ntwo", 0));
 }
 
 #[test]
@@ -206,7 +236,8 @@ fn tab_over_a_path_opens_a_question_that_waits() {
 #[test]
 fn what_was_attached_is_told_and_what_was_not() {
     let mut state = working();
-    let files = vec![("a.rs".to_owned(), 1), ("b.rs".to_owned(), 20)];
+    let files =
+        [("a.rs", "1 line"), ("b.rs", "20 lines")].map(|(path, lines)| (path.to_owned(), lines.to_owned())).to_vec();
     let effects = state.update(Event::Attached { files, refused: vec!["c is binary.".into()] }, at(1));
     let told = Item::Note(Role::Muted, "Attached: a.rs (1 line), b.rs (20 lines)".into());
     let refused = Item::Note(Role::Warning, "Not attached: c is binary.".into());
@@ -342,7 +373,8 @@ fn tab_opens_a_question_also_over_half_a_command() {
 #[test]
 fn sending_the_text_opens_the_question_once_the_keyboard_rests() {
     let mut state = half_written();
-    assert_eq!(press(&mut state, KeyCode::Enter, 1_200), [Effect::SaveHistory("please use version ".into())]);
+    let sent = Effect::Command(AgentCommand::SayNow("please use version".into()));
+    assert_eq!(press(&mut state, KeyCode::Enter, 1_200), [Effect::SaveHistory("please use version ".into()), sent]);
     assert_eq!(state.next_change(at(1_890)), Some(at(1_900)));
     assert_eq!(state.update(Event::Tick, at(1_900)), [ask()]);
 }
@@ -393,7 +425,8 @@ fn one_enter_too_many_after_an_answer_sends_no_half_draft_and_stops_nothing() {
     assert_eq!(press(&mut state, KeyCode::Enter, 3_700), []);
     assert_eq!(press(&mut state, KeyCode::Enter, 3_740), []);
     write(&mut state, "ft", 3_800);
-    assert_eq!(press(&mut state, KeyCode::Enter, 3_900), [Effect::SaveHistory("half a draft".into())]);
+    let sent = Effect::Command(AgentCommand::SayNow("half a draft".into()));
+    assert_eq!(press(&mut state, KeyCode::Enter, 3_900), [Effect::SaveHistory("half a draft".into()), sent]);
 }
 
 #[test]
@@ -663,7 +696,7 @@ fn a_conversation_that_is_taken_up_looks_as_it_did() {
         "> look",
         "  I look.",
         "✔ Database: SQLite",
-        "● Bash make  ✘ exit code 2 · 3 lines",
+        "● Bash make  ✘ exit code 2",
         "    no rule",
         "┃ Leap",
         "✔ Plan: Go ahead, accept edits (note: soon)",
@@ -699,13 +732,13 @@ fn several_answers_are_recalled_and_what_cannot_be_read_is_shown_as_the_model_re
 #[test]
 fn of_a_long_conversation_the_last_turns_are_shown() {
     let mut events = Vec::new();
-    for n in 0..10 {
+    for n in 0..200 {
         events.push(user(&format!("message {n}")));
         events.extend(called("1", "Read", json!({"path": "x"}), ToolResult::ok("x")));
     }
     let shown = recalled(events);
-    assert_eq!(shown[..3], ["• 7 earlier messages of yours", "> message 7", "● Read x  ✔"]);
-    assert_eq!(shown.len(), 7);
+    assert_eq!(shown[..3], ["• 67 earlier messages of yours", "> message 67", "● Read x  ✔"]);
+    assert_eq!(shown.len(), 267);
 }
 
 #[test]
@@ -895,7 +928,7 @@ fn in_line_mode_a_question_waits_for_the_end_of_a_line_that_was_begun() {
     assert!(!effects.contains(&ask()), "{effects:?}");
     let effects = state.update(Event::Line("2".into()), at(6_000));
     assert_eq!((effects.first(), effects.last()), (Some(&Effect::SaveHistory("use version 2".into())), Some(&ask())));
-    assert_eq!(state.composer.queue, ["use version 2"]);
+    assert_eq!(state.composer.said, ["use version 2"]);
 }
 
 #[test]
@@ -907,7 +940,7 @@ fn in_line_mode_enter_alone_asks_and_the_line_that_was_begun_goes_on_afterwards(
     assert_eq!(state.update(Event::Line(String::new()), at(6_000)), [ask()]);
     state.update(Event::QuestionClosed(QuestionEnd::Answered, at(500)), at(6_500));
     state.update(Event::Line("2".into()), at(7_000));
-    assert_eq!(state.composer.queue, ["first", "use version 2"]);
+    assert_eq!(state.composer.said, ["first", "use version 2"]);
 }
 
 #[test]
@@ -1004,5 +1037,6 @@ fn what_the_person_did_beside_the_conversation_is_not_recalled_as_their_words() 
     let aside = AgentEvent::Notice { message: text };
     let effects = state.update(Event::SessionOpened(session(PermissionMode::Ask), vec![aside]), at(0));
     let note = Item::Note(Role::Muted, "The user ran a command of their own: ls".into());
-    assert_eq!(printed(&effects).last(), Some(&&note));
+    let wrote = Item::Output { text: "a\nb".into(), role: Role::Secondary, max_lines: 20 };
+    assert_eq!(printed(&effects)[1..], [&note, &wrote]);
 }

@@ -121,11 +121,13 @@ fn activity(state: &State, theme: &Theme, (columns, rows): (usize, usize), now: 
             Span::styled(join_fitting(facts, columns.saturating_sub(width(words) + 3), theme), muted),
         ]));
     }
-    for text in state.composer.queue.iter().take(MAX_LISTED) {
+    let said = state.composer.said.iter().map(|text| ("  sent: ", text));
+    let queued = state.composer.queue.iter().map(|text| ("  queued: ", text)).take(MAX_LISTED);
+    for (label, text) in said.chain(queued) {
         let first = sanitize::line(text);
         let room = columns.saturating_sub(10);
         lines.push(Line::from(vec![
-            Span::styled("  queued: ", muted),
+            Span::styled(label, muted),
             Span::styled(truncate(&first, room, theme), theme.style(Role::Secondary)),
         ]));
     }
@@ -350,7 +352,8 @@ fn status(state: &State, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     }
     facts.extend(state.session.price.and_then(|price| cost(price, state.session.spent)));
     facts.push(format!("{} (Shift-Tab)", mode_words(state.mode())));
-    facts.push(if state.turn.running.is_some() { "Enter queues".into() } else { "Alt-Enter new line".to_owned() });
+    let running = state.turn.running.is_some();
+    facts.push(if running { "Tab queues".into() } else { "Alt-Enter new line".to_owned() });
     facts.push("/help".into());
     let words = join_fitting(facts, columns.saturating_sub(2), theme);
     vec![Line::styled(format!("  {words}"), theme.style(Role::Muted))]

@@ -41,7 +41,10 @@ impl Driver {
         if is_permission && usual == Confirm::Inline && self.console.presentation() == Presentation::Screen {
             self.options.confirm = Confirm::Elsewhere;
         }
-        let asked = self.show_question(request, Some(close), &mut store);
+        // What the model said before it asked is above; what a subagent said is not.
+        let is_above = request.key().purpose() == Purpose::Question && request.key().tasks().is_empty();
+        let shown = if is_above { request.clone().with_context(None) } else { request.clone() };
+        let asked = self.show_question(&shown, Some(close), &mut store);
         self.options.confirm = usual;
         self.questions.closed();
         if let (true, Ok(resolution)) = (is_permission, &asked) {
@@ -99,20 +102,22 @@ impl Driver {
         };
         let key = RequestKey::new(&here.id, "resume").for_purpose(Purpose::Choice);
         Ok(self.choose(&Request::new(key, set), out)?.and_then(|answer| {
-            let picked = answer.selected_options.first();
-            let index = picked.and_then(|picked| labels.iter().position(|label| label == picked));
-            index.map(|index| sessions[index].id.clone()).or_else(|| answer.custom_input.clone())
+            let index = labels.iter().position(|label| Some(label) == answer.selected_options.first())?;
+            Some(sessions[index].id.clone())
         }))
     }
 
-    /// Lets the person choose a model, or type the name of another one.
+    /// Lets the person choose a model.
     pub(super) fn choose_model(&mut self, offered: &Offered, out: &mut Vec<Effect>) -> Result<Option<String>, End> {
         let Some(here) = self.state.session.about.clone() else { return Ok(None) };
-        let Some(set) = model_choice::question(offered, &here.model) else { return Ok(None) };
+        let Some((set, models)) = model_choice::question(offered, &here.model) else { return Ok(None) };
+        let labels: Vec<String> = set.questions()[0].options().iter().map(|label| label.name().to_owned()).collect();
         let key = RequestKey::new(&here.id, "model").for_purpose(Purpose::Choice);
         let answer = self.choose(&Request::new(key, set), out)?;
-        let name = answer.and_then(|answer| answer.selected_options.first().cloned().or(answer.custom_input));
-        Ok(name.map(|name| model_choice::full_name(offered, &name)).filter(|name| *name != here.model))
+        let picked = answer.and_then(|answer| answer.selected_options.first().cloned());
+        let model = picked.and_then(|picked| models.get(labels.iter().position(|label| *label == picked)?).copied());
+        let name = model.map(|model| format!("{}/{}", offered.provider.name, model.name));
+        Ok(name.filter(|name| *name != here.model))
     }
 
     /// Puts a question of the app's own; `None` if it was not answered.
