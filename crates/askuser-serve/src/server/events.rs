@@ -10,13 +10,14 @@ use super::{Call, Caller, Options, Reply, Server};
 use askuser::store::{Change, CredentialScope, Credentials, Principal, Store, StoreError, StoreEvent, Watch, Watched};
 use askuser::{Request, Via};
 use bytes::Bytes;
-use futures_util::stream;
+use futures_util::stream::{self, FuturesOrdered, StreamExt};
 use http_body_util::{BodyExt, StreamBody};
 use hyper::body::Frame;
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use serde_json::json;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::convert::Infallible;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::broadcast::error::RecvError;
@@ -152,16 +153,25 @@ impl Hub {
     async fn pump(self: Arc<Hub>, mut watch: Watch, mut revocations: Watch) {
         let mut heartbeat = tokio::time::interval(self.heartbeat);
         heartbeat.tick().await;
+        // What happened, and is being read: many at once, so that a busy store holds none of them up. Told in its order.
+        let mut read = FuturesOrdered::<Pin<Box<dyn Future<Output = Told> + Send>>>::new();
         loop {
             let told = tokio::select! {
-                change = watch.next() => match change {
-                    Change::Event(event) => {
-                        let question = self.store.get(&reader(), &(&event.id).into()).await;
-                        Told::Event(Arc::new(Heard::new(event, question.ok().map(|question| question.request))))
+                change = watch.next(), if read.len() < QUEUE => {
+                    match change {
+                        Change::Event(event) => {
+                            let question = self.store.get(&reader(), &(&event.id).into());
+                            read.push_back(Box::pin(async move {
+                                let request = question.await.ok().map(|question| question.request);
+                                Told::Event(Arc::new(Heard::new(event, request)))
+                            }));
+                        }
+                        Change::Lagged => read.push_back(Box::pin(std::future::ready(Told::Gap))),
+                        Change::Disconnected(_) => break,
                     }
-                    Change::Lagged => Told::Gap,
-                    Change::Disconnected(_) => break,
-                },
+                    continue;
+                }
+                Some(told) = read.next() => told,
                 // Where it cannot be read who is left, nobody is: streams come back, and show their tokens.
                 _ = revocations.next() => Told::Live(Arc::new(self.live().await.unwrap_or_default())),
                 _ = heartbeat.tick() => Told::Heartbeat,
