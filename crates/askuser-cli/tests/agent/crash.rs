@@ -232,6 +232,8 @@ fn killed_in_a_command_nothing_more_of_its_message_is_done_before_the_message_of
         if by_a_front_end {
             let args = ["--continue", "--output", "stream-json", "--permissions", "allow"];
             let mut agent = Driver::start(&mut place.agent(&script, &args));
+            // It is waited for, however long it takes to speak.
+            std::thread::sleep(std::time::Duration::from_millis(700));
             agent.send(&json!({"type": "user", "text": "stop"}));
             while agent.until("done")["text"] != "stopped" {}
             agent.hang_up();

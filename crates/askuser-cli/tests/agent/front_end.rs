@@ -343,3 +343,24 @@ fn a_front_end_that_resumes_a_session_is_told_what_was_before() {
     assert_eq!(replayed[0]["text"], "hi");
     assert_eq!(replayed[4]["result"]["metadata"]["details"]["answers"][0]["selectedOptions"], json!(["SQLite"]));
 }
+
+#[test]
+fn a_message_for_now_is_heard_between_two_calls() {
+    let place = Place::new();
+    let bash = |command: &str| json!({"name": "Bash", "input": {"command": command}});
+    let calls = json!([bash("while [ ! -e go ]; do sleep 0.05; done"), bash("touch second")]);
+    let script = json!({"turns": [{"calls": calls}, {"if": "only one", "text": "Heard."}, {"text": "Not heard."}]});
+    let mut driver = Driver::start(place.agent(&script, &["-p", "hi", "--permissions", "allow"]).args(STREAM));
+    driver.until("tool_start");
+    driver.send(&json!({"type": "user", "text": "only one", "when": "soon"}));
+    assert_eq!(driver.until("rejected")["error"]["message"], "when: \"soon\", must be now or after");
+    driver.send(&json!({"type": "user", "text": "only one", "when": "now"}));
+    driver.send(&json!({"type": "nothing"}));
+    // Both have been taken.
+    driver.until("rejected");
+    std::fs::write(place.folder().join("go"), "").unwrap();
+    assert_eq!(driver.until("user")["text"], "only one");
+    assert_eq!(driver.until("done")["text"], "Heard.");
+    assert_eq!(driver.finish(), 0);
+    assert!(!place.folder().join("second").exists());
+}

@@ -96,12 +96,16 @@ impl Driver {
         Driver { child, events, input }
     }
 
-    /// The next event; `None` at the end.
+    /// The next event; `None` at the end. A session that was cut off is let go on.
     pub(crate) fn next(&mut self) -> Option<Value> {
         let mut line = String::new();
         self.events.read_line(&mut line).unwrap();
         // A kill may cut a line off.
-        line.ends_with('\n').then(|| serde_json::from_str(&line).unwrap())
+        let event: Option<Value> = line.ends_with('\n').then(|| serde_json::from_str(&line).unwrap());
+        if event.as_ref().is_some_and(|event| event["type"] == "cut_off") {
+            self.send(&json!({"type": "continue"}));
+        }
+        event
     }
 
     /// The next event of this type; those before it are passed over.
