@@ -34,7 +34,6 @@ pub(crate) fn command() -> Command {
         .after_help(EXIT_CODES)
 }
 
-/// Asks.
 pub(crate) fn ask() -> Command {
     Command::new("ask")
         .about("Ask a person and print the answer")
@@ -71,7 +70,6 @@ fn in_the_inbox() -> [Arg; 3] {
     ]
 }
 
-/// Asks for a yes.
 pub(crate) fn confirm() -> Command {
     Command::new("confirm")
         .about("Ask for a yes or no; the exit code is the answer")
@@ -89,7 +87,6 @@ Exit codes:
   75   not answered yet; the question stays in the inbox
   130  interrupted";
 
-/// Asks for a text.
 pub(crate) fn input() -> Command {
     Command::new("input")
         .about("Ask for a text and print it")
@@ -97,7 +94,6 @@ pub(crate) fn input() -> Command {
         .defer(|command| command.arg(asked("QUESTION").required(true)).args(of_a_form()))
 }
 
-/// Lets the user pick from a list.
 pub(crate) fn pick() -> Command {
     Command::new("pick")
         .about("Pick from the lines on standard input and print the choice")
@@ -129,7 +125,6 @@ fn not_blank(text: &str) -> Result<String, &'static str> {
     if text.trim().is_empty() { Err("must not be blank") } else { Ok(text.to_owned()) }
 }
 
-/// What waits in the inbox.
 pub(crate) fn inbox() -> Command {
     Command::new("inbox")
         .about("Show the questions that are waiting for an answer, and answer them")
@@ -148,7 +143,6 @@ pub(crate) fn inbox() -> Command {
         })
 }
 
-/// Waits for a question of the inbox again.
 pub(crate) fn wait() -> Command {
     Command::new("wait")
         .about("Wait for the answer to a question in the inbox, and print it")
@@ -162,7 +156,6 @@ pub(crate) fn wait() -> Command {
         })
 }
 
-/// Answers a question of the inbox.
 pub(crate) fn answer() -> Command {
     Command::new("answer")
         .about("Answer a question in the inbox")
@@ -178,12 +171,9 @@ pub(crate) fn answer() -> Command {
                 .arg(value("other", "HEADER=TEXT", "Answer in these words instead of choosing an option").action(ArgAction::Append))
                 .arg(value("note", "HEADER=TEXT", "Add this note to the answer").action(ArgAction::Append))
                 .arg(
-                    Arg::new("decline")
-                        .long("decline")
-                        .value_name("REASON")
+                    value("decline", "REASON", "Decline to answer, with this reason if you like")
                         .num_args(0..=1)
-                        .default_missing_value("")
-                        .help("Decline to answer, with this reason if you like"),
+                        .default_missing_value(""),
                 )
                 .arg(value("discuss", "TEXT", "Talk about it first, with this message").value_parser(not_blank).conflicts_with("decline"))
                 .arg(
@@ -197,7 +187,6 @@ pub(crate) fn answer() -> Command {
         })
 }
 
-/// Takes a question of the inbox back.
 pub(crate) fn withdraw() -> Command {
     Command::new("withdraw")
         .about("Withdraw a question from the inbox; it can no longer be answered")
@@ -205,7 +194,6 @@ pub(crate) fn withdraw() -> Command {
         .defer(|command| command.arg(question_id()).args(some_settings(&["store", "token_file"])))
 }
 
-/// What was asked and answered.
 pub(crate) fn log() -> Command {
     Command::new("log").about("Show past and pending questions of the inbox, and the decisions").defer(|command| {
         command
@@ -222,7 +210,6 @@ pub(crate) fn log() -> Command {
     })
 }
 
-/// Other people's agents ask through us.
 pub(crate) fn mcp() -> Command {
     Command::new("mcp")
         .about("Give the question tool to an agent, as an MCP server")
@@ -250,7 +237,6 @@ pub(crate) fn mcp() -> Command {
         })
 }
 
-/// People and agents elsewhere.
 pub(crate) fn serve() -> Command {
     Command::new("serve")
         .about("Serve the inbox over HTTP, for people and agents elsewhere")
@@ -279,7 +265,6 @@ pub(crate) fn serve() -> Command {
         })
 }
 
-/// Credentials of agents elsewhere.
 pub(crate) fn token() -> Command {
     let name = || Arg::new("name").value_name("NAME").required(true).value_parser(not_blank);
     let scope = |scope: &'static str, help: &'static str| {
@@ -308,7 +293,6 @@ pub(crate) fn token() -> Command {
         )
 }
 
-/// Browsers and machines that were paired.
 pub(crate) fn devices() -> Command {
     Command::new("devices")
         .about("List the devices that may answer through `askuser serve`, and revoke them")
@@ -322,7 +306,6 @@ pub(crate) fn devices() -> Command {
         )
 }
 
-/// Lets a browser in.
 pub(crate) fn pair() -> Command {
     Command::new("pair").about("Let in the browser that shows this code").defer(|command| {
         command
@@ -354,7 +337,6 @@ fn some_settings(names: &[&str]) -> Vec<Arg> {
 pub(crate) const CLIENTS: [&str; 11] =
     ["claude", "codex", "gemini", "copilot", "qwen", "opencode", "cursor", "vscode", "zed", "cline", "continue"];
 
-/// Sets clients up.
 pub(crate) fn init() -> Command {
     Command::new("init")
         .about("Add askuser to the configuration of an agent that you use")
@@ -385,7 +367,6 @@ pub(crate) fn init() -> Command {
         })
 }
 
-/// Undoes it everywhere.
 pub(crate) fn uninstall() -> Command {
     Command::new("uninstall")
         .about("Undo every `askuser init`, in your files and in those of projects")
@@ -403,7 +384,6 @@ pub(crate) fn uninstall() -> Command {
         })
 }
 
-/// Answers a hook.
 pub(crate) fn hook() -> Command {
     Command::new("hook")
         .about("Answer a hook of Claude Code from the inbox")
@@ -415,7 +395,6 @@ pub(crate) fn hook() -> Command {
         .after_help("Exit code: always 0")
 }
 
-/// The agent.
 pub(crate) fn agent() -> Command {
     Command::new("agent")
         .about("Run a model with tools that asks you when it is in doubt")
@@ -521,7 +500,6 @@ pub(crate) fn schema() -> Command {
         )
 }
 
-/// The examples.
 pub(crate) fn demo() -> Command {
     let settings = |command: Command| command.args(settings(&[Of::Asking]));
     Command::new("demo").about("Show what a question can be: seven examples, one after the other").defer(settings)
@@ -564,7 +542,6 @@ pub(crate) fn man() -> Command {
         .arg(Arg::new("command").value_name("COMMAND").help("The page of this subcommand instead of the main page"))
 }
 
-/// An option with a value.
 fn value(name: &'static str, value: &'static str, help: &'static str) -> Arg {
     Arg::new(name).long(name).value_name(value).help(help)
 }
@@ -573,7 +550,6 @@ fn switch(name: &'static str, help: &'static str) -> Arg {
     Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
 }
 
-/// Where an input comes from.
 fn input_source() -> [Arg; 2] {
     [
         Arg::new("file")

@@ -24,7 +24,6 @@ use values::{names, one_of, path, positive, surfaces, switch, text, unless};
 
 macro_rules! parse {
     ($($name:ident: $kind:ty = $parse:expr => { $help:literal, $($rest:tt)* })*) => {
-        /// The settings, parsed.
         #[derive(Clone, Debug)]
         pub(crate) struct Settings {
             $(#[doc = $help] pub(crate) $name: $kind,)*

@@ -11,7 +11,6 @@ pub(crate) fn variable(name: &str) -> Option<String> {
     taken_out.or_else(|| std::env::var(name).ok())
 }
 
-/// The names of all variables.
 pub(crate) fn names() -> impl Iterator<Item = String> {
     std::env::vars_os().filter_map(|(name, _)| name.into_string().ok())
 }

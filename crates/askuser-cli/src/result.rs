@@ -71,7 +71,6 @@ pub(crate) fn stands_under_the_prompt(set: &QuestionSet) -> bool {
     io::stdout().is_terminal() || set.rules().form() != Form::Tool
 }
 
-/// Prints the result.
 pub(crate) fn print(set: &QuestionSet, resolution: &Resolution, settings: &Settings) -> Result<(), Failure> {
     let is_for_a_person = settings.format.is_none() && io::stdout().is_terminal();
     let text = match settings.format.unwrap_or(Format::Json) {
@@ -132,7 +131,6 @@ fn print_rejection(violations: &Violations, settings: &Settings) -> Result<(), F
     write(&format!("{text}\n"))
 }
 
-/// Writes to standard output.
 pub(crate) fn write(text: &str) -> Result<(), Failure> {
     match write_all(text) {
         // The reader has seen enough.
@@ -149,13 +147,11 @@ pub(crate) fn stdout() -> io::Result<impl Write + Send + 'static> {
     io::stdout().as_fd().try_clone_to_owned().map(|stdout| io::LineWriter::new(std::fs::File::from(stdout)))
 }
 
-/// Standard output.
 #[cfg(not(unix))]
 pub(crate) fn stdout() -> io::Result<impl Write + Send + 'static> {
     Ok(io::stdout())
 }
 
-/// Writes all of a text to standard output.
 pub(crate) fn write_all(text: &str) -> io::Result<()> {
     let mut stdout = stdout()?;
     stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush())

@@ -36,28 +36,15 @@ impl From<Violations> for Rejected {
     }
 }
 
-impl From<Unfit> for Rejected {
-    fn from(unfit: Unfit) -> Rejected {
-        let violations = Some(Violations::from(unfit.violation.clone()));
-        Rejected { failure: unfit.into(), violations }
+impl Rejected {
+    /// A text that can be no input, whatever it is about.
+    fn unfit(path: &str, fact: impl Into<String>, limit: &str) -> Rejected {
+        let violation = Violation { path: path.to_owned(), fact: fact.into(), limit: limit.to_owned() };
+        Rejected { failure: Failure::new(&violation), violations: Some(violation.into()) }
     }
-}
 
-/// A text that can be no input, whatever it is about.
-struct Unfit {
-    violation: Violation,
-    hint: Option<&'static str>,
-}
-
-impl Unfit {
-    fn new(path: &str, fact: String, limit: impl Into<String>) -> Unfit {
-        Unfit { violation: Violation { path: path.to_owned(), fact, limit: limit.into() }, hint: None }
-    }
-}
-
-impl From<Unfit> for Failure {
-    fn from(Unfit { violation, hint }: Unfit) -> Failure {
-        Failure { hint: hint.map(str::to_owned), ..Failure::new(violation) }
+    fn hint(self, hint: &str) -> Rejected {
+        Rejected { failure: self.failure.hint(hint), ..self }
     }
 }
 
@@ -78,7 +65,6 @@ pub(crate) fn question_set(args: &ArgMatches, settings: &Settings) -> Result<Que
     }
 }
 
-/// Reads a question set from a JSON text.
 pub(crate) fn parse(text: &str, settings: &Settings) -> Result<QuestionSet, Violations> {
     QuestionSet::from_json(text, &rules(Limits::DEFAULT, settings))
 }
@@ -99,7 +85,7 @@ pub(crate) fn text(args: &ArgMatches) -> Result<String, Rejected> {
     let (name, text) = match (args.get_one::<String>("json"), args.get_one::<String>("file").map(String::as_str)) {
         (Some(json), _) => ("--json", json.clone()),
         (_, None) if std::io::stdin().is_terminal() => return Err(Failure::new("no input").hint(how).into()),
-        (_, None | Some("-")) => ("standard input", read_text("standard input", MAX_BYTES, std::io::stdin().lock())??),
+        (_, None | Some("-")) => ("standard input", read_text("standard input", MAX_BYTES, std::io::stdin().lock())?),
         (_, Some(path)) => {
             let file = File::open(path).map_err(|error| {
                 if path.is_empty() {
@@ -115,11 +101,11 @@ pub(crate) fn text(args: &ArgMatches) -> Result<String, Rejected> {
                 };
                 Failure::new(format!("cannot open {path}: {}", reason(&error))).hint(hint)
             })?;
-            (path, read_text(path, MAX_BYTES, file)??)
+            (path, read_text(path, MAX_BYTES, file)?)
         }
     };
     match text.trim().is_empty() {
-        true => Err(Unfit { hint: Some(how), ..Unfit::new(name, "empty".into(), "must be a JSON object") }.into()),
+        true => Err(Rejected::unfit(name, "empty", "must be a JSON object").hint(how)),
         false => Ok(text),
     }
 }
@@ -159,30 +145,25 @@ fn ordinal(index: usize) -> String {
     }
 }
 
-/// Reads a text of bounded length.
 pub(crate) fn read(name: &str, reader: impl Read) -> Result<String, Failure> {
-    Ok(read_text(name, MAX_BYTES, reader)??)
+    read_text(name, MAX_BYTES, reader).map_err(|rejected| rejected.failure)
 }
 
 /// Reads the lines of a list from standard input.
 pub(crate) fn read_list() -> Result<String, Failure> {
-    Ok(read_text("standard input", MAX_LIST_BYTES, std::io::stdin().lock())??)
+    read_text("standard input", MAX_LIST_BYTES, std::io::stdin().lock()).map_err(|rejected| rejected.failure)
 }
 
-/// Reads a text; inside, what is wrong with it.
-fn read_text(name: &str, max: u64, reader: impl Read) -> Result<Result<String, Unfit>, Failure> {
+fn read_text(name: &str, max: u64, reader: impl Read) -> Result<String, Rejected> {
     let mut bytes = Vec::new();
     let failed = |error: std::io::Error| Failure::new(format!("cannot read {name}: {}", reason(&error)));
     reader.take(max + 1).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > max {
-        return Ok(Err(Unfit::new(name, format!("longer than {max} bytes"), "must be shorter")));
+        return Err(Rejected::unfit(name, format!("longer than {max} bytes"), "must be shorter"));
     }
-    Ok(match String::from_utf8(bytes) {
-        Ok(text) => Ok(without_mark(text)),
-        Err(error) => {
-            let fact = format!("not UTF-8 at byte {}", error.utf8_error().valid_up_to());
-            Err(Unfit::new(name, fact, "must be UTF-8 text"))
-        }
+    String::from_utf8(bytes).map(without_mark).map_err(|error| {
+        let fact = format!("not UTF-8 at byte {}", error.utf8_error().valid_up_to());
+        Rejected::unfit(name, fact, "must be UTF-8 text")
     })
 }
 

@@ -103,7 +103,8 @@ fn check_access(_: &Metadata, _: u32, _: &str) -> io::Result<()> {
     Ok(())
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use super::*;
     use std::os::unix::fs::{PermissionsExt, chown};

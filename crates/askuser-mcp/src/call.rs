@@ -27,7 +27,6 @@ const NAMELESS: &str = "an MCP client";
 
 /// What waiting came to.
 pub(crate) enum Waited {
-    /// There is a resolution.
     Resolved(Delivery),
     /// No person has answered before the client gives up.
     NotYet(QuestionId),

@@ -116,12 +116,10 @@ impl Asker for Dialog {
     }
 }
 
-/// What a form came to.
 pub(crate) enum FormResult {
     Answer(Answer),
     Declined,
     Cancelled,
-    /// No person was asked.
     NotAsked,
     /// Every question has its answer.
     Complete,

@@ -43,7 +43,6 @@ pub(crate) fn definitions(limits: &Limits, with_approve: bool) -> Vec<Tool> {
     [ask, result].into_iter().chain(approve).filter_map(tool).collect()
 }
 
-/// A definition as the SDK has it.
 fn tool(definition: Value) -> Option<Tool> {
     let tool = serde_json::from_value(definition);
     debug_assert!(tool.is_ok(), "{tool:?}");

@@ -146,7 +146,6 @@ pub(crate) fn run(
     result
 }
 
-/// A request and how it is asked.
 pub(crate) struct Asked<'a> {
     pub(crate) request: &'a Request,
     pub(crate) keyboard: Keyboard,
@@ -197,7 +196,6 @@ pub(crate) fn ask_on(
 /// Checks whether this process has a controlling terminal to ask on.
 ///
 /// # Errors
-///
 /// If it has none, or it cannot be opened.
 pub fn has_terminal() -> std::io::Result<()> {
     Device::open(Presentation::Screen).map(drop)

@@ -104,7 +104,6 @@ impl Console {
     /// Takes over the controlling terminal, even if the standard streams are redirected.
     ///
     /// # Errors
-    ///
     /// If there is no terminal, or another prompt of this process uses it.
     pub fn open(options: &Options) -> io::Result<Console> {
         let (waker, wake_pipe) = WakePipe::new()?;
@@ -210,7 +209,6 @@ impl Console {
     /// Writes the buffered output.
     ///
     /// # Errors
-    ///
     /// If the terminal cannot be written to.
     pub fn flush(&mut self) -> io::Result<()> {
         let mut bytes = self.painter.take();
@@ -239,7 +237,6 @@ impl Console {
     /// the process and is not reported as input.
     ///
     /// # Errors
-    ///
     /// If the terminal cannot be read or written.
     pub fn wait(&mut self, timeout: Option<Duration>, inputs: &mut Vec<TerminalInput>) -> io::Result<ConsoleEvent> {
         self.flush()?;
@@ -290,7 +287,6 @@ impl Console {
     /// no longer edits.
     ///
     /// # Errors
-    ///
     /// If the terminal cannot be read.
     pub fn drain_input(&mut self, inputs: &mut Vec<TerminalInput>) -> io::Result<()> {
         self.device.drain_input(inputs)
@@ -334,7 +330,6 @@ impl Console {
     /// afterwards.
     ///
     /// # Errors
-    ///
     /// If the editor fails, or the terminal does.
     pub fn edit(&mut self, text: &str) -> io::Result<EditedText> {
         self.leave()?;
@@ -399,7 +394,6 @@ impl Console {
     /// Writes the buffered output and restores the terminal.
     ///
     /// # Errors
-    ///
     /// If the terminal cannot be written to or restored.
     pub fn close(mut self) -> io::Result<()> {
         self.restore()

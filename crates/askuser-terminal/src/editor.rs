@@ -22,7 +22,6 @@ use std::process::{Command, Stdio};
 /// ```
 ///
 /// # Errors
-///
 /// If the file cannot be written or read, the editor cannot be started, or it reports failure. What it has saved by then is
 /// left where it is, and the error says where.
 pub fn open_editor(text: &str) -> io::Result<EditedText> {

@@ -12,7 +12,6 @@ pub(crate) enum End {
     Outcome(Outcome),
     /// The question stays as it is.
     Left(AskError),
-    /// The terminal is gone.
     TerminalGone,
     /// The prompt was closed from elsewhere.
     Closed(Closed),

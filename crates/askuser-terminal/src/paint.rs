@@ -216,7 +216,6 @@ impl Painter {
         }
     }
 
-    /// Clears the row from here on.
     fn clear_row(&mut self) {
         self.set_pen(Pen { bg: Color::Reset, modifier: Modifier::empty(), ..self.pen });
         self.raw(b"\x1b[K");

@@ -95,8 +95,7 @@ impl Closed {
                     _ => "Answered",
                 };
                 let answer = |answer: &Answer| {
-                    let words: Vec<String> = report::names(answer).chain(answer.custom_input.clone()).collect();
-                    sanitize::line(&format!("{}: {}", answer.header, words.join(", "))).into_owned()
+                    sanitize::line(&format!("{}: {}", answer.header, report::chosen(answer))).into_owned()
                 };
                 let answers: Vec<String> = resolution.outcome().answers().iter().map(answer).collect();
                 let answers = if answers.is_empty() { String::new() } else { format!(" ({})", answers.join(" · ")) };
@@ -264,27 +263,8 @@ macro_rules! forward {
 
 forward!(std::sync::Arc<A>, Box<A>, &A);
 
-/// A policy in front of a person: it answers what it can, and the person is asked the rest.
-///
-/// ```
-/// # use askuser::input::QuestionInput;
-/// # use askuser::{Asker, Asking, Outcome, Request, Via, QuestionSet, RequestKey, Rules};
-/// use askuser::policy::{Answers, Policy};
-/// use askuser::{Decision, PolicyFirst};
-///
-/// # struct Person;
-/// # impl Asker for Person {
-/// #     fn ask<'a>(&'a self, _: &'a Request) -> Asking<'a> {
-/// #         Box::pin(std::future::ready(Ok(Outcome::cancelled().through(Via::Web).into())))
-/// #     }
-/// # }
-/// # let question = QuestionInput::new("Which?", "Database").option("A", "a").option("B", "b");
-/// # let request = Request::new(RequestKey::new("s", "1"), QuestionSet::new([question], &Rules::strict())?);
-/// let answers = Answers::parse(&serde_json::json!({"Database": "A"}))?;
-/// let asker = PolicyFirst { policy: Policy { answers: Some(answers), headless: None }, person: Person };
-/// assert!(matches!(asker.decide(&request), Decision::Settled(_)));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// A policy in front of a person: it answers what it can, and the person is asked the rest. See [`Policy`](crate::policy::Policy)
+/// for what it answers.
 #[derive(Clone, Debug)]
 pub struct PolicyFirst<A> {
     /// What answers first.

@@ -26,6 +26,8 @@
 //! # Ok::<(), askuser::Violations>(())
 //! ```
 
+#[macro_use]
+mod named;
 mod alike;
 mod asker;
 mod draft;

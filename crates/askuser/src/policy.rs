@@ -310,24 +310,19 @@ impl Rule {
         let legal = |answer: &Answer| question.check(answer, limits, &self.path, &mut Gathered::default()).is_some();
         // One note is one text: it has to fit into the text field in which a person may go on with it.
         let short = self.note.as_ref().is_none_or(|note| note.chars().count() <= limits.typed_chars());
-        match answer {
-            Some(answer) if short && legal(&answer) => Some(answer),
+        let (fact, limit) = match answer {
+            Some(answer) if short && legal(&answer) => return Some(answer),
             Some(_) => {
                 let limit = format!("at most {} visible characters and newlines", limits.typed_chars());
-                bad.add(&self.path, "text too long, or with control or invisible characters", limit);
-                None
+                ("text too long, or with control or invisible characters", limit)
             }
             // A label that is no option has been reported already.
-            None if picks.is_empty() && !self.select.is_empty() => None,
-            None if picks.is_empty() => {
-                bad.add(&self.path, "no answer", "must select an option or give other");
-                None
-            }
-            None => {
-                bad.add(&self.path, "several answers to a single-select question", "must be one");
-                None
-            }
-        }
+            None if picks.is_empty() && !self.select.is_empty() => return None,
+            None if picks.is_empty() => ("no answer", "must select an option or give other".into()),
+            None => ("several answers to a single-select question", "must be one".into()),
+        };
+        bad.add(&self.path, fact, limit);
+        None
     }
 }
 

@@ -57,7 +57,7 @@ pub fn resolution(set: &QuestionSet, stored: &Value) -> Result<Resolution, Viola
     let via = match &stored["via"] {
         Value::Null => None,
         via => {
-            let known = Via::ALL.into_iter().find(|known| via.as_str() == Some(known.name()));
+            let known = via.as_str().and_then(Via::named);
             if known.is_none() {
                 let names = Via::ALL.map(Via::name).join(", ");
                 bad.add("via", format!("{via} is unknown"), format!("must be one of {names}"));

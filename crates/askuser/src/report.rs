@@ -149,6 +149,11 @@ pub fn names(answer: &Answer) -> impl Iterator<Item = String> {
     answer.selected_options.iter().map(|label| name_of(label).0)
 }
 
+/// What was chosen and typed, as a person reads it: `PostgreSQL, with replicas`.
+pub fn chosen(answer: &Answer) -> String {
+    names(answer).chain(answer.custom_input.clone()).collect::<Vec<_>>().join(", ")
+}
+
 /// Only a person's own answers are called that.
 fn said_by(via: Option<Via>) -> (&'static str, &'static str) {
     match via {

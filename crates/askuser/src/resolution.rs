@@ -32,35 +32,12 @@ pub enum Via {
     Policy,
 }
 
+named!(Via {
+    Terminal = "terminal", Line = "line", FrontEnd = "front-end", Inbox = "inbox", Web = "web", Elicitation = "elicitation",
+    Hook = "hook", AnswersFile = "answers-file", Policy = "policy",
+});
+
 impl Via {
-    /// Every way there is.
-    pub const ALL: [Via; 9] = [
-        Via::Terminal,
-        Via::Line,
-        Via::FrontEnd,
-        Via::Inbox,
-        Via::Web,
-        Via::Elicitation,
-        Via::Hook,
-        Via::AnswersFile,
-        Via::Policy,
-    ];
-
-    /// The name as JSON spells it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Via::Terminal => "terminal",
-            Via::Line => "line",
-            Via::FrontEnd => "front-end",
-            Via::Inbox => "inbox",
-            Via::Web => "web",
-            Via::Elicitation => "elicitation",
-            Via::Hook => "hook",
-            Via::AnswersFile => "answers-file",
-            Via::Policy => "policy",
-        }
-    }
-
     /// Whether a person was asked there.
     pub fn is_a_person(self) -> bool {
         !matches!(self, Via::AnswersFile | Via::Policy)

@@ -1,5 +1,6 @@
 //! `askuser answer`: a question of the inbox, answered at its prompt or by arguments.
 
+use super::ask::terminal::broken_off;
 use crate::config::Settings;
 use crate::failure::{self, Failure, exit, reason};
 use crate::json;
@@ -190,7 +191,6 @@ pub(crate) fn at_the_prompt(
     })
 }
 
-/// Lets the person answer at this terminal.
 pub(crate) fn open(
     store: &Handle,
     question: &StoredQuestion,
@@ -218,11 +218,7 @@ pub(crate) fn open(
         Err(AskError::Interrupted) => {
             Err(Failure::new("interrupted; the question is still waiting").code(exit::INTERRUPTED))
         }
-        Err(AskError::Signal(signal)) => {
-            let _ = signal_hook::low_level::emulate_default_handler(signal);
-            Err(Failure::new(format!("ended by signal {signal}")).code(128u8.saturating_add(signal as u8)))
-        }
-        Err(error) => Err(Failure::new(error.chain()).code(exit::UNAVAILABLE)),
+        Err(error) => Err(broken_off(error)),
     }
 }
 

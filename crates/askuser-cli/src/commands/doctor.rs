@@ -24,7 +24,6 @@ use std::sync::Arc;
 const CHECKS: [fn(&Here) -> Vec<Row>; 9] =
     [terminal, policy, mcp, inbox, clients, state, variables, sandbox, surroundings];
 
-/// What the checks look at.
 struct Here {
     settings: Settings,
     layers: Layers,
@@ -55,6 +54,10 @@ impl Row {
 
     fn bad(name: &str, fact: impl Into<String>, fix: Option<String>) -> Row {
         Row { is_well: Some(false), fix, ..Row::plain(name, fact) }
+    }
+
+    fn failed(name: &str, what: &str, failure: &Failure) -> Row {
+        Row::bad(name, format!("{what}{}", failure.message), failure.hint.clone())
     }
 
     fn and(mut self, fact: impl Into<String>) -> Row {
@@ -156,7 +159,7 @@ fn mcp(here: &Here) -> Vec<Row> {
             Row::bad(NAME, "their questions are not asked: headless is fail", Some(here.unset("headless")))
         }
         (Some(Headless::Recommended), _) => Row::plain(NAME, "get the recommended options; no person is asked"),
-        (None, Some(failure)) => Row::bad(NAME, format!("cannot ask: {}", failure.message), failure.hint.clone()),
+        (None, Some(failure)) => Row::failed(NAME, "cannot ask: ", failure),
         (None, None) => Row::good(
             NAME,
             "their questions wait in the inbox, and in the agent's own dialog where it has one; answer them with \
@@ -176,10 +179,7 @@ fn mcp(here: &Here) -> Vec<Row> {
 }
 
 fn state(here: &Here) -> Vec<Row> {
-    let failure = here.untrusted.as_ref();
-    let row =
-        |failure: &Failure| Row::bad("state folder", format!("not used: {}", failure.message), failure.hint.clone());
-    failure.map(row).into_iter().collect()
+    here.untrusted.iter().map(|failure| Row::failed("state folder", "not used: ", failure)).collect()
 }
 
 /// Whether commands of `askuser agent` would run in a sandbox here.
@@ -208,8 +208,8 @@ impl Here {
 
 fn inbox(here: &Here) -> Vec<Row> {
     let location = match (here.refused(), store::location(&here.settings)) {
-        (Some(failure), _) => return vec![Row::bad("inbox", failure.message.clone(), failure.hint.clone())],
-        (None, Err(failure)) => return vec![Row::bad("inbox", failure.message, failure.hint)],
+        (Some(failure), _) => return vec![Row::failed("inbox", "", failure)],
+        (None, Err(failure)) => return vec![Row::failed("inbox", "", &failure)],
         (None, Ok(location)) => location,
     };
     let users = match here.surfaces.uses_the_inbox() {
@@ -229,7 +229,7 @@ fn clients(_: &Here) -> Vec<Row> {
                 Err((fact, fix)) => Row::bad(name, fact, fix),
             })
             .collect(),
-        Err(failure) => vec![Row::bad("agents", format!("not checked: {}", failure.message), failure.hint)],
+        Err(failure) => vec![Row::failed("agents", "not checked: ", &failure)],
     }
 }
 

@@ -143,13 +143,8 @@ fn unknown_command(word: &str) -> Failure {
         return failure.hint(format!("to ask the questions in it: askuser ask {word}"));
     }
     let commands = args::command();
-    let likeness = |name| (strsim::normalized_damerau_levenshtein(word, name), name);
-    let closest =
-        commands.get_subcommands().map(|command| likeness(command.get_name())).max_by(|a, b| a.0.total_cmp(&b.0));
-    match closest {
-        Some((likeness, name)) if likeness > 0.5 => {
-            failure.hint(format!("did you mean {name}? `askuser --help` lists the commands"))
-        }
-        _ => failure.hint("`askuser --help` lists the commands"),
+    match usage::similar(word, commands.get_subcommands().map(Command::get_name)) {
+        Some(name) => failure.hint(format!("did you mean {name}? `askuser --help` lists the commands")),
+        None => failure.hint("`askuser --help` lists the commands"),
     }
 }

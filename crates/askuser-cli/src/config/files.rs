@@ -13,7 +13,6 @@ pub(crate) fn user_folder(environment: impl Fn(&str) -> Option<String>) -> Optio
         .map(|folder| folder.join("askuser"))
 }
 
-/// The user's file, if there is one.
 pub(crate) fn user_file(environment: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
     user_folder(environment).map(|folder| folder.join("askuser.toml")).filter(|path| path.is_file())
 }

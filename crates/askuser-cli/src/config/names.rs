@@ -1,6 +1,7 @@
 //! What settings are called in the environment, and which one a misspelt name may have meant.
 
 use crate::settings::{SETTINGS, Setting};
+use crate::usage::similar;
 
 /// The variable of a setting: `ASKUSER_TIMEOUT`.
 pub(crate) fn variable(setting: &Setting) -> String {
@@ -13,9 +14,7 @@ pub(super) fn variable_of(name: &str) -> String {
 
 /// The setting that a misspelt word may have meant.
 pub(super) fn similar_setting(word: &str) -> Option<&'static str> {
-    let likeness = |setting: &Setting| (strsim::normalized_damerau_levenshtein(word, setting.name), setting.name);
-    let (likeness, name) = SETTINGS.iter().map(likeness).max_by(|a, b| a.0.total_cmp(&b.0))?;
-    (likeness > 0.5).then_some(name)
+    similar(word, SETTINGS.iter().map(|setting| setting.name))
 }
 
 /// Variables that set nothing but look as if they were meant to, with the one that may be meant.

@@ -14,25 +14,18 @@ pub(crate) enum Surface {
     Inbox,
 }
 
+const SURFACES: [(&str, Surface); 3] =
+    [("policy", Surface::Policy), ("terminal", Surface::Terminal), ("inbox", Surface::Inbox)];
+
 impl Surface {
     /// The name as the setting spells it.
     pub(crate) fn name(self) -> &'static str {
-        match self {
-            Surface::Policy => "policy",
-            Surface::Terminal => "terminal",
-            Surface::Inbox => "inbox",
-        }
+        SURFACES.iter().find(|(_, surface)| *surface == self).map_or("", |(name, _)| name)
     }
 }
 
 pub(super) fn surfaces(names: &str) -> Option<Vec<Surface>> {
-    let surface = |name: &str| match name.trim() {
-        "policy" => Some(Surface::Policy),
-        "terminal" => Some(Surface::Terminal),
-        "inbox" => Some(Surface::Inbox),
-        _ => None,
-    };
-    names.split(',').map(surface).collect()
+    names.split(',').map(|name| one_of(name.trim(), &SURFACES)).collect()
 }
 
 /// How a result is printed.

@@ -182,7 +182,8 @@ impl Complaint {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use super::*;
     use askuser::{QuestionSet, RequestKey, Rules};

@@ -36,9 +36,8 @@ pub(crate) fn answer_words(set: &QuestionSet, ending: &Ending) -> Option<String>
     let one = |answer: &Answer| {
         let header = set.questions().iter().find(|question| question.text_verbatim() == answer.question);
         let header = header.map_or_else(|| sanitize::line(&answer.header).into_owned(), |q| q.header().to_owned());
-        let words: Vec<String> = report::names(answer).chain(answer.custom_input.clone()).collect();
         let note = answer.note.as_ref().map(|note| format!(" ({note})")).unwrap_or_default();
-        sanitize::line(&format!("{header}: {}{note}", words.join(", "))).into_owned()
+        sanitize::line(&format!("{header}: {}{note}", report::chosen(answer))).into_owned()
     };
     let extra = match outcome.status() {
         Status::Declined { reason } => reason.clone(),
@@ -125,7 +124,6 @@ pub(crate) fn time(ms: u64) -> String {
     then.strftime(format).to_string()
 }
 
-/// A time with its date.
 pub(crate) fn date_time(ms: u64) -> String {
     zoned(ms).map_or_else(|| "?".into(), |then| then.strftime("%Y-%m-%d %H:%M").to_string())
 }

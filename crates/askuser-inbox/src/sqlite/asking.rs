@@ -190,7 +190,6 @@ fn forget_waiters(tx: &Transaction<'_>, n: i64) -> Result<(), Fault> {
     Ok(())
 }
 
-/// An id that no question has.
 fn new_id(tx: &Transaction<'_>) -> Result<QuestionId, Fault> {
     let id: String = tx.prepare_cached("SELECT lower(hex(randomblob(6)))")?.query_row([], |row| row.get(0))?;
     QuestionId::parse(&id).ok_or_else(|| StoreError::damaged("cannot name a question", id).into())

@@ -78,61 +78,75 @@ impl Database {
     }
 }
 
+/// Calls that are one transaction each; given the time.
+impl SqliteStore {
+    fn read<T: Send + 'static>(&self, read: impl Work<T>) -> Call<T> {
+        self.call(move |database| {
+            let now = database.now();
+            database.read(|tx, _| read(tx, now))
+        })
+    }
+
+    fn write<T: Send + 'static>(&self, write: impl Work<T>) -> Call<T> {
+        self.call(move |database| {
+            let now = database.now();
+            database.write(|tx, _| write(tx, now))
+        })
+    }
+
+    fn write_unsynced<T: Send + 'static>(&self, write: impl Work<T>) -> Call<T> {
+        self.call(move |database| {
+            let now = database.now();
+            database.write_unsynced(|tx, _| write(tx, now))
+        })
+    }
+}
+
+trait Work<T>: FnOnce(&Transaction<'_>, u64) -> Result<T, Fault> + Send + 'static {}
+impl<T, F: FnOnce(&Transaction<'_>, u64) -> Result<T, Fault> + Send + 'static> Work<T> for F {}
+
 impl Credentials for SqliteStore {
     fn add_credential(&self, new: &NewCredential) -> Call<Credential> {
         let new = new.clone();
-        self.call(move |database| {
-            let now = database.now();
-            database.write(|tx, _| insert(tx, &new, now))
-        })
+        self.write(move |tx, now| insert(tx, &new, now))
     }
 
     fn credential(&self, id: &str) -> Call<Option<Credential>> {
         let id = id.to_owned();
-        self.call(move |database| {
-            database.read(|tx, _| {
-                let mut statement = tx.prepare_cached(&format!("{SELECT} AND id = ?1"))?;
-                statement.query_row([id], |row| Ok(read(row))).optional()?.transpose()
-            })
+        self.read(move |tx, _| {
+            let mut statement = tx.prepare_cached(&format!("{SELECT} AND id = ?1"))?;
+            statement.query_row([id], |row| Ok(read(row))).optional()?.transpose()
         })
     }
 
     fn credentials(&self) -> Call<Vec<Credential>> {
-        self.call(|database| {
-            database.read(|tx, _| {
-                let mut statement = tx.prepare_cached(&format!("{SELECT} ORDER BY made_ms, rowid"))?;
-                let (mut rows, mut found) = (statement.query([])?, Vec::new());
-                while let Some(row) = rows.next()? {
-                    found.push(read(row)?);
-                }
-                Ok(found)
-            })
+        self.read(|tx, _| {
+            let mut statement = tx.prepare_cached(&format!("{SELECT} ORDER BY made_ms, rowid"))?;
+            let (mut rows, mut found) = (statement.query([])?, Vec::new());
+            while let Some(row) = rows.next()? {
+                found.push(read(row)?);
+            }
+            Ok(found)
         })
     }
 
     fn credential_seen(&self, id: &str, address: &str) -> Call<()> {
         let (id, address) = (id.to_owned(), address.to_owned());
-        self.call(move |database| {
-            let now = database.now();
-            database.write_unsynced(|tx, _| {
-                tx.execute(
-                    "UPDATE credential SET seen_ms = ?1, address = ?2
-                     WHERE id = ?3 AND (address IS NOT ?2 OR coalesce(seen_ms, 0) <= ?1 - ?4)",
-                    params![now, address, id, SEEN_MS],
-                )?;
-                Ok(())
-            })
+        self.write_unsynced(move |tx, now| {
+            tx.execute(
+                "UPDATE credential SET seen_ms = ?1, address = ?2
+                 WHERE id = ?3 AND (address IS NOT ?2 OR coalesce(seen_ms, 0) <= ?1 - ?4)",
+                params![now, address, id, SEEN_MS],
+            )?;
+            Ok(())
         })
     }
 
     fn revoke_credential(&self, id: &str) -> Call<bool> {
         let id = id.to_owned();
-        self.call(move |database| {
-            let now = database.now();
-            database.write(|tx, _| {
-                let sql = "UPDATE credential SET revoked_ms = ?1 WHERE id = ?2 AND revoked_ms IS NULL";
-                Ok(tx.execute(sql, params![now, id])? == 1)
-            })
+        self.write(move |tx, now| {
+            let sql = "UPDATE credential SET revoked_ms = ?1 WHERE id = ?2 AND revoked_ms IS NULL";
+            Ok(tx.execute(sql, params![now, id])? == 1)
         })
     }
 
@@ -141,103 +155,75 @@ impl Credentials for SqliteStore {
     }
 
     fn offer_pairing(&self, pairing: &Pairing) -> Call<Pairing> {
-        let mut pairing = pairing.clone();
-        self.call(move |database| {
-            let now = database.now();
-            pairing.expires_ms = now + Pairing::LASTS_MS;
-            database.write_unsynced(|tx, _| {
-                tx.execute("DELETE FROM pairing WHERE expires_ms <= ?1", [now])?;
-                let codes: u32 =
-                    tx.query_row("SELECT count(*) FROM pairing WHERE NOT is_link", [], |row| row.get(0))?;
-                if pairing.kind == PairingKind::Code && codes >= Pairing::MOST_CODES {
-                    let why = format!("{codes} devices show a code already: wait five minutes");
-                    return Err(StoreError::Forbidden(why).into());
-                }
-                tx.execute(
-                    "INSERT INTO pairing (id, is_link, digest, address, browser, expires_ms)
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-                    params![
-                        pairing.id,
-                        pairing.kind == PairingKind::Link,
-                        pairing.digest,
-                        pairing.address,
-                        pairing.browser,
-                        pairing.expires_ms
-                    ],
-                )?;
-                Ok(())
-            })?;
+        let pairing = pairing.clone();
+        self.write_unsynced(move |tx, now| {
+            let pairing = Pairing { expires_ms: now + Pairing::LASTS_MS, ..pairing };
+            tx.execute("DELETE FROM pairing WHERE expires_ms <= ?1", [now])?;
+            let codes: u32 = tx.query_row("SELECT count(*) FROM pairing WHERE NOT is_link", [], |row| row.get(0))?;
+            if pairing.kind == PairingKind::Code && codes >= Pairing::MOST_CODES {
+                let why = format!("{codes} devices show a code already: wait five minutes");
+                return Err(StoreError::Forbidden(why).into());
+            }
+            let is_link = pairing.kind == PairingKind::Link;
+            tx.execute(
+                "INSERT INTO pairing (id, is_link, digest, address, browser, expires_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                params![pairing.id, is_link, pairing.digest, pairing.address, pairing.browser, pairing.expires_ms],
+            )?;
             Ok(pairing)
         })
     }
 
     fn pairing(&self, id: &str) -> Call<Option<Pairing>> {
         let id = id.to_owned();
-        self.call(move |database| {
-            let now = database.now();
-            database.read(|tx, _| pairing(tx, &id, now))
-        })
+        self.read(move |tx, now| pairing(tx, &id, now))
     }
 
     fn pairing_failed(&self, id: &str) -> Call<()> {
         let id = id.to_owned();
-        self.call(move |database| {
-            database.write_unsynced(|tx, _| {
-                tx.execute("UPDATE pairing SET tries = tries + 1 WHERE id = ?1", [id])?;
-                Ok(())
-            })
+        self.write_unsynced(move |tx, _| {
+            tx.execute("UPDATE pairing SET tries = tries + 1 WHERE id = ?1", [id])?;
+            Ok(())
         })
     }
 
     fn approve_pairing(&self, id: &str) -> Call<bool> {
         let id = id.to_owned();
-        self.call(move |database| {
-            let now = database.now();
-            database.write(|tx, _| {
-                let known = pairing(tx, &id, now)?.is_some_and(|pairing| pairing.kind == PairingKind::Code);
-                Ok(known && tx.execute("UPDATE pairing SET is_approved = 1 WHERE id = ?1", [id])? == 1)
-            })
+        self.write(move |tx, now| {
+            let known = pairing(tx, &id, now)?.is_some_and(|pairing| pairing.kind == PairingKind::Code);
+            Ok(known && tx.execute("UPDATE pairing SET is_approved = 1 WHERE id = ?1", [id])? == 1)
         })
     }
 
     fn redeem_pairing(&self, id: &str, new: &NewCredential) -> Call<Option<Credential>> {
         let (id, new) = (id.to_owned(), new.clone());
-        self.call(move |database| {
-            let now = database.now();
-            database.write(|tx, _| {
-                let is_ready = |pairing: &Pairing| pairing.kind == PairingKind::Link || pairing.is_approved;
-                if !pairing(tx, &id, now)?.as_ref().is_some_and(is_ready) {
-                    return Ok(None);
-                }
-                tx.execute("DELETE FROM pairing WHERE id = ?1", [id])?;
-                insert(tx, &new, now).map(Some)
-            })
+        self.write(move |tx, now| {
+            let is_ready = |pairing: &Pairing| pairing.kind == PairingKind::Link || pairing.is_approved;
+            if !pairing(tx, &id, now)?.as_ref().is_some_and(is_ready) {
+                return Ok(None);
+            }
+            tx.execute("DELETE FROM pairing WHERE id = ?1", [id])?;
+            insert(tx, &new, now).map(Some)
         })
     }
 
     fn credential_failed(&self, address: &str) -> Call<()> {
         let address = address.to_owned();
-        self.call(move |database| {
-            let now = database.now();
-            database.write_unsynced(|tx, _| {
-                tx.execute(
-                    "INSERT INTO failed_credential (one, count, last_ms, address) VALUES (1, 1, ?1, ?2)
-                     ON CONFLICT (one) DO UPDATE SET count = count + 1, last_ms = ?1, address = ?2",
-                    params![now, address],
-                )?;
-                Ok(())
-            })
+        self.write_unsynced(move |tx, now| {
+            tx.execute(
+                "INSERT INTO failed_credential (one, count, last_ms, address) VALUES (1, 1, ?1, ?2)
+                 ON CONFLICT (one) DO UPDATE SET count = count + 1, last_ms = ?1, address = ?2",
+                params![now, address],
+            )?;
+            Ok(())
         })
     }
 
     fn failed_credentials(&self) -> Call<Option<FailedCredentials>> {
-        self.call(|database| {
-            database.read(|tx, _| {
-                let failed = tx.query_row("SELECT count, last_ms, address FROM failed_credential", [], |row| {
-                    Ok(FailedCredentials { count: row.get(0)?, last_ms: row.get(1)?, address: row.get(2)? })
-                });
-                Ok(failed.optional()?)
-            })
+        self.read(|tx, _| {
+            let failed = tx.query_row("SELECT count, last_ms, address FROM failed_credential", [], |row| {
+                Ok(FailedCredentials { count: row.get(0)?, last_ms: row.get(1)?, address: row.get(2)? })
+            });
+            Ok(failed.optional()?)
         })
     }
 }

@@ -11,7 +11,6 @@ pub(crate) const ASK_BACKGROUND: &[u8] = b"\x1b]11;?\x1b\\\x1b[c";
 /// Asks where the cursor is (CPR).
 pub(crate) const ASK_CURSOR: &[u8] = b"\x1b[6n";
 
-/// The replies that were asked for.
 #[derive(Debug, Default)]
 pub(crate) struct Replies {
     background: BackgroundReply,

@@ -42,9 +42,7 @@ pub(crate) enum EscapeKey {
 #[derive(Debug)]
 #[cfg_attr(not(unix), allow(dead_code))]
 pub(crate) enum DeviceEvent {
-    /// There is input.
     Input,
-    /// The terminal was resized.
     Resized,
     /// The timeout has passed.
     TimedOut,
@@ -54,7 +52,6 @@ pub(crate) enum DeviceEvent {
     Suspend,
     /// This signal asks the process to end.
     Terminated(i32),
-    /// The terminal was closed.
     Closed,
     /// Ctrl-D on an empty line; only in line mode.
     EndOfInput,
@@ -128,7 +125,6 @@ pub(crate) fn on_panic(bytes: Vec<u8>) {
     }
 }
 
-/// Whether a device is in use.
 #[cfg(test)]
 pub(crate) fn is_in_use() -> bool {
     in_use().is_some()

@@ -25,7 +25,6 @@ use crate::Presentation;
 use crate::decode::{Decoder, TerminalInput};
 use queries::Queries;
 
-/// The size of one read.
 const READ_SIZE: usize = 4096;
 
 /// The controlling terminal, even if the standard streams are redirected.

@@ -6,16 +6,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Wakes a thread in [`Console::wait`](crate::Console::wait), from any other thread. Calls before the waiter has noticed
 /// the first one are merged into it.
-///
-/// ```no_run
-/// use askuser_terminal::{Console, Options};
-///
-/// let mut console = Console::open(&Options::detect())?;
-/// let waker = console.waker();
-/// std::thread::spawn(move || waker.wake());
-/// console.wait(None, &mut Vec::new())?;
-/// # Ok::<(), std::io::Error>(())
-/// ```
 #[derive(Clone, Debug)]
 pub struct Waker {
     signalled: Arc<AtomicBool>,

@@ -187,9 +187,8 @@ impl LinePrompt {
             let given = match self.prompt.answer(i) {
                 None => "not answered yet".to_owned(),
                 Some(answer) => {
-                    let values: Vec<String> = report::names(&answer).chain(answer.custom_input.clone()).collect();
-                    let note = answer.note.map(|note| format!(" (note: {note})")).unwrap_or_default();
-                    values.join(", ") + &note
+                    let note = answer.note.as_ref().map(|note| format!(" (note: {note})")).unwrap_or_default();
+                    report::chosen(&answer) + &note
                 }
             };
             self.write_marked(out, &format!("  {}. {}: ", i + 1, question.header()), &given);

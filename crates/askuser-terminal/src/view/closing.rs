@@ -28,21 +28,7 @@ pub enum Confirm {
 }
 
 /// The lines that show an outcome once its prompt is gone, none wider than `columns`. Print them into the scrollback, or
-/// show them in a conversation.
-///
-/// ```
-/// use askuser::{Outcome, QuestionSet, Rules};
-/// use askuser_terminal::{Confirm, Theme, closing_lines};
-///
-/// let json = r#"{"questions":[{"question":"Which database?","header":"Database","multiSelect":false,
-///   "options":[{"label":"PostgreSQL","description":"a server"},{"label":"SQLite","description":"a file"}]}]}"#;
-/// let set = QuestionSet::from_json(json, &Rules::default())?;
-/// let answer = set.questions()[0].answer(&[1], None, None).expect("an option");
-/// let outcome = Outcome::answered(&set, vec![answer]).expect("every question has its answer");
-/// let lines = closing_lines(&set, &outcome, Confirm::Inline, &Theme::default(), 80);
-/// assert_eq!(lines[0].to_string(), "✔ Database: SQLite");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// show them in a conversation; [`PromptSession`](crate::PromptSession) has an example.
 pub fn closing_lines(
     set: &QuestionSet,
     outcome: &Outcome,
@@ -63,34 +49,26 @@ pub fn closing_lines(
     if confirm == Confirm::Full {
         for question in set.questions() {
             lines.extend(asked(question.text(), theme, columns));
-            let answer = outcome.answers().iter().find(|answer| answer.question == question.text_verbatim());
-            lines.extend(
-                answer
-                    .into_iter()
-                    .flat_map(|answer| inline(&format!("{}:", question.header()), answer, mark, theme, columns)),
-            );
+            let mut answers = outcome.answers().iter();
+            if let Some(answer) = answers.find(|answer| answer.question == question.text_verbatim()) {
+                lines.extend(inline(&format!("{}:", question.header()), answer, mark, theme, columns));
+            }
         }
     } else {
         for answer in outcome.answers() {
             let question = set.questions().iter().find(|question| question.text_verbatim() == answer.question);
             let header = question
                 .map_or_else(|| sanitize::line(&answer.header).into_owned(), |question| question.header().to_owned());
-            let asked = question.filter(|_| confirm == Confirm::Asked).map(|question| sanitize::line(question.text()));
-            match (confirm, asked) {
-                (Confirm::Boxed, _) => {}
-                (_, Some(asked)) => {
-                    lines.extend(inline(&asked, answer, mark, theme, columns));
-                    continue;
+            match (confirm, question) {
+                (Confirm::Boxed, _) => {
+                    lines.extend((!lines.is_empty()).then(Line::default));
+                    lines.extend(boxed(&header, answer, mark, theme, columns));
                 }
-                (_, None) => {
-                    lines.extend(inline(&format!("{header}:"), answer, mark, theme, columns));
-                    continue;
+                (Confirm::Asked, Some(question)) => {
+                    lines.extend(inline(&sanitize::line(question.text()), answer, mark, theme, columns));
                 }
+                _ => lines.extend(inline(&format!("{header}:"), answer, mark, theme, columns)),
             }
-            if !lines.is_empty() {
-                lines.push(Line::default());
-            }
-            lines.extend(boxed(&header, answer, mark, theme, columns));
         }
     }
     let (sign, role, words) = match outcome.status() {
@@ -155,8 +133,7 @@ fn inline(
     theme: &Theme,
     columns: usize,
 ) -> Vec<Line<'static>> {
-    let values: Vec<String> = report::names(answer).chain(answer.custom_input.clone()).collect();
-    let mut text = values.join(", ");
+    let mut text = report::chosen(answer);
     if let Some(note) = &answer.note {
         text = format!("{text} (note: {note})");
     }

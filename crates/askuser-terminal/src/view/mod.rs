@@ -44,7 +44,6 @@ pub enum PromptPhase {
 
 /// A prompt laid out for a size: the visible lines, and where the caret is.
 pub(crate) struct View<'a> {
-    /// The visible lines.
     pub(crate) lines: Vec<Line<'a>>,
     /// Which part of the prompt they are, for [`Prompt::look`].
     pub(crate) viewport: Viewport,

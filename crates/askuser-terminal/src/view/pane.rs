@@ -24,7 +24,6 @@ impl Claim {
     }
 }
 
-/// Where a pane begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Begin {
     /// At this row, or as near as fills the pane.

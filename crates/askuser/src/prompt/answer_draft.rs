@@ -113,7 +113,6 @@ impl AnswerDraft {
         self.matching.as_ref().map_or(row, |rows| rows.partition_point(|&other| other < row))
     }
 
-    /// Whether a row is listed.
     pub(super) fn is_listed(&self, row: usize) -> bool {
         self.matching.as_ref().is_none_or(|rows| rows.binary_search(&row).is_ok())
     }

@@ -21,24 +21,7 @@ pub enum CredentialScope {
     Admin,
 }
 
-impl CredentialScope {
-    /// Every scope there is.
-    pub const ALL: [CredentialScope; 3] = [CredentialScope::Ask, CredentialScope::Answer, CredentialScope::Admin];
-
-    /// The name as JSON spells it.
-    pub fn name(self) -> &'static str {
-        match self {
-            CredentialScope::Ask => "ask",
-            CredentialScope::Answer => "answer",
-            CredentialScope::Admin => "admin",
-        }
-    }
-
-    /// The scope of this name.
-    pub fn named(name: &str) -> Option<CredentialScope> {
-        CredentialScope::ALL.into_iter().find(|scope| scope.name() == name)
-    }
-}
+named!(CredentialScope { Ask = "ask", Answer = "answer", Admin = "admin" });
 
 /// A credential to be made.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -16,7 +16,7 @@
 
 use super::{End, StoreError};
 use crate::outcome::{Outcome, Status};
-use crate::request::{Origin, Purpose, Request};
+use crate::request::{Origin, Request};
 use crate::resolution::{Resolution, Via};
 
 /// Who acts.
@@ -125,16 +125,14 @@ impl Principal {
     /// [`StoreError::Forbidden`], with the reason.
     pub fn check(&self, act: Act<'_>) -> Result<(), StoreError> {
         let forbidden = |why: &str| Err(StoreError::Forbidden(why.to_owned()));
+        let if_theirs = |request: &Request, why: &str| if self.sees(request) { Ok(()) } else { forbidden(why) };
         match (&self.0, act) {
-            (Kind::Agent { .. }, Act::Ask(request) | Act::See(request) | Act::Use(request)) => match self.sees(request)
-            {
-                true => Ok(()),
-                false => forbidden("it is a question of another agent"),
-            },
-            (Kind::Agent { .. }, Act::End(request, End::Withdraw)) => match self.sees(request) {
-                true => Ok(()),
-                false => forbidden("an agent withdraws its own questions only"),
-            },
+            (Kind::Agent { .. }, Act::Ask(request) | Act::See(request) | Act::Use(request)) => {
+                if_theirs(request, "it is a question of another agent")
+            }
+            (Kind::Agent { .. }, Act::End(request, End::Withdraw)) => {
+                if_theirs(request, "an agent withdraws its own questions only")
+            }
             (Kind::Agent { credential: None, .. }, Act::End(_, End::Resolve { .. })) => {
                 forbidden("an agent cannot answer")
             }
@@ -146,24 +144,19 @@ impl Principal {
             {
                 forbidden("that time ran out, or no person was reached, is no answer")
             }
-            (Kind::Agent { .. }, Act::End(request, End::Resolve { .. })) => match self.sees(request) {
-                true => Ok(()),
-                false => forbidden("an agent settles its own questions only"),
-            },
-            (Kind::Policy { .. }, Act::End(request, End::Resolve { .. })) => match request.key().purpose() {
-                Purpose::Permission | Purpose::Plan => {
-                    forbidden("only a person gives permission or approves a plan, no file and no rule")
-                }
-                _ => Ok(()),
-            },
-            (Kind::Policy { .. }, Act::See(_)) => Ok(()),
+            (Kind::Agent { .. }, Act::End(request, End::Resolve { .. })) => {
+                if_theirs(request, "an agent settles its own questions only")
+            }
+            (Kind::Policy { .. }, Act::End(request, End::Resolve { .. }))
+                if request.key().purpose().asks_to_agree() =>
+            {
+                forbidden("only a person gives permission or approves a plan, no file and no rule")
+            }
+            (Kind::Policy { .. }, Act::End(_, End::Resolve { .. }) | Act::See(_)) => Ok(()),
             (Kind::Policy { .. }, _) => forbidden("a policy answers, and does nothing else"),
             (Kind::Person { .. }, Act::Ask(_) | Act::Use(_)) => forbidden("a person answers; an agent asks and waits"),
             (Kind::Person { .. }, Act::See(request) | Act::End(request, _) | Act::Consider(request)) => {
-                match self.sees(request) {
-                    true => Ok(()),
-                    false => forbidden("the question is for another person"),
-                }
+                if_theirs(request, "the question is for another person")
             }
             (Kind::Person { .. }, Act::Follow | Act::Purge) => Ok(()),
         }

@@ -129,7 +129,7 @@ impl End {
 /// An outcome with the provenance that it reports of itself.
 fn as_reported(outcome: Outcome, self_reported: &Map<String, Value>) -> Resolution {
     let text = |name: &str| self_reported.get(name).and_then(Value::as_str);
-    let via = Via::ALL.into_iter().find(|via| text("via") == Some(via.name())).unwrap_or(Via::FrontEnd);
+    let via = text("via").and_then(Via::named).unwrap_or(Via::FrontEnd);
     let resolution = outcome.through(via).with_self_reported(self_reported.clone());
     match text("by") {
         Some(by) => resolution.with_by(by),
@@ -231,38 +231,10 @@ pub enum State {
     Withdrawn,
 }
 
-impl State {
-    /// Every state there is.
-    pub const ALL: [State; 8] = [
-        State::Pending,
-        State::Answered,
-        State::Cancelled,
-        State::Declined,
-        State::Discuss,
-        State::TimedOut,
-        State::Settled,
-        State::Withdrawn,
-    ];
-
-    /// The name as JSON spells it.
-    pub fn name(self) -> &'static str {
-        match self {
-            State::Pending => "pending",
-            State::Answered => "answered",
-            State::Cancelled => "cancelled",
-            State::Declined => "declined",
-            State::Discuss => "discuss",
-            State::TimedOut => "timed_out",
-            State::Settled => "settled",
-            State::Withdrawn => "withdrawn",
-        }
-    }
-
-    /// The state of this name.
-    pub fn named(name: &str) -> Option<State> {
-        State::ALL.into_iter().find(|state| state.name() == name)
-    }
-}
+named!(State {
+    Pending = "pending", Answered = "answered", Cancelled = "cancelled", Declined = "declined", Discuss = "discuss",
+    TimedOut = "timed_out", Settled = "settled", Withdrawn = "withdrawn",
+});
 
 /// A question as it is kept. Times are the store's, in milliseconds since 1970.
 #[derive(Clone, Debug)]

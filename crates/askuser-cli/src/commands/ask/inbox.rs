@@ -133,7 +133,6 @@ fn hand_over(
     }
 }
 
-/// The store, as this asker uses it.
 fn store(asker: &InboxAsker, request: &Request) -> Handle {
     asker.handle(Principal::agent(request.origin()))
 }

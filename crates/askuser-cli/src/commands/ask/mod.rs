@@ -20,7 +20,6 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
     put(set, &args, &settings)
 }
 
-/// Asks, and prints what came of it.
 pub(super) fn put(set: QuestionSet, args: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
     outlive_file_size_limit();
     match settings.via.contains(&Surface::Inbox) {

@@ -9,7 +9,6 @@ use askuser_terminal::{Options, StoreAnswer, ask_request};
 use clap::ArgMatches;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Asks, and prints what came of it.
 pub(super) fn run(set: QuestionSet, args: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
     for flag in ["key", "from", "detach"] {
         if args.value_source(flag) == Some(clap::parser::ValueSource::CommandLine) {
@@ -59,15 +58,19 @@ pub(crate) fn ask(
         Decision::Ask(known) => known,
     };
     let request = request.clone().with_known(known).map_err(Failure::new)?;
-    match ask_request(&request, options, store) {
-        Ok(resolution) => Ok(resolution),
-        Err(AskError::Interrupted) => Err(Failure::new("interrupted").code(exit::INTERRUPTED)),
-        Err(AskError::Signal(signal)) => {
+    ask_request(&request, options, store).map_err(broken_off)
+}
+
+/// What asking broke off with.
+pub(crate) fn broken_off(error: AskError) -> Failure {
+    match error {
+        AskError::Interrupted => Failure::new("interrupted").code(exit::INTERRUPTED),
+        AskError::Signal(signal) => {
             // The terminal is restored; now the signal takes its usual effect.
             let _ = signal_hook::low_level::emulate_default_handler(signal);
-            Err(Failure::new(format!("ended by signal {signal}")).code(128u8.saturating_add(signal as u8)))
+            Failure::new(format!("ended by signal {signal}")).code(128u8.saturating_add(signal as u8))
         }
-        Err(error) => Err(Failure::new(error.chain()).code(exit::UNAVAILABLE)),
+        error => Failure::new(error.chain()).code(exit::UNAVAILABLE),
     }
 }
 

@@ -81,12 +81,10 @@ impl Home<'_> {
 }
 
 impl Client {
-    /// The client of a name.
     pub(super) fn named(name: &str) -> Option<&'static Client> {
         CLIENTS.iter().find(|client| client.name == name)
     }
 
-    /// The user's own file.
     pub(super) fn user_file(&self, home: &Home<'_>) -> PathBuf {
         or_with_comments((self.user_file)(home))
     }
@@ -125,27 +123,36 @@ fn stdio(command: &str) -> Value {
     json!({"type": "stdio", "command": command, "args": ["mcp"]})
 }
 
+/// What most of them have in common.
+const USUAL: Client = Client {
+    name: "",
+    title: "",
+    is_measured: true,
+    is_desktop: false,
+    format: Format::Json,
+    servers: "mcpServers",
+    entry: command_and_args,
+    user_file: |home| home.folder.clone(),
+    project_file: None,
+    programs: &[],
+    named_by: None,
+};
+
 pub(super) const CLIENTS: &[Client] = &[
     Client {
         name: "claude",
         title: "Claude Code",
-        is_measured: true,
-        is_desktop: false,
-        format: Format::Json,
-        servers: "mcpServers",
         entry: stdio,
         user_file: |home| {
             home.absolute("CLAUDE_CONFIG_DIR").unwrap_or_else(|| home.folder.clone()).join(".claude.json")
         },
         project_file: Some(".mcp.json"),
         programs: &["claude"],
-        named_by: None,
+        ..USUAL
     },
     Client {
         name: "codex",
         title: "Codex",
-        is_measured: true,
-        is_desktop: false,
         format: Format::Toml,
         servers: "mcp_servers",
         // Required: without the tool it would guess where it should ask.
@@ -153,131 +160,102 @@ pub(super) const CLIENTS: &[Client] = &[
         user_file: |home| home.moved("CODEX_HOME", ".codex").join("config.toml"),
         project_file: Some(".codex/config.toml"),
         programs: &["codex"],
-        named_by: None,
+        ..USUAL
     },
     Client {
         name: "gemini",
         title: "Gemini CLI",
-        is_measured: true,
-        is_desktop: false,
-        format: Format::Json,
-        servers: "mcpServers",
         // Trusted: asking whether we may ask is of no use.
         entry: |command| json!({"command": command, "args": ["mcp"], "trust": true}),
         user_file: |home| home.join(".gemini/settings.json"),
         project_file: Some(".gemini/settings.json"),
         programs: &["gemini"],
-        named_by: None,
+        ..USUAL
     },
     Client {
         name: "copilot",
         title: "Copilot CLI",
-        is_measured: true,
-        is_desktop: false,
-        format: Format::Json,
-        servers: "mcpServers",
         entry: |command| json!({"type": "local", "command": command, "args": ["mcp"], "tools": ["*"]}),
         user_file: |home| home.moved("COPILOT_HOME", ".copilot").join("mcp-config.json"),
         project_file: Some(".github/mcp.json"),
         programs: &["copilot"],
-        named_by: None,
+        ..USUAL
     },
     Client {
         name: "qwen",
         title: "Qwen Code",
-        is_measured: true,
-        is_desktop: false,
-        format: Format::Json,
-        servers: "mcpServers",
         // Always loaded: it is hidden behind a search otherwise.
         entry: |command| json!({"command": command, "args": ["mcp"], "trust": true, "alwaysLoadTools": true}),
         user_file: |home| home.join(".qwen/settings.json"),
         project_file: Some(".qwen/settings.json"),
         programs: &["qwen"],
-        named_by: None,
+        ..USUAL
     },
     Client {
         name: "opencode",
         title: "OpenCode",
-        is_measured: true,
-        is_desktop: false,
-        format: Format::Json,
         servers: "mcp",
         entry: |command| json!({"type": "local", "command": [command, "mcp"]}),
         user_file: |home| home.config().join("opencode/opencode.json"),
         project_file: Some("opencode.json"),
         programs: &["opencode"],
-        named_by: None,
+        ..USUAL
     },
     Client {
         name: "cursor",
         title: "Cursor",
         is_measured: false,
         is_desktop: true,
-        format: Format::Json,
-        servers: "mcpServers",
-        entry: command_and_args,
         user_file: |home| home.join(".cursor/mcp.json"),
         project_file: Some(".cursor/mcp.json"),
         programs: &["cursor", "cursor-agent"],
-        named_by: None,
+        ..USUAL
     },
     Client {
         name: "vscode",
         title: "VS Code",
         is_measured: false,
         is_desktop: true,
-        format: Format::Json,
         servers: "servers",
         entry: stdio,
         user_file: |home| home.vscode().join("mcp.json"),
         project_file: Some(".vscode/mcp.json"),
         programs: &["code"],
-        named_by: None,
+        ..USUAL
     },
     Client {
         name: "zed",
         title: "Zed",
         is_measured: false,
         is_desktop: true,
-        format: Format::Json,
         servers: "context_servers",
-        entry: command_and_args,
         user_file: |home| match home.absolute("APPDATA").filter(|_| cfg!(windows)) {
             Some(folder) => folder.join("Zed/settings.json"),
             None => home.config().join("zed/settings.json"),
         },
         project_file: Some(".zed/settings.json"),
         programs: &["zed", "zeditor"],
-        named_by: None,
+        ..USUAL
     },
     Client {
         name: "cline",
         title: "Cline",
-        is_measured: true,
-        is_desktop: false,
-        format: Format::Json,
-        servers: "mcpServers",
-        entry: command_and_args,
         user_file: |home| {
             let usual = || home.join(".cline/data/settings/cline_mcp_settings.json");
             home.absolute("CLINE_MCP_SETTINGS_PATH").unwrap_or_else(usual)
         },
-        project_file: None,
         programs: &["cline"],
-        named_by: None,
+        ..USUAL
     },
     Client {
         name: "continue",
         title: "Continue",
-        is_measured: true,
         is_desktop: true,
         format: Format::YamlFileOfItsOwn,
-        servers: "mcpServers",
-        entry: command_and_args,
         user_file: |home| home.moved("CONTINUE_GLOBAL_DIR", ".continue").join("mcpServers/askuser.yaml"),
         project_file: Some(".continue/mcpServers/askuser.yaml"),
         programs: &["cn"],
         named_by: Some("cn --mcp"),
+        ..USUAL
     },
 ];

@@ -230,11 +230,9 @@ impl<'a> Setup<'a> {
         if let Some(Err(why)) = status::command(&server).map(|words| status::starts(&words)) {
             return Err(Failure::new(format!("added, but {why}")).hint("`askuser doctor` tries it again"));
         }
-        let titles: Vec<&str> = added.iter().map(|client| client.title).collect();
+        let titles = added.iter().map(|client| client.title).collect::<Vec<_>>().join(", ");
         notice("askuser", "the server starts and offers its tools");
-        let titles = titles.join(", ");
-        let next = format!("next: restart {titles} and say: ask me which database to use");
-        notice("askuser", &next);
+        notice("askuser", &format!("next: restart {titles} and say: ask me which database to use"));
         notice("askuser", "answer in the agent's own dialog if it has one, or with `askuser inbox`");
         Ok(())
     }
@@ -296,12 +294,13 @@ impl<'a> Setup<'a> {
             write(&diff)?;
             return Ok(Done::Nothing);
         }
-        let question = match (target, removing) {
-            (Target::Client(client), true) => format!("Remove askuser from {}?", client.title),
-            (Target::Client(client), false) => format!("Add askuser to {}?", client.title),
-            (Target::Extra(extra), true) => format!("Remove {}?", extra.title),
-            (Target::Extra(extra), false) => format!("Add {}?", extra.title),
+        // What, and for a client where.
+        let (what, place) = match (target, removing) {
+            (Target::Client(client), true) => ("askuser ", format!("from {}", client.title)),
+            (Target::Client(client), false) => ("askuser ", format!("to {}", client.title)),
+            (Target::Extra(extra), _) => ("", extra.title.to_owned()),
         };
+        let question = format!("{} {what}{place}?", if removing { "Remove" } else { "Add" });
         if !yes && !confirm::agrees(&question, &diff, self.settings)? {
             notice("askuser", &format!("{shown} was left as it is"));
             return Ok(Done::Refused);
@@ -319,13 +318,8 @@ impl<'a> Setup<'a> {
             _ => "",
         };
         let by_hand = client.map_or_else(String::new, |client| client.by_hand(&shown));
-        let done = match (target, removing) {
-            (Target::Client(client), true) => format!("removed from {}", client.title),
-            (Target::Client(client), false) => format!("added to {}", client.title),
-            (Target::Extra(extra), true) => format!("removed {}", extra.title),
-            (Target::Extra(extra), false) => format!("added {}", extra.title),
-        };
-        notice("askuser", &format!("{done} ({shown}){tried}{by_hand}"));
+        let done = if removing { "removed" } else { "added" };
+        notice("askuser", &format!("{done} {place} ({shown}){tried}{by_hand}"));
         Ok(Done::Changed)
     }
 

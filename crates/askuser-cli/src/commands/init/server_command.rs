@@ -36,7 +36,6 @@ impl Programs {
     }
 }
 
-/// Where this program is.
 pub(super) fn this_program() -> Result<PathBuf, Failure> {
     std::env::current_exe().map_err(|error| Failure::new(format!("cannot find this program: {}", reason(&error))))
 }

@@ -70,7 +70,6 @@ impl PromptLines<'_> {
     }
 }
 
-/// What the footer shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::view) enum FooterKind {
     /// Key hints, which may be dropped.
