@@ -4,9 +4,9 @@ use super::init::confirm::{ask, is_answered_with};
 use super::token::refuse_agents;
 use crate::failure::{Failure, exit};
 use crate::result::write;
-use crate::store::{done, open_file};
+use crate::store::{done, open_kept};
 use askuser::input::QuestionInput;
-use askuser::store::{Credentials, PairingKind};
+use askuser::store::PairingKind;
 use askuser::{QuestionSet, Rules, sanitize};
 use askuser_serve::pairing::code_id;
 use std::ffi::OsString;
@@ -17,7 +17,7 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
     let (args, settings) = super::parse(crate::args::pair(), words)?;
     refuse_agents("let a device in")?;
     let id = code_id(args.get_one::<String>("code").map_or("", String::as_str));
-    let store = open_file(&settings)?;
+    let store = open_kept(&settings)?;
     let pairing = done(store.pairing(&id))?.filter(|pairing| pairing.kind == PairingKind::Code);
     let pairing = pairing.ok_or_else(|| {
         Failure::new("no browser shows this code").hint("a code is good for five minutes; the page shows a new one")

@@ -6,12 +6,11 @@ use crate::failure::{self, Failure, exit, reason};
 use crate::notifier;
 use crate::result::write;
 use crate::signals::Signals;
-use crate::store::{done, location, open_file, person, runtime};
+use crate::store::{done, location, open_kept, person, runtime};
 use askuser::Origin;
-use askuser::store::Credentials;
-use askuser_inbox::{InboxAsker, SqliteStore};
+use askuser_inbox::InboxAsker;
 use askuser_mcp::HttpService;
-use askuser_serve::{Caller, Mcp, Options, Reply, pairing};
+use askuser_serve::{Caller, Kept, Mcp, Options, Reply, pairing};
 use clap::ArgMatches;
 use http_body_util::{BodyExt, Full};
 use hyper::Request;
@@ -28,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
     let (args, settings) = super::parse(crate::args::serve(), words)?;
     refuse_agents("serve the inbox")?;
-    let store = Arc::new(open_file(&settings)?);
+    let store = open_kept(&settings)?;
     let listen = args.get_one::<SocketAddr>("listen").copied().unwrap_or(([127, 0, 0, 1], 7420).into());
     let end = CancellationToken::new();
     let options = options(&args, &settings, &store, end.clone())?;
@@ -46,7 +45,7 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
             signals.next().await;
             told.cancel();
         });
-        greet(&store, listener.local_addr().unwrap_or(listen), &options).await?;
+        greet(&*store, listener.local_addr().unwrap_or(listen), &options).await?;
         let served = askuser_serve::serve(store.clone(), store.clone(), listener, options, end).await;
         served.map_err(|error| Failure::new(format!("cannot serve: {error}")))
     });
@@ -57,7 +56,7 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
 fn options(
     args: &ArgMatches,
     settings: &Settings,
-    store: &Arc<SqliteStore>,
+    store: &Arc<dyn Kept>,
     end: CancellationToken,
 ) -> Result<Options, Failure> {
     let mut options = Options::default();
@@ -116,7 +115,7 @@ impl Mcp for McpClients {
 }
 
 /// Says where it is, how a browser comes in, and what is not encrypted.
-async fn greet(store: &SqliteStore, address: SocketAddr, options: &Options) -> Result<(), Failure> {
+async fn greet(store: &dyn Kept, address: SocketAddr, options: &Options) -> Result<(), Failure> {
     let scheme = if options.tls.is_some() { "https" } else { "http" };
     let base = match &options.public_url {
         Some(url) => url.clone(),

@@ -3,9 +3,9 @@
 use crate::config::Layers;
 use crate::failure::{Failure, exit};
 use crate::result::write;
-use crate::store::{done, open_file, person, started_by_agent, words};
+use crate::store::{done, open_kept, person, started_by_agent, words};
 use askuser::sanitize;
-use askuser::store::{Credential, CredentialScope, Credentials};
+use askuser::store::{Credential, CredentialScope};
 use clap::ArgMatches;
 use std::ffi::OsString;
 
@@ -36,7 +36,7 @@ fn new(args: &ArgMatches) -> Result<u8, Failure> {
     let name = args.get_one::<String>("name").map(|name| sanitize::line(name).trim().to_owned()).unwrap_or_default();
     let made = askuser_serve::token::make(&name, scope, &person());
     let (token, credential) = made.map_err(|error| Failure::new(format!("cannot get random numbers: {error}")))?;
-    done(open_file(&settings)?.add_credential(&credential))?;
+    done(open_kept(&settings)?.add_credential(&credential))?;
     write(&format!("{token}\n"))?;
     Ok(exit::ANSWERED)
 }
@@ -44,7 +44,7 @@ fn new(args: &ArgMatches) -> Result<u8, Failure> {
 /// Tokens, or devices.
 pub(super) fn list(args: &ArgMatches, of_devices: bool) -> Result<u8, Failure> {
     let settings = Layers::detect(args)?.settings()?;
-    let known = done(open_file(&settings)?.credentials())?;
+    let known = done(open_kept(&settings)?.credentials())?;
     let lines: String = known.iter().filter(|known| known.made.is_device == of_devices).map(line).collect();
     write(&lines)?;
     Ok(exit::ANSWERED)
@@ -64,7 +64,7 @@ fn line(credential: &Credential) -> String {
 pub(super) fn revoke(args: &ArgMatches, of_devices: bool) -> Result<u8, Failure> {
     let settings = Layers::detect(args)?.settings()?;
     let name = args.get_one::<String>("name").map_or("", String::as_str);
-    let store = open_file(&settings)?;
+    let store = open_kept(&settings)?;
     let known = done(store.credentials())?;
     let named: Vec<&Credential> =
         known.iter().filter(|known| known.made.is_device == of_devices && known.made.name == name).collect();
