@@ -2,4 +2,5 @@
 
 mod commands;
 mod killed;
+mod postgres;
 mod support;
