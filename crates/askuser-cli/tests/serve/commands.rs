@@ -391,7 +391,7 @@ fn the_server_calls_its_own_user_to_a_question_that_comes_over_http() {
     assert!(server.send("POST", "/api/v1/questions", Some(&ask), input).starts_with("HTTP/1.1 201"));
     let mut called = Value::Null;
     askuser_conformance::until("somebody is called", || {
-        let text = std::fs::read(home.0.path().join("called.json")).unwrap_or_default();
+        let text = std::fs::read(home.folder.path().join("called.json")).unwrap_or_default();
         called = serde_json::from_slice(&text).unwrap_or_default();
         called.is_object()
     });

@@ -59,13 +59,13 @@ fn asks_and_answers(home: &Home, url: &str, trusted: Option<&Path>, ask: &str, a
 #[test]
 fn tokens_and_answers_go_encrypted_with_a_certificate_of_our_own_and_not_to_one_that_is_not_trusted() {
     let home = Home::new();
-    if !certify(home.0.path()) {
+    if !certify(home.folder.path()) {
         return;
     }
     let (ask, answer) = (home.token("ci", "--ask"), home.token("laptop", "--answer"));
     let served = home.serve_with(&["--listen", "127.0.0.1:0", "--tls", "serve.pem", "serve.key"]);
     assert!(served.base.starts_with("https://127.0.0.1:"), "{}", served.base);
-    asks_and_answers(&home, &served.base, Some(&home.0.path().join("ca.pem")), &ask, &answer);
+    asks_and_answers(&home, &served.base, Some(&home.folder.path().join("ca.pem")), &ask, &answer);
     let mut untrusted = home.command(&["inbox", "--count"]);
     let untrusted = untrusted.env("ASKUSER_STORE", &served.base).env("ASKUSER_TOKEN", &answer).output().unwrap();
     assert!(text(&untrusted.stderr).contains("certificate"), "{untrusted:?}");
@@ -81,7 +81,7 @@ fn tokens_and_answers_go_encrypted_with_a_certificate_of_our_own_and_not_to_one_
 #[test]
 fn a_certificate_and_a_key_that_do_not_belong_together_are_refused_with_the_file_named() {
     let home = Home::new();
-    if !certify(home.0.path()) {
+    if !certify(home.folder.path()) {
         return;
     }
     for (certificate, key, named) in [("serve.pem", "ca.key", "serve.pem"), ("serve.key", "serve.key", "serve.key")] {
