@@ -21,10 +21,13 @@ mod ask;
 mod asker;
 #[doc(hidden)]
 pub mod bench;
+#[cfg_attr(windows, allow(dead_code))]
 mod close_signal;
 mod console;
 #[cfg(any(not(unix), feature = "crossterm"))]
 mod convert;
+// Bytes are read from a terminal; a console tells keys.
+#[cfg_attr(windows, allow(dead_code))]
 mod decode;
 mod device;
 mod editor;

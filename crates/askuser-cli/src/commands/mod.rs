@@ -25,6 +25,7 @@ mod serve;
 #[cfg(unix)]
 mod supervise;
 mod token;
+mod uninstall;
 mod wait;
 mod withdraw;
 
@@ -66,7 +67,7 @@ pub(crate) fn run(words: impl ExactSizeIterator<Item = OsString>) -> Result<u8, 
         #[cfg(unix)]
         Some("supervise") => supervise::run(words.skip(1)),
         Some("init") => init::run(words),
-        Some("uninstall") => init::uninstall::run(words),
+        Some("uninstall") => uninstall::run(words),
         // To Claude Code a failing hook is a no; ours is none.
         Some("hook") => Ok(hook::run(words).unwrap_or_else(|failure| {
             failure::tell("askuser", &failure);

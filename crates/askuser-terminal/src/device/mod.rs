@@ -2,7 +2,7 @@
 //!
 //! It knows nothing of what is painted; of escape sequences it writes the caller's and its own questions. One device is in
 //! use at a time; every way out (stop, drop, panic, signal) restores the terminal. On Unix it works on file descriptors,
-//! elsewhere it uses crossterm.
+//! on Windows it reads the console's events with crossterm.
 
 use crate::close_signal::CloseSignal;
 use askuser::Closed;
@@ -11,9 +11,6 @@ use std::panic;
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 use std::thread::{self, ThreadId};
 
-#[cfg(any(not(unix), feature = "crossterm"))]
-#[cfg_attr(unix, allow(dead_code))]
-mod portable;
 #[cfg(unix)]
 mod signals;
 #[cfg(unix)]
@@ -21,13 +18,15 @@ mod tty_lock;
 #[cfg(unix)]
 mod unix;
 mod waker;
+#[cfg(windows)]
+mod windows;
 
-#[cfg(not(unix))]
-pub(crate) use portable::Device;
 #[cfg(unix)]
 pub(crate) use unix::Device;
 pub(crate) use waker::WakePipe;
 pub use waker::Waker;
+#[cfg(windows)]
+pub(crate) use windows::Device;
 
 /// When a lone escape byte is taken for the Esc key: an arrow key that a slow link has split begins with one too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -33,14 +33,14 @@ pub(super) struct Client {
 }
 
 /// Where this user's files are.
-pub(super) struct Home<'a> {
-    pub(super) folder: PathBuf,
-    pub(super) variable: &'a dyn Fn(&str) -> Option<String>,
+pub(in crate::commands) struct Home<'a> {
+    pub(in crate::commands) folder: PathBuf,
+    pub(in crate::commands) variable: &'a dyn Fn(&str) -> Option<String>,
 }
 
 impl Home<'_> {
     /// A path as people write it.
-    pub(super) fn shown(&self, path: &Path) -> String {
+    pub(in crate::commands) fn shown(&self, path: &Path) -> String {
         match path.strip_prefix(&self.folder) {
             Ok(rest) => Path::new("~").join(rest).display().to_string(),
             Err(_) => path.display().to_string(),

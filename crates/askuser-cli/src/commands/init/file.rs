@@ -53,7 +53,8 @@ impl File {
         };
         let real = match owner {
             Owner::User if path.symlink_metadata().is_ok() => {
-                path.canonicalize().map_err(|error| match error.kind() {
+                // On Windows as people write it: a file that was not there has been noted so.
+                dunce::canonicalize(path).map_err(|error| match error.kind() {
                     io::ErrorKind::NotFound => Failure::new(format!("{} is a link that leads nowhere", path.display())),
                     _ => failed(error),
                 })?

@@ -1,6 +1,6 @@
 //! `askuser init`: adds our server to the configuration of a client, and removes it again.
 
-mod clients;
+pub(super) mod clients;
 pub(super) mod confirm;
 mod detect;
 mod extras;
@@ -11,7 +11,6 @@ mod server_command;
 pub(super) mod status;
 mod toml;
 mod undo;
-pub(super) mod uninstall;
 mod yaml;
 
 #[cfg(test)]
@@ -53,8 +52,33 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
     }
 }
 
+/// Takes everything out again that any `askuser init` has added, as far as it is agreed to; the exit code.
+pub(super) fn undo_everywhere(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
+    let setup = Setup::new(args, settings, true)?;
+    let projects: Vec<(&Client, PathBuf)> = Changes::read(&state_folder()?)?.files().filter_map(project_of).collect();
+    let of_the_user = setup.there();
+    if of_the_user.is_empty() && projects.is_empty() {
+        notice("askuser", NOTHING_TO_REMOVE);
+    }
+    let (mut code, _) = setup.change_all(of_the_user)?;
+    for (client, root) in projects {
+        let setup = Setup { project: Some(root), ..Setup::new(args, settings, true)? };
+        code = code.max(setup.change_all(vec![Target::Client(client)])?.0);
+    }
+    Ok(code)
+}
+
+/// The client whose file in a project this is, and the project.
+fn project_of(file: &Path) -> Option<(&'static Client, PathBuf)> {
+    let of = |client: &'static Client| {
+        let root = file.ancestors().skip(1).find(|root| client.project_file(root).as_deref() == Some(file))?;
+        Some((client, root.to_owned()))
+    };
+    file.exists().then(|| CLIENTS.iter().find_map(of))?
+}
+
 /// This user's home folder.
-fn home() -> Result<Home<'static>, Failure> {
+pub(super) fn home() -> Result<Home<'static>, Failure> {
     fn variable(name: &str) -> Option<String> {
         std::env::var(name).ok().filter(|value| !value.is_empty())
     }

@@ -1,0 +1,45 @@
+//! `askuser uninstall`: undoes every `askuser init`, in the user's files and in those of projects, and says what is kept.
+
+use super::init::{self, clients::Home};
+use crate::args;
+use crate::config::user_folder;
+use crate::failure::{Failure, notice};
+use crate::state_folder::state_folder;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
+    let (args, settings) = super::parse(args::uninstall(), words)?;
+    let code = init::undo_everywhere(&args, &settings)?;
+    if !args.get_flag("print") {
+        say_what_is_kept(&init::home()?, &state_folder()?);
+    }
+    Ok(code)
+}
+
+/// What no `init` made: it is the person's, who may want it again.
+fn say_what_is_kept(home: &Home<'_>, state: &Path) {
+    let caches = std::env::var_os("XDG_CACHE_HOME").map_or_else(|| home.folder.join(".cache"), PathBuf::from);
+    let kept = [
+        ("sessions, questions and answers", Some(state.to_owned())),
+        ("settings", user_folder(|name| std::env::var(name).ok())),
+        ("caches of the agent's commands", Some(caches.join("askuser"))),
+    ];
+    let kept = kept.into_iter().filter_map(|(what, folder)| Some((what, folder.filter(|folder| folder.exists())?)));
+    let (folders, what): (Vec<String>, Vec<String>) =
+        kept.map(|(what, folder)| (quoted(&folder), format!("{what} ({})", home.shown(&folder)))).unzip();
+    let delete = if cfg!(windows) { "Remove-Item -Recurse" } else { "rm -r" };
+    if !folders.is_empty() {
+        notice("askuser", &format!("kept: {}; to delete them: {delete} {}", what.join(", "), folders.join(" ")));
+    }
+    if let Ok(program) = std::env::current_exe() {
+        notice("askuser", &format!("the program itself is {}", quoted(&program)));
+    }
+}
+
+fn quoted(path: &Path) -> String {
+    match path.to_str().filter(|path| !path.contains(|c: char| " '\"$`".contains(c))) {
+        Some(plain) => plain.to_owned(),
+        None => format!("{:?}", path.display().to_string()),
+    }
+}
