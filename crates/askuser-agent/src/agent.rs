@@ -17,6 +17,7 @@ use crate::turn;
 use crate::undo::{FileDiff, UndoError, UndoLog, Undone};
 use askuser::{Asker, Origin};
 use std::ffi::OsString;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -53,6 +54,10 @@ pub struct Agent {
     pub(crate) failed_summary: Option<u64>,
     /// The calls that were under way when the turn was stopped.
     pub(crate) interrupted: Vec<ToolCall>,
+    /// Calls that were cut off do not begin once this is cancelled: the person's message comes first.
+    pub(crate) user_returned: CancellationToken,
+    /// What ended since the person last spoke: call and result, hashed.
+    pub(crate) ended: Vec<u64>,
 }
 
 impl Agent {
@@ -69,6 +74,8 @@ impl Agent {
             left_alone: Vec::new(),
             failed_summary: None,
             interrupted: Vec::new(),
+            user_returned: CancellationToken::new(),
+            ended: Vec::new(),
         }
     }
 
@@ -201,7 +208,7 @@ impl Agent {
     /// Goes on with what was cut off, if something was: a question without an outcome is asked again, one with an outcome
     /// is not.
     pub fn resume(&mut self) -> Option<Run<'_>> {
-        self.resume_until_user_returned(CancellationToken::new())
+        self.resume_until(CancellationToken::new(), CancellationToken::new())
     }
 
     /// The same for a person who has something to say. Once `user_returned` is cancelled, no call of the message that was cut off
@@ -230,24 +237,21 @@ impl Agent {
             agent.keep_answers()?;
             agent.record(&Entry::User { text })
         };
-        self.begin_run(begin, CancellationToken::new(), abort)
+        self.user_returned = CancellationToken::new();
+        self.begin_run(begin, abort)
     }
 
-    pub(crate) fn resume_until(
-        &mut self,
-        user_returned: CancellationToken,
-        abort: CancellationToken,
-    ) -> Option<Run<'_>> {
-        self.is_cut_off().then(|| self.begin_run(Agent::record_mode_and_model, user_returned, abort))
+    pub(crate) fn resume_until(&mut self, returned: CancellationToken, abort: CancellationToken) -> Option<Run<'_>> {
+        self.user_returned = returned;
+        self.is_cut_off().then(|| self.begin_run(Agent::record_mode_and_model, abort))
     }
 
     fn begin_run<'a>(
         &'a mut self,
         begin: impl FnOnce(&mut Agent) -> Result<(), Stop> + Send + 'a,
-        user_returned: CancellationToken,
         abort: CancellationToken,
     ) -> Run<'a> {
-        Run::new(abort.clone(), |events| turn::drive(self, begin, user_returned, events, abort))
+        Run::new(abort.clone(), |events| turn::drive(self, begin, events, abort))
     }
 
     /// Lets the model summarise the conversation, and continues from the summary. `wish` is what it should mind.
@@ -336,6 +340,14 @@ impl Agent {
         &self.shared.transcript
     }
 
+    /// How often this call has ended with this result since the person last spoke.
+    pub(crate) fn count_ended(&mut self, call: &ToolCall, result: &ToolResult) -> usize {
+        let mut hasher = DefaultHasher::new();
+        (&call.name, call.input.to_string(), &result.output).hash(&mut hasher);
+        self.ended.push(hasher.finish());
+        self.ended.iter().filter(|ended| self.ended.last() == Some(*ended)).count()
+    }
+
     /// The model reads what the person has said meanwhile; `false` if that is nothing.
     pub(crate) fn hear(&mut self, events: &EventSender) -> Result<bool, Stop> {
         let said = std::mem::take(&mut *self.shared.said());
@@ -354,6 +366,9 @@ impl Agent {
                     self.history.has_begun(&call.id);
                 }
             }
+        }
+        if let Entry::User { .. } = entry {
+            self.ended.clear();
         }
         self.shared.append(entry)?;
         self.history.apply(entry);

@@ -30,6 +30,9 @@ const MAX_PARALLEL: usize = 8;
 const USER_CAME_FIRST: &str =
     "Not run: the user came back with a message before this had begun. Read it, then decide anew.";
 
+const AGAIN: &str =
+    "\n\n(The same call had the same result three times by now. Do something else, or ask the user what to do.)";
+
 /// How long a tool that acts may take to end once the turn is stopped.
 const GRACE: Duration = Duration::from_millis(2_500);
 
@@ -48,14 +51,13 @@ impl From<ToolResult> for Ended {
 pub(crate) async fn run_calls(
     agent: &mut Agent,
     calls: &[ToolCall],
-    user_returned: &CancellationToken,
     events: &EventSender,
     abort: &CancellationToken,
 ) -> Result<(), Stop> {
     let shared = agent.shared.clone();
     let halted = HaltedCalls::recorded(&agent.history, &shared);
     let said_before = agent.history.messages.last().map(|message| message.text().trim().into());
-    let (user_returned, own) = (user_returned.clone(), shared.context(events, abort));
+    let (user_returned, own) = (agent.user_returned.clone(), shared.context(events, abort));
     let context = ToolContext { halted, user_returned, said_before, ..own };
     let looks_only = |call: &&ToolCall| shared.tools.get(&call.name).is_some_and(|t| t.access() == Access::Read);
     let mut rest = calls;
@@ -155,7 +157,10 @@ fn announce(call: &ToolCall, context: &ToolContext) {
 
 fn finish(agent: &mut Agent, call: &ToolCall, ended: Ended, context: &ToolContext) -> Result<(), Stop> {
     let Ended { result, halt } = ended;
-    let result = context.shared.secrets.redact(result);
+    let mut result = context.shared.secrets.redact(result);
+    if agent.count_ended(call, &result) == 3 {
+        result.output.push_str(AGAIN);
+    }
     let (id, name) = (call.id.clone(), call.name.clone());
     agent.record(&Entry::Result { id: id.clone(), name: name.clone(), result: result.clone(), halt })?;
     context.emit(AgentEvent::ToolResult { id, name, result });

@@ -121,7 +121,7 @@ impl AgentHandle {
     pub fn resume(&self) {
         let user_returned = CancellationToken::new();
         self.state().user_returned = user_returned.clone();
-        self.queue(|agent| Box::pin(ready(agent.resume_until_user_returned(user_returned))));
+        self.queue(|agent| Box::pin(ready(agent.resume_until(user_returned, CancellationToken::new()))));
     }
 
     /// The user is about to say something: what was cut off makes room for it, as in [`AgentHandle::resume`].

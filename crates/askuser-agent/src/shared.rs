@@ -41,7 +41,7 @@ pub(crate) struct Shared {
     pub(crate) max_requests: Option<u32>,
     pub(crate) windows: Windows,
     /// What the person has said while the agent works, and it has not heard yet; a subagent's is never filled.
-    pub(crate) said: Said,
+    pub(crate) said: Arc<Mutex<Vec<String>>>,
     /// What this conversation knows of files; a subagent's knows nothing yet.
     pub(crate) known_files: KnownFiles,
     /// Held while a person is asked and while a tool acts, by any agent of the session: nothing acts while a question is
@@ -56,14 +56,11 @@ pub(crate) struct Retries {
     pub(crate) pause: Duration,
 }
 
-/// Clones are the same.
-pub(crate) type Said = Arc<Mutex<Vec<String>>>;
-
 impl Retries {
     /// As many as fit into this time, at this pace.
     pub(crate) fn within(self, time: Duration) -> Retries {
         let (mut max, mut taken) = (0, Duration::ZERO);
-        while max < MAX_RETRIES && taken + self.pause_before(max) <= time {
+        while max < 100_000 && taken + self.pause_before(max) <= time {
             taken += self.pause_before(max);
             max += 1;
         }
@@ -78,9 +75,6 @@ impl Retries {
 
 /// A wait for a provider that is longer than this is reported.
 pub(crate) const MAX_PAUSE: Duration = Duration::from_secs(120);
-
-/// Even over a weekend.
-const MAX_RETRIES: u32 = 100_000;
 
 impl Shared {
     pub(crate) fn new(model: Arc<dyn Model>) -> Shared {
@@ -104,7 +98,7 @@ impl Shared {
             retries: Retries { max: 6, pause: Duration::from_millis(500) },
             max_requests: None,
             windows: Windows::default(),
-            said: Said::default(),
+            said: Arc::default(),
             known_files: KnownFiles::default(),
             exclusive: Arc::default(),
         }

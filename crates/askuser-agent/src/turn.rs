@@ -25,12 +25,11 @@ const MAX_RESPONSE_BYTES: usize = 16 << 20;
 pub(crate) async fn drive<'a>(
     agent: &'a mut Agent,
     begin: impl FnOnce(&mut Agent) -> Result<(), Stop> + Send + 'a,
-    user_returned: CancellationToken,
     events: EventSender,
     abort: CancellationToken,
 ) {
     let ended = match begin(agent) {
-        Ok(()) => turn(agent, user_returned, &events, &abort).await,
+        Ok(()) => turn(agent, &events, &abort).await,
         Err(stop) => Err(stop),
     };
     let last = last_event(agent, ended, &events);
@@ -74,24 +73,18 @@ fn withdraw_questions(agent: &mut Agent) -> &mut Agent {
     agent
 }
 
-/// Calls that were cut off do not begin once `user_returned` is cancelled: the person's message comes first.
-async fn turn(
-    agent: &mut Agent,
-    mut user_returned: CancellationToken,
-    events: &EventSender,
-    abort: &CancellationToken,
-) -> Result<String, Stop> {
+async fn turn(agent: &mut Agent, events: &EventSender, abort: &CancellationToken) -> Result<String, Stop> {
     let mut requests = 0;
     loop {
         match agent.history.next() {
             Next::User if agent.hear(events)? => {}
             Next::User => return Ok(agent.history.messages.last().map(Message::text).unwrap_or_default()),
-            Next::Calls(calls) => run_calls(agent, &calls, &user_returned, events, abort).await?,
-            Next::Model if user_returned.is_cancelled() => return Ok(String::new()),
+            Next::Calls(calls) => run_calls(agent, &calls, events, abort).await?,
+            Next::Model if agent.user_returned.is_cancelled() => return Ok(String::new()),
             Next::Model => {
                 agent.hear(events)?;
                 // The interrupted work is done. Messages from now on wait for their turn.
-                user_returned = CancellationToken::new();
+                agent.user_returned = CancellationToken::new();
                 if agent.shared.max_requests.is_some_and(|most| requests >= most) {
                     let message = format!("stopped after {requests} requests to the model in this turn");
                     return Err(Stop::failed(FailureKind::TooManyRequests, message));

@@ -27,16 +27,10 @@ pub(super) struct HttpModel {
 #[derive(Clone, Copy)]
 struct Known {
     options: RequestOptions,
-    responses: Availability,
+    /// Whether the server has turned out to have no Responses protocol.
+    lacks_responses: bool,
     /// How many tokens a conversation may have, if the model has said so.
     context_window: Option<u64>,
-}
-
-/// Whether a server has the Responses protocol.
-#[derive(Clone, Copy, PartialEq)]
-enum Availability {
-    Assumed,
-    Missing,
 }
 
 impl HttpModel {
@@ -47,7 +41,7 @@ impl HttpModel {
         options: RequestOptions,
         context_window: Option<u64>,
     ) -> HttpModel {
-        let known = Mutex::new(Known { options, responses: Availability::Assumed, context_window });
+        let known = Mutex::new(Known { options, lacks_responses: false, context_window });
         HttpModel { protocol, endpoint, chat, known }
     }
 
@@ -62,7 +56,7 @@ impl HttpModel {
     /// The protocol to use, and where.
     fn endpoint(&self) -> (Protocol, &Endpoint) {
         match &self.chat {
-            Some(chat) if self.known().responses == Availability::Missing => (Protocol::OpenAiChat, chat),
+            Some(chat) if self.known().lacks_responses => (Protocol::OpenAiChat, chat),
             _ => (self.protocol, &self.endpoint),
         }
     }
@@ -93,7 +87,7 @@ impl HttpModel {
         known.context_window = api_error.context_window().or(known.context_window);
         let has_path = !matches!(api_error.status, Some(404 | 405 | 501));
         if protocol == Protocol::OpenAiResponses && self.chat.is_some() && !has_path {
-            known.responses = Availability::Missing;
+            known.lacks_responses = true;
             return Some(options);
         }
         if let Some(corrected) = options.corrected(api_error) {

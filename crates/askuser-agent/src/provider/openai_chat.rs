@@ -119,16 +119,8 @@ pub(super) struct ChatReader {
     finish_reason: Option<String>,
     done: bool,
     last_output: LastOutput,
-    shape: Shape,
-}
-
-/// Whether the response is read from `delta` or from `message`.
-#[derive(PartialEq)]
-enum Shape {
-    /// Not known yet: a `message` is read, since some servers send one instead of a `delta`.
-    Unknown,
-    /// From `delta`; a `message` beside or after it repeats the content.
-    Deltas,
+    /// Whether the response is read from `delta`: a `message` beside or after it repeats the content, one alone is read.
+    has_deltas: bool,
 }
 
 #[derive(Default)]
@@ -153,7 +145,7 @@ impl ChatReader {
             finish_reason: None,
             done: false,
             last_output: LastOutput::None,
-            shape: Shape::Unknown,
+            has_deltas: false,
         }
     }
 
@@ -353,10 +345,8 @@ impl ResponseReader for ChatReader {
             return Err(self.target.model_error(&api_error));
         }
         let delta = &choice["delta"];
-        if has_content(delta) {
-            self.shape = Shape::Deltas;
-        }
-        let message = if self.shape == Shape::Deltas { delta } else { &choice["message"] };
+        self.has_deltas |= has_content(delta);
+        let message = if self.has_deltas { delta } else { &choice["message"] };
         self.add_thought(message, output);
         for text in content_texts(message).into_iter().chain(str_field(message, "refusal")) {
             self.add_text(text, output);

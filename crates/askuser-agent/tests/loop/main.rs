@@ -7,6 +7,7 @@ mod crash;
 mod events;
 mod failing;
 mod halting;
+mod killed;
 mod old_sessions;
 mod order;
 mod own_command;

@@ -449,7 +449,7 @@ fn in_line_mode_the_rest_of_a_line_does_not_answer_a_question_that_came_in_betwe
     terminal.keys("2<enter>");
     terminal.wait_for("Choose 1 to 3 (? for help):");
     terminal.keys("1<enter>");
-    terminal.wait_for("First.");
+    terminal.wait_for("✔ Database: PostgreSQL");
     terminal.wait_for("Good.");
 }
 

@@ -69,11 +69,9 @@ impl State {
                 let others = "What commands changed in other files is not in it.";
                 self.print(Item::Note(Role::Muted, others.into()), out);
             }
-            Event::ModelsListed(offered) => {
-                // A person who is writing or reading is not interrupted.
-                if self.composer.draft.is_blank() && self.pager.is_none() {
-                    out.push(Effect::ChooseModel(offered));
-                }
+            // A person who is writing or reading is not interrupted.
+            Event::ModelsListed(offered) if self.composer.draft.is_blank() && self.pager.is_none() => {
+                out.push(Effect::ChooseModel(offered));
             }
             Event::CommandFailed(message) => self.print(Item::Note(Role::Danger, message), out),
             Event::TurnStarted if self.turn.running.is_none() => self.begin_turn(Work::Conversation, now),

@@ -15,23 +15,8 @@ fn own_command(line: &str) -> Option<&str> {
     line.trim().strip_prefix('!').map(str::trim)
 }
 
-/// When a message is read that is sent while a turn runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum When {
-    /// Before the model's next request.
-    Now,
-    /// Once the turn is over.
-    After,
-}
-
-impl RunningTurn {
-    fn hears(self) -> bool {
-        self.stopping == Stopping::No && self.work == Work::Conversation
-    }
-}
-
 impl State {
-    pub(super) fn submit(&mut self, when: When, now: Duration, out: &mut Vec<Effect>) {
+    pub(super) fn submit(&mut self, now: Duration, out: &mut Vec<Effect>) {
         if self.composer.draft.is_blank() {
             if self.turn.end == TurnEnd::Failed && self.turn.pending_commands == 0 {
                 self.command(AgentCommand::Resume, out);
@@ -64,7 +49,8 @@ impl State {
                 | SlashCommand::Permissions(_)))
         );
         let is_message = command.is_none() && own_command(&text).is_none();
-        if is_message && when == When::Now && self.turn.running.is_some_and(RunningTurn::hears) {
+        let hears = |turn: RunningTurn| turn.stopping == Stopping::No && turn.work == Work::Conversation;
+        if is_message && self.turn.running.is_some_and(hears) {
             if self.presentation == Presentation::Line {
                 self.print(Item::Note(Role::Muted, "The agent reads it before its next step.".into()), out);
             }

@@ -179,7 +179,9 @@ impl RunningCall {
         let mut facts = Vec::new();
         let ending = ending(result);
         let lines = failure_output(result, ending.as_deref()).lines().count();
-        if lines > 1 {
+        let details = result.metadata.as_ref().and_then(|metadata| metadata.details.as_ref());
+        let is_part = details.is_some_and(|details| details["output_file"].is_string());
+        if lines > 1 && !is_part {
             facts.push(format!("{lines} lines"));
         }
         // Of a command, which is shown itself, it is the model's description.

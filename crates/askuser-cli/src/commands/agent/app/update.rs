@@ -4,7 +4,6 @@ use super::agent_thread::AgentCommand;
 use super::composed_text::LIMIT;
 use super::pager::{Pager, Reading};
 use super::scrollback::Item;
-use super::send::When;
 use super::slash_commands;
 use super::state::{
     Effect, Event, LastPrinted, Notice, Notified, OpenTrigger, Presence, QUIT_WINDOW, QuestionEnd, STRAY_KEY_WINDOW,
@@ -195,7 +194,7 @@ impl State {
 
     fn line(&mut self, line: &str, now: Duration, out: &mut Vec<Effect>) {
         if self.begin_line(line, out) == Fit::Kept {
-            self.submit(When::Now, now, out);
+            self.submit(now, out);
         }
     }
 
@@ -235,9 +234,7 @@ impl State {
         }
         self.composer.stray_until = None;
         match key {
-            Key { code: KeyCode::Enter, mods } if mods == Key::plain(KeyCode::Enter).mods => {
-                self.submit(When::Now, now, out);
-            }
+            Key { code: KeyCode::Enter, mods } if mods == Key::plain(KeyCode::Enter).mods => self.submit(now, out),
             Key { code: KeyCode::Esc, .. } => self.stop(out),
             _ if key == Key::ctrl('d') && self.composer.draft.text().is_empty() => out.push(Effect::Quit),
             _ if key == Key::ctrl('o') => self.read_outputs(out),
@@ -250,7 +247,10 @@ impl State {
                 if let Some(completed) = slash_commands::complete(self.composer.draft.as_str()) {
                     let _ = self.composer.draft.set(&completed);
                 } else if self.turn.running.is_some() && !self.composer.draft.is_blank() {
-                    self.submit(When::After, now, out);
+                    // For after the turn.
+                    let text = self.composer.draft.take();
+                    out.push(Effect::SaveHistory(text.clone()));
+                    self.composer.queue.push_back(text);
                 }
             }
             _ => match action(key, KeyContext::Typing) {
