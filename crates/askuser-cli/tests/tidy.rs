@@ -169,8 +169,15 @@ fn the_core_refers_to_nothing_that_touches_the_system() {
 
 #[test]
 fn surfaces_depend_on_the_core_and_never_on_each_other() {
-    let surfaces =
-        ["askuser-terminal", "askuser-inbox", "askuser-mcp", "askuser-agent", "askuser-serve", "askuser-conformance"];
+    let surfaces = [
+        "askuser-terminal",
+        "askuser-inbox",
+        "askuser-mcp",
+        "askuser-agent",
+        "askuser-serve",
+        "askuser-postgres",
+        "askuser-conformance",
+    ];
     for surface in surfaces {
         let ours: Vec<String> = dependencies(surface).into_iter().filter(|name| name.starts_with("askuser")).collect();
         let is_shared = |name: &String| ["askuser", "askuser-markdown"].contains(&name.as_str());
@@ -185,7 +192,7 @@ fn surfaces_depend_on_the_core_and_never_on_each_other() {
 fn libraries_never_print() {
     let libraries =
         ["askuser", "askuser-markdown", "askuser-terminal", "askuser-inbox", "askuser-mcp", "askuser-agent"];
-    for krate in libraries.into_iter().chain(["askuser-serve"]) {
+    for krate in libraries.into_iter().chain(["askuser-serve", "askuser-postgres"]) {
         forbid(krate, &["println!", "eprintln!", "print!(", "stdout().write", "stdout().lock"]);
     }
 }

@@ -18,6 +18,7 @@ pub mod attachments;
 pub mod attempts;
 pub mod calls;
 pub mod claims;
+pub mod credentials;
 pub mod deadlines;
 pub mod drafts;
 pub mod events;
@@ -25,6 +26,8 @@ pub mod kills;
 pub mod lists;
 mod memory;
 pub mod model;
+#[cfg(unix)]
+mod postgres;
 pub mod principals;
 pub mod purges;
 pub mod races;
@@ -33,6 +36,8 @@ mod support;
 pub mod waiting;
 
 pub use memory::{Fault, MemoryStore};
+#[cfg(unix)]
+pub use postgres::PostgresServer;
 pub use support::{Dice, give_up_after, until, wait};
 
 use askuser::Request;
@@ -59,6 +64,21 @@ pub trait Place: Send + Sync {
     fn damage(&self) -> Vec<String> {
         Vec::new()
     }
+}
+
+/// One test for each rule about tokens and devices; the expression makes a new
+/// [`CredentialsPlace`](credentials::CredentialsPlace).
+#[macro_export]
+macro_rules! credentials_conformance {
+    ($place:expr) => {
+        $crate::conformance! { @ $place;
+            credentials:
+                a_credential_is_kept_until_it_is_revoked_and_every_process_hears_of_that,
+                a_name_has_one_scope_and_a_renewed_token_keeps_it,
+                a_pairing_is_redeemed_once_in_time_and_a_code_only_after_somebody_let_it_in,
+                failed_credentials_are_counted;
+        }
+    };
 }
 
 /// One test for each rule, in modules of their own; the expression makes a new [`Place`].

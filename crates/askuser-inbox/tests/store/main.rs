@@ -1,7 +1,6 @@
 //! The store in a file: it does what every store must, and what is about files.
 
 mod asker;
-mod credentials;
 mod faults;
 mod killed;
 mod location;
@@ -16,4 +15,5 @@ mod rules {
     use crate::support::Place;
 
     askuser_conformance::conformance!(Place::new());
+    askuser_conformance::credentials_conformance!(Place::new());
 }

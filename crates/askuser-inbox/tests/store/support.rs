@@ -1,6 +1,6 @@
 use crate::worker;
 use askuser::input::QuestionInput;
-use askuser::store::{Attempt, Handle, Principal, QuestionId, Series, Store, StoreError, StoredQuestion};
+use askuser::store::{Attempt, Credentials, Handle, Principal, QuestionId, Series, Store, StoreError, StoredQuestion};
 use askuser::{Origin, Outcome, QuestionSet, Request, RequestKey, Rules, Via};
 use askuser_conformance::{kills, wait};
 use askuser_inbox::{Clock, SqliteStore};
@@ -111,5 +111,11 @@ impl askuser_conformance::Place for Place {
 
     fn damage(&self) -> Vec<String> {
         wait(self.sqlite().integrity()).unwrap()
+    }
+}
+
+impl askuser_conformance::credentials::CredentialsPlace for Place {
+    fn credentials(&self) -> Arc<dyn Credentials> {
+        Arc::new(self.sqlite())
     }
 }

@@ -1,0 +1,216 @@
+//! A real PostgreSQL server for tests: of its own, in a folder that goes away, reached through a socket alone.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// The user that runs it where the tests are root's: PostgreSQL refuses to be.
+const USER: &str = "postgres";
+
+/// A server that runs until it is dropped.
+#[derive(Debug)]
+pub struct PostgresServer {
+    programs: PathBuf,
+    folder: TempDir,
+    settings: Vec<String>,
+    running: Option<Child>,
+}
+
+impl PostgresServer {
+    /// A new server with these settings; `None`, with a word about it, where PostgreSQL is not installed. Where `CI` is set, that
+    /// is a failure.
+    ///
+    /// # Panics
+    /// Where it does not start.
+    #[allow(clippy::print_stderr, reason = "a test that is skipped says so")]
+    pub fn start(settings: &[&str]) -> Option<PostgresServer> {
+        let Some(programs) = programs() else {
+            let in_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty());
+            assert!(!in_ci, "this test needs PostgreSQL's server: apt-get install postgresql");
+            eprintln!("skipped: there is no PostgreSQL server here");
+            return None;
+        };
+        let mut server = PostgresServer {
+            folder: tempfile::Builder::new().prefix("askuser-postgres-").tempdir().expect("a folder"),
+            settings: Vec::new(),
+            running: None,
+            programs,
+        };
+        server.set(settings);
+        server.make_data();
+        server.start_again();
+        Some(server)
+    }
+
+    /// The address of its database; everyone on this machine may use it.
+    pub fn address(&self) -> String {
+        format!("postgres://{USER}@/postgres?host={}&port={}", self.folder.path().display(), self.port())
+    }
+
+    /// Its port, by which its socket is named too.
+    pub fn port(&self) -> &str {
+        self.settings.iter().rev().find_map(|setting| setting.strip_prefix("port=")).unwrap_or("5432")
+    }
+
+    /// Where its socket is.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Where its data are.
+    pub fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// The process that the others belong to, while it runs.
+    pub fn process(&self) -> Option<u32> {
+        self.running.as_ref().map(Child::id)
+    }
+
+    /// One of PostgreSQL's programs, as the user that the server has.
+    pub fn program(&self, name: &str) -> Command {
+        as_user(&self.programs.join(name))
+    }
+
+    /// Ends it as a crash does: nothing is finished, nobody is told.
+    ///
+    /// # Panics
+    /// Where it does not end.
+    pub fn stop_immediately(&mut self) {
+        self.stop("immediate");
+    }
+
+    /// Ends it in order.
+    ///
+    /// # Panics
+    /// Where it does not end.
+    pub fn stop_in_order(&mut self) {
+        self.stop("fast");
+    }
+
+    fn stop(&mut self, mode: &str) {
+        let Some(mut child) = self.running.take() else { return };
+        let stopped = self.program("pg_ctl").args(["stop", "-m", mode, "-D"]).arg(self.data()).output();
+        assert!(stopped.expect("pg_ctl").status.success(), "it cannot be stopped");
+        child.wait().expect("it has ended");
+    }
+
+    /// Other settings, from the next start on.
+    pub fn set(&mut self, settings: &[&str]) {
+        self.settings = settings.iter().map(|setting| (*setting).to_owned()).collect();
+    }
+
+    /// Starts it, after it was stopped.
+    ///
+    /// # Panics
+    /// Where it does not start.
+    pub fn start_again(&mut self) {
+        let mut command = self.program("postgres");
+        command.arg("-D").arg(self.data()).args(["-c", "listen_addresses=", "-c", "max_connections=200"]);
+        command.arg("-c").arg(format!("unix_socket_directories={}", self.folder.path().display()));
+        for setting in &self.settings {
+            command.args(["-c", setting]);
+        }
+        let log = fs::File::options().create(true).append(true).open(self.folder.path().join("log")).expect("its log");
+        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().expect("a server");
+        self.running = Some(child);
+        let began = Instant::now();
+        let is_ready = || {
+            let mut ready = Command::new(self.programs.join("pg_isready"));
+            let asked = ready.args(["-q", "-U", USER, "-p", self.port(), "-h"]).arg(self.folder.path()).status();
+            asked.expect("pg_isready").success()
+        };
+        while !is_ready() {
+            let log = || fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
+            assert!(began.elapsed() < Duration::from_secs(60), "the server does not start: {}", log());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// New data, copied from some that were made once: to make them takes a second.
+    fn make_data(&self) {
+        let template =
+            std::env::temp_dir().join(format!("askuser-postgres-template-{}-{}", version(&self.programs), who()));
+        if !template.exists() {
+            let fresh = tempfile::Builder::new().prefix("askuser-postgres-new-").tempdir().expect("a folder");
+            own(fresh.path());
+            let made = as_user(&self.programs.join("initdb"))
+                .args([
+                    "--no-sync",
+                    "--auth=trust",
+                    "--encoding=UTF8",
+                    "--locale=C",
+                    "--wal-segsize=1",
+                    "-U",
+                    USER,
+                    "-D",
+                ])
+                .arg(fresh.path().join("data"))
+                .output()
+                .expect("initdb");
+            assert!(made.status.success(), "initdb: {}", String::from_utf8_lossy(&made.stderr));
+            // Several tests may do so at once: one of them is first.
+            let kept = fresh.keep();
+            if fs::rename(&kept, &template).is_err() {
+                let _ = fs::remove_dir_all(&kept);
+            }
+        }
+        let copied = Command::new("cp").arg("-a").arg(template.join("data")).arg(self.data()).status();
+        assert!(copied.expect("cp").success(), "the data cannot be copied");
+        own(self.folder.path());
+    }
+}
+
+impl Drop for PostgresServer {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.running.take() {
+            let _ = self.program("pg_ctl").args(["stop", "-m", "immediate", "-D"]).arg(self.data()).output();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// Where the server's programs are: Debian keeps them out of the path.
+fn programs() -> Option<PathBuf> {
+    let mut versions: Vec<PathBuf> = fs::read_dir("/usr/lib/postgresql")
+        .map(|folder| folder.filter_map(|entry| Some(entry.ok()?.path().join("bin"))).collect())
+        .unwrap_or_default();
+    versions.sort();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let candidates = versions.into_iter().rev().chain(std::env::split_paths(&path));
+    candidates.into_iter().find(|folder| folder.join("postgres").exists() && folder.join("pg_ctl").exists())
+}
+
+fn version(programs: &Path) -> String {
+    let output = Command::new(programs.join("postgres")).arg("--version").output().expect("postgres --version");
+    String::from_utf8_lossy(&output.stdout).split_whitespace().nth(2).unwrap_or_default().to_owned()
+}
+
+fn who() -> String {
+    let id = Command::new("id").arg("-u").output().expect("id");
+    String::from_utf8_lossy(&id.stdout).trim().to_owned()
+}
+
+fn is_root() -> bool {
+    who() == "0"
+}
+
+/// As the user that may run a server; it ends with the thread that started it.
+fn as_user(program: &Path) -> Command {
+    let mut command = Command::new("setpriv");
+    if is_root() {
+        command.args(["--reuid", USER, "--regid", USER, "--clear-groups"]);
+    }
+    command.args(["--pdeathsig", "QUIT", "--"]).arg(program).current_dir("/");
+    command
+}
+
+/// Gives a folder to that user.
+fn own(folder: &Path) {
+    if is_root() {
+        let given = Command::new("chown").args(["-R", &format!("{USER}:{USER}")]).arg(folder).status();
+        assert!(given.expect("chown").success(), "{} cannot be given to {USER}", folder.display());
+    }
+}

@@ -1,0 +1,93 @@
+//! What a person does: ends a question, stops its clock, keeps a draft.
+
+use crate::database::{Database, Doing, end_row};
+use crate::fault::unwritable;
+use crate::pool::Connection;
+use askuser::store::{Act, Attempt, Draft, End, Ending, MAX_DRAFT, Principal, StoreError, Which};
+use tokio_postgres::types::Type;
+
+impl Database {
+    pub(crate) async fn end(
+        &self,
+        by: &Principal,
+        which: &Which,
+        end: &End,
+        attempt: &Attempt,
+    ) -> Result<Ending, StoreError> {
+        let answer = async |connection: &Connection| {
+            loop {
+                let (now, row) = self.known(connection, by, which).await?;
+                by.check(Act::End(&row.question.request, end))?;
+                if let End::Resolve { outcome, .. } = end {
+                    outcome.check(row.question.request.set()).map_err(StoreError::Misfit)?;
+                }
+                match row.question.ending {
+                    // The reply to an earlier try was lost, or the caller asks again.
+                    Some(ending) if row.attempt.as_deref() == Some(attempt.as_str()) => return Ok(ending),
+                    Some(ending) => return Err(StoreError::ended(ending).into()),
+                    None => {}
+                }
+                // A clock that was set back ends nothing before it was asked.
+                let ending = end.stamped(by, now.max(row.question.asked_ms));
+                if end_row(connection, row.n, &ending, attempt, now).await? {
+                    return Ok(ending);
+                }
+                // Another one was quicker, or its time has just run out: what it left says so.
+            }
+        };
+        self.run(Doing::Telling, answer).await
+    }
+
+    pub(crate) async fn hold(&self, by: &Principal, which: &Which) -> Result<(), StoreError> {
+        let hold = async |connection: &Connection| {
+            let (now, row) = self.known(connection, by, which).await?;
+            by.check(Act::Consider(&row.question.request))?;
+            let sql =
+                "UPDATE askuser.question SET expires_ms = NULL WHERE n = $1 AND state = 'pending' AND expires_ms > $2";
+            let values = [(&row.n as _, Type::INT8), (&crate::row::signed(now) as _, Type::INT8)];
+            connection.execute(sql, &values).await.map(drop)
+        };
+        self.run(Doing::Writing, hold).await
+    }
+
+    pub(crate) async fn save_draft(&self, by: &Principal, which: &Which, draft: &Draft) -> Result<(), StoreError> {
+        let text = serde_json::to_string(draft).map_err(unwritable)?;
+        if text.len() > MAX_DRAFT {
+            let why = format!("it has {} bytes, at most {MAX_DRAFT} are kept", text.len());
+            return Err(StoreError::Forbidden(format!("cannot keep the draft: {why}")));
+        }
+        let person = by.name().unwrap_or_default();
+        let save = async |connection: &Connection| {
+            let (_, row) = self.known(connection, by, which).await?;
+            by.check(Act::Consider(&row.question.request))?;
+            let question = (&row.n as _, Type::INT8);
+            match draft.is_empty() {
+                true => {
+                    let sql = "DELETE FROM askuser.draft WHERE question = $1 AND person = $2";
+                    connection.execute(sql, &[question, (&person, Type::TEXT)]).await?;
+                }
+                false => {
+                    let sql = "INSERT INTO askuser.draft (question, person, answers) VALUES ($1, $2, $3)
+                         ON CONFLICT (question, person) DO UPDATE SET answers = EXCLUDED.answers";
+                    connection.execute(sql, &[question, (&person, Type::TEXT), (&text, Type::TEXT)]).await?;
+                }
+            }
+            Ok(())
+        };
+        self.run(Doing::Writing, save).await
+    }
+
+    pub(crate) async fn draft(&self, by: &Principal, which: &Which) -> Result<Draft, StoreError> {
+        let person = by.name().unwrap_or_default();
+        let read = async |connection: &Connection| {
+            let (_, row) = self.known(connection, by, which).await?;
+            by.check(Act::Consider(&row.question.request))?;
+            let sql = "SELECT answers FROM askuser.draft WHERE question = $1 AND person = $2";
+            let rows = connection.query(sql, &[(&row.n, Type::INT8), (&person, Type::TEXT)]).await?;
+            // One that cannot be read is none.
+            let text: Option<&str> = rows.first().map(|row| row.try_get(0)).transpose()?;
+            Ok(text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default())
+        };
+        self.run(Doing::Reading, read).await
+    }
+}

@@ -1,0 +1,285 @@
+//! Who may use the store through a server.
+
+use crate::PostgresStore;
+use crate::database::{Database, Doing};
+use crate::fault::{Fault, unreadable};
+use crate::following::CHANNEL;
+use crate::lanes::Lane;
+use crate::pool::{Connection, Shared};
+use crate::random_id;
+use crate::row::{number, optional, signed};
+use askuser::store::{
+    Call, Credential, CredentialScope, Credentials, Digest, FailedCredentials, NewCredential, Pairing, PairingKind,
+    StoreError, Watch,
+};
+use tokio_postgres::Row;
+use tokio_postgres::types::Type;
+
+/// How often it is noted at most that a credential was used.
+const SEEN_MS: i64 = 60_000;
+
+const SELECT: &str =
+    "SELECT id, name, scope, is_device, person, digest, made_ms, seen_ms, address, revoked_ms FROM askuser.credential";
+
+fn read(row: &Row) -> Result<Credential, Fault> {
+    let scope: &str = row.try_get("scope")?;
+    let scope = CredentialScope::named(scope).ok_or_else(|| unreadable(format!("unknown scope {scope:?}")))?;
+    let made = NewCredential {
+        id: row.try_get("id")?,
+        name: row.try_get("name")?,
+        scope,
+        is_device: row.try_get("is_device")?,
+        person: row.try_get("person")?,
+        digest: read_digest(row)?,
+        address: row.try_get("address")?,
+    };
+    Ok(Credential { made, made_ms: number(row, "made_ms")?, seen_ms: optional(row, "seen_ms")? })
+}
+
+fn read_digest(row: &Row) -> Result<Digest, Fault> {
+    let bytes: &[u8] = row.try_get("digest")?;
+    bytes.try_into().map_err(|_| unreadable(format!("a digest of {} bytes", bytes.len())))
+}
+
+/// The live one with this id.
+async fn live(connection: &Connection, id: &str) -> Result<Option<Credential>, Fault> {
+    let sql = format!("{SELECT} WHERE id = $1 AND revoked_ms IS NULL");
+    let rows = connection.query(&sql, &[(&id, Type::TEXT)]).await?;
+    rows.first().map(read).transpose()
+}
+
+/// Keeps one, within a transaction. Where the reply to an earlier try was lost, it is there already.
+async fn insert(connection: &Connection, new: &NewCredential) -> Result<Credential, Fault> {
+    if let Some(known) = live(connection, &new.id).await?.filter(|known| known.made.digest == new.digest) {
+        return Ok(known);
+    }
+    // Of two that take a name for different scopes at once, one comes first.
+    connection
+        .execute(
+            "SELECT pg_advisory_xact_lock(hashtextextended('askuser credential ' || $1, 0))",
+            &[(&new.name, Type::TEXT)],
+        )
+        .await?;
+    let sql = "SELECT scope FROM askuser.credential WHERE name = $1 AND scope <> $2 AND revoked_ms IS NULL LIMIT 1";
+    let others = connection.query(sql, &[(&new.name, Type::TEXT), (&new.scope.name(), Type::TEXT)]).await?;
+    if let Some(other) = others.first() {
+        let other: &str = other.try_get(0)?;
+        let why = format!("{} is the name of a credential with the scope {other}: revoke it first", new.name);
+        return Err(StoreError::Forbidden(why).into());
+    }
+    let sql = "INSERT INTO askuser.credential (id, name, scope, is_device, person, digest, made_ms, address)
+         VALUES ($1, $2, $3, $4, $5, $6, askuser.now_ms(), $7) RETURNING made_ms";
+    let values = [
+        (&new.id as _, Type::TEXT),
+        (&new.name as _, Type::TEXT),
+        (&new.scope.name() as _, Type::TEXT),
+        (&new.is_device as _, Type::BOOL),
+        (&new.person as _, Type::TEXT),
+        (&&new.digest[..] as _, Type::BYTEA),
+        (&new.address as _, Type::TEXT),
+    ];
+    let row = connection.row(sql, &values).await?;
+    Ok(Credential { made: new.clone(), made_ms: number(&row, "made_ms")?, seen_ms: None })
+}
+
+/// The pairing of this id, unless it is over; locked where it is about to be used.
+async fn pairing(connection: &Connection, id: &str, lock: &str) -> Result<Option<Pairing>, Fault> {
+    let sql = format!(
+        "SELECT id, is_link, digest, address, browser, expires_ms, tries, is_approved FROM askuser.pairing
+         WHERE id = $1 AND expires_ms > askuser.now_ms() AND tries < $2 {lock}"
+    );
+    let most = i32::try_from(Pairing::MOST_TRIES).unwrap_or(i32::MAX);
+    let rows = connection.query(&sql, &[(&id, Type::TEXT), (&most, Type::INT4)]).await?;
+    let read = |row: &Row| {
+        Ok(Pairing {
+            id: row.try_get("id")?,
+            kind: if row.try_get("is_link")? { PairingKind::Link } else { PairingKind::Code },
+            digest: read_digest(row)?,
+            address: row.try_get("address")?,
+            browser: row.try_get("browser")?,
+            expires_ms: number(row, "expires_ms")?,
+            tries: row.try_get::<_, i32>("tries")?.unsigned_abs(),
+            is_approved: row.try_get("is_approved")?,
+        })
+    };
+    rows.first().map(read).transpose()
+}
+
+async fn offer(connection: &Connection, pairing: &Pairing) -> Result<Pairing, Fault> {
+    connection.execute("DELETE FROM askuser.pairing WHERE expires_ms <= askuser.now_ms()", &[]).await?;
+    let is_link = pairing.kind == PairingKind::Link;
+    if !is_link {
+        // Anybody can ask for a code: they are counted one after the other.
+        connection.batch("LOCK TABLE askuser.pairing IN SHARE ROW EXCLUSIVE MODE").await?;
+        let sql = "SELECT count(*) AS count FROM askuser.pairing WHERE NOT is_link AND id <> $1";
+        let codes = number(&connection.row(sql, &[(&pairing.id, Type::TEXT)]).await?, "count")?;
+        if codes >= u64::from(Pairing::MOST_CODES) {
+            let why = format!("{codes} devices show a code already: wait five minutes");
+            return Err(StoreError::Forbidden(why).into());
+        }
+    }
+    // A repeated offer, after its reply was lost, is the same one.
+    let sql = "INSERT INTO askuser.pairing (id, is_link, digest, address, browser, expires_ms)
+         VALUES ($1, $2, $3, $4, $5, askuser.now_ms() + $6)
+         ON CONFLICT (id) DO UPDATE SET expires_ms = EXCLUDED.expires_ms
+         WHERE pairing.digest = EXCLUDED.digest RETURNING expires_ms";
+    let values = [
+        (&pairing.id as _, Type::TEXT),
+        (&is_link as _, Type::BOOL),
+        (&&pairing.digest[..] as _, Type::BYTEA),
+        (&pairing.address as _, Type::TEXT),
+        (&pairing.browser as _, Type::TEXT),
+        (&signed(Pairing::LASTS_MS) as _, Type::INT8),
+    ];
+    let rows = connection.query(sql, &values).await?;
+    let row = rows.first().ok_or_else(|| StoreError::Forbidden("another device shows this code: try again".into()))?;
+    Ok(Pairing { expires_ms: number(row, "expires_ms")?, ..pairing.clone() })
+}
+
+async fn redeem(connection: &Connection, id: &str, new: &NewCredential) -> Result<Option<Credential>, Fault> {
+    // The reply to an earlier try was lost.
+    if let Some(known) = live(connection, &new.id).await?.filter(|known| known.made.digest == new.digest) {
+        return Ok(Some(known));
+    }
+    let is_ready = |pairing: &Pairing| pairing.kind == PairingKind::Link || pairing.is_approved;
+    if !pairing(connection, id, "FOR UPDATE").await?.as_ref().is_some_and(is_ready) {
+        return Ok(None);
+    }
+    connection.execute("DELETE FROM askuser.pairing WHERE id = $1", &[(&id, Type::TEXT)]).await?;
+    insert(connection, new).await.map(Some)
+}
+
+async fn revoke(connection: &Connection, id: &str, call: &str) -> Result<bool, Fault> {
+    let sql = "UPDATE askuser.credential SET revoked_ms = askuser.now_ms(), revoked_by = $2
+         WHERE id = $1 AND revoked_ms IS NULL";
+    let changed = connection.execute(sql, &[(&id, Type::TEXT), (&call, Type::TEXT)]).await?;
+    let sql = "SELECT EXISTS (SELECT 1 FROM askuser.credential WHERE id = $1 AND revoked_by = $2)";
+    let is_ours = changed == 1 || connection.row(sql, &[(&id, Type::TEXT), (&call, Type::TEXT)]).await?.try_get(0)?;
+    // Every process that has let it in hears of it.
+    connection.execute("SELECT pg_notify($1, '')", &[(&CHANNEL, Type::TEXT)]).await?;
+    Ok(is_ours)
+}
+
+impl PostgresStore {
+    /// Does something in one transaction, which may be repeated.
+    fn transact<T: Send + 'static>(
+        &self,
+        work: impl AsyncFn(&Connection) -> Result<T, Fault> + Send + 'static,
+    ) -> Call<T> {
+        self.call(Lane::Free, async move |database: Shared<Database>| {
+            database
+                .run(Doing::Writing, async |connection| connection.transaction(async || work(connection).await).await)
+                .await
+        })
+    }
+}
+
+impl Credentials for PostgresStore {
+    fn add_credential(&self, new: &NewCredential) -> Call<Credential> {
+        let new = new.clone();
+        self.transact(async move |connection| insert(connection, &new).await)
+    }
+
+    fn credential(&self, id: &str) -> Call<Option<Credential>> {
+        let id = id.to_owned();
+        self.call(Lane::Free, async move |database: Shared<Database>| {
+            database.run(Doing::Reading, async |connection| live(connection, &id).await).await
+        })
+    }
+
+    fn credentials(&self) -> Call<Vec<Credential>> {
+        self.call(Lane::Free, async move |database: Shared<Database>| {
+            let list = async |connection: &Connection| {
+                let sql = format!("{SELECT} WHERE revoked_ms IS NULL ORDER BY made_ms, n");
+                connection.query(&sql, &[]).await?.iter().map(read).collect()
+            };
+            database.run(Doing::Reading, list).await
+        })
+    }
+
+    fn credential_seen(&self, id: &str, address: &str) -> Call<()> {
+        let (id, address) = (id.to_owned(), address.to_owned());
+        self.call(Lane::Free, async move |database: Shared<Database>| {
+            let sql = "UPDATE askuser.credential SET seen_ms = askuser.now_ms(), address = $2
+                 WHERE id = $1 AND (address IS DISTINCT FROM $2 OR coalesce(seen_ms, 0) <= askuser.now_ms() - $3)";
+            let values = [(&id as _, Type::TEXT), (&address as _, Type::TEXT), (&SEEN_MS as _, Type::INT8)];
+            database.run(Doing::Writing, async |connection| connection.execute(sql, &values).await.map(drop)).await
+        })
+    }
+
+    fn revoke_credential(&self, id: &str) -> Call<bool> {
+        let id = id.to_owned();
+        self.call(Lane::Free, async move |database: Shared<Database>| {
+            let call = random_id()?;
+            database.run(Doing::Writing, async |connection| revoke(connection, &id, &call).await).await
+        })
+    }
+
+    fn watch_revocations(&self) -> Call<Watch> {
+        self.call(Lane::Free, async move |database: Shared<Database>| database.watch_revocations().await)
+    }
+
+    fn offer_pairing(&self, pairing: &Pairing) -> Call<Pairing> {
+        let pairing = pairing.clone();
+        self.transact(async move |connection| offer(connection, &pairing).await)
+    }
+
+    fn pairing(&self, id: &str) -> Call<Option<Pairing>> {
+        let id = id.to_owned();
+        self.call(Lane::Free, async move |database: Shared<Database>| {
+            database.run(Doing::Reading, async |connection| pairing(connection, &id, "").await).await
+        })
+    }
+
+    fn pairing_failed(&self, id: &str) -> Call<()> {
+        let id = id.to_owned();
+        self.call(Lane::Free, async move |database: Shared<Database>| {
+            let sql = "UPDATE askuser.pairing SET tries = tries + 1 WHERE id = $1";
+            let values = [(&id as _, Type::TEXT)];
+            database.run(Doing::Writing, async |connection| connection.execute(sql, &values).await.map(drop)).await
+        })
+    }
+
+    fn approve_pairing(&self, id: &str) -> Call<bool> {
+        let id = id.to_owned();
+        self.transact(async move |connection| {
+            let known = pairing(connection, &id, "FOR UPDATE").await?;
+            if known.is_none_or(|pairing| pairing.kind != PairingKind::Code) {
+                return Ok(false);
+            }
+            let sql = "UPDATE askuser.pairing SET is_approved = true WHERE id = $1";
+            Ok(connection.execute(sql, &[(&id, Type::TEXT)]).await? == 1)
+        })
+    }
+
+    fn redeem_pairing(&self, id: &str, new: &NewCredential) -> Call<Option<Credential>> {
+        let (id, new) = (id.to_owned(), new.clone());
+        self.transact(async move |connection| redeem(connection, &id, &new).await)
+    }
+
+    fn credential_failed(&self, address: &str) -> Call<()> {
+        let address = address.to_owned();
+        self.call(Lane::Free, async move |database: Shared<Database>| {
+            let sql = "INSERT INTO askuser.failed_credential AS failed (count, last_ms, address)
+                 VALUES (1, askuser.now_ms(), $1)
+                 ON CONFLICT (one) DO UPDATE SET count = failed.count + 1, last_ms = EXCLUDED.last_ms, address = $1";
+            let values = [(&address as _, Type::TEXT)];
+            database.run(Doing::Writing, async |connection| connection.execute(sql, &values).await.map(drop)).await
+        })
+    }
+
+    fn failed_credentials(&self) -> Call<Option<FailedCredentials>> {
+        self.call(Lane::Free, async move |database: Shared<Database>| {
+            let list = async |connection: &Connection| {
+                let rows =
+                    connection.query("SELECT count, last_ms, address FROM askuser.failed_credential", &[]).await?;
+                let read = |row: &Row| {
+                    let (count, last_ms) = (number(row, "count")?, number(row, "last_ms")?);
+                    Ok(FailedCredentials { count, last_ms, address: row.try_get("address")? })
+                };
+                rows.first().map(read).transpose()
+            };
+            database.run(Doing::Reading, list).await
+        })
+    }
+}

@@ -1,0 +1,177 @@
+//! The order of calls: those about one question are done one after the other, as they were made; all others at once.
+
+use crate::database::{Database, digest};
+use crate::pool::Shared;
+use askuser::RequestKey;
+use askuser::store::{Principal, QuestionId, Scope, Which};
+use futures_channel::oneshot;
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::pin::Pin;
+
+/// What is to be done, once its turn has come.
+pub(crate) type Work = Box<dyn FnOnce(Shared<Database>) -> Pin<Box<dyn Future<Output = ()>>> + Send>;
+
+/// What a call is about.
+pub(crate) enum Lane {
+    /// Nothing that another call could be about.
+    Free,
+    /// This question.
+    Question(QuestionId),
+    /// The question with this key.
+    Key(Vec<u8>),
+    /// A question that is known once it was found: every call before it is done first, and every one after it later.
+    Alone,
+}
+
+impl Lane {
+    pub(crate) fn of(by: &Principal, which: &Which) -> Lane {
+        match (which, by.scope()) {
+            (Which::Id(id), _) => Lane::Question(id.clone()),
+            (Which::Key(key), Scope::OfCredential(name)) => Lane::Key(digest(key, Some(name))),
+            (Which::Key(key), Scope::Of(_)) => Lane::Key(digest(key, None)),
+            (Which::Key(_), _) => Lane::Alone,
+        }
+    }
+
+    /// Of a request that is put.
+    pub(crate) fn of_put(key: &RequestKey, credential: Option<&str>) -> Lane {
+        Lane::Key(digest(key, credential))
+    }
+}
+
+#[derive(Default)]
+struct State {
+    /// The number of the next call, and of those that are not done.
+    next: u64,
+    open: BTreeSet<u64>,
+    /// What waits in each lane behind the call that is being done.
+    queues: HashMap<Vec<u8>, VecDeque<(u64, Work)>>,
+    /// Who waits until every call before this one is done.
+    flushes: Vec<(u64, oneshot::Sender<()>)>,
+    /// A call that is to be alone, and all that came after it.
+    held_back: VecDeque<(Lane, Work)>,
+    is_alone: bool,
+}
+
+/// Shares its state with the tasks that it starts.
+#[derive(Clone)]
+pub(crate) struct Lanes {
+    database: Shared<Database>,
+    state: Shared<RefCell<State>>,
+}
+
+impl Lanes {
+    pub(crate) fn new(database: Shared<Database>) -> Lanes {
+        Lanes { database, state: Shared::default() }
+    }
+
+    /// Has this done in its turn.
+    pub(crate) fn submit(&self, lane: Lane, work: Work) {
+        let mut state = self.state.borrow_mut();
+        let waits = state.is_alone || !state.held_back.is_empty();
+        if waits || (matches!(lane, Lane::Alone) && !state.open.is_empty()) {
+            state.held_back.push_back((lane, work));
+            return;
+        }
+        drop(state);
+        self.begin(lane, work);
+    }
+
+    fn begin(&self, lane: Lane, work: Work) {
+        let mut state = self.state.borrow_mut();
+        let number = state.next;
+        state.next += 1;
+        state.open.insert(number);
+        state.is_alone = matches!(lane, Lane::Alone);
+        let Some(lane) = self.name(&lane) else {
+            drop(state);
+            let lanes = self.clone();
+            tokio::task::spawn_local(async move { lanes.run(number, work).await });
+            return;
+        };
+        if let Some(queue) = state.queues.get_mut(&lane) {
+            queue.push_back((number, work));
+            return;
+        }
+        state.queues.insert(lane.clone(), VecDeque::new());
+        drop(state);
+        let lanes = self.clone();
+        tokio::task::spawn_local(async move {
+            let mut turn = Some((number, work));
+            while let Some((number, work)) = turn {
+                lanes.run(number, work).await;
+                let mut state = lanes.state.borrow_mut();
+                turn = state.queues.get_mut(&lane).and_then(VecDeque::pop_front);
+                if turn.is_none() {
+                    state.queues.remove(&lane);
+                }
+            }
+        });
+    }
+
+    /// One lane for a question, whether it is named by its id or by its key.
+    fn name(&self, lane: &Lane) -> Option<Vec<u8>> {
+        match lane {
+            Lane::Free | Lane::Alone => None,
+            Lane::Key(key) => Some(key.clone()),
+            Lane::Question(id) => Some(match self.database.requests.borrow().known(id) {
+                Some(request) => digest(request.key(), request.origin().credential.as_deref()),
+                None => id.as_str().as_bytes().to_vec(),
+            }),
+        }
+    }
+
+    async fn run(&self, number: u64, work: Work) {
+        // A panic is its caller's, who hears that the reply is lost.
+        let _ = tokio::task::spawn_local(work(self.database.clone())).await;
+        let mut state = self.state.borrow_mut();
+        state.open.remove(&number);
+        // Those held back have no number yet.
+        let earliest = state.open.first().copied().unwrap_or(state.next);
+        let (done, waiting) = std::mem::take(&mut state.flushes).into_iter().partition(|(bound, _)| *bound <= earliest);
+        state.flushes = waiting;
+        if state.open.is_empty() {
+            state.is_alone = false;
+        }
+        drop(state);
+        let done: Vec<(u64, oneshot::Sender<()>)> = done;
+        for (_, flushed) in done {
+            let _ = flushed.send(());
+        }
+        self.let_go();
+    }
+
+    /// Begins what was held back, up to the next that is to be alone.
+    fn let_go(&self) {
+        loop {
+            let mut state = self.state.borrow_mut();
+            let may_begin = match state.held_back.front() {
+                None => false,
+                Some((Lane::Alone, _)) => state.open.is_empty(),
+                Some(_) => !state.is_alone,
+            };
+            if !may_begin {
+                return;
+            }
+            let Some((lane, work)) = state.held_back.pop_front() else { return };
+            drop(state);
+            self.begin(lane, work);
+        }
+    }
+
+    /// Completes when every call that was made before this one is done.
+    pub(crate) fn flush(&self) -> impl Future<Output = ()> + use<> {
+        let mut state = self.state.borrow_mut();
+        let (sender, flushed) = oneshot::channel();
+        // Those held back get their numbers one after the other.
+        let bound = state.next + state.held_back.len() as u64;
+        match state.open.is_empty() && state.held_back.is_empty() {
+            true => drop(sender),
+            false => state.flushes.push((bound, sender)),
+        }
+        async move {
+            let _ = flushed.await;
+        }
+    }
+}

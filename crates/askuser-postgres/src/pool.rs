@@ -1,0 +1,161 @@
+//! Connections: a few for the work, opened when they are needed, and given up when they fail or fall silent.
+
+use crate::Options;
+use crate::address::Address;
+use crate::fault::Fault;
+use crate::tls::Encrypted;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::Duration;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Client, Row, Socket};
+
+/// How long one host may take to let us in.
+const ADMISSION: Duration = Duration::from_secs(4);
+
+/// A value in a statement, and its type: statements are never prepared, so that a pooler that hands a connection to another
+/// client after every transaction is no hindrance.
+pub(crate) type Value<'a> = (&'a (dyn ToSql + Sync), Type);
+
+/// A connection while somebody works with it.
+pub(crate) struct Connection {
+    client: Client,
+    driver: JoinHandle<()>,
+    reply_within: Duration,
+    _permit: Option<OwnedSemaphorePermit>,
+}
+
+impl Connection {
+    /// Runs a statement.
+    pub(crate) async fn query(&self, sql: &str, values: &[Value<'_>]) -> Result<Vec<Row>, Fault> {
+        self.reply(self.client.query_typed(sql, values)).await
+    }
+
+    /// Runs a statement that returns a row, and only one.
+    pub(crate) async fn row(&self, sql: &str, values: &[Value<'_>]) -> Result<Row, Fault> {
+        self.reply(self.client.query_typed_one(sql, values)).await
+    }
+
+    /// Runs a statement whose rows are of no interest; how many it has changed.
+    pub(crate) async fn execute(&self, sql: &str, values: &[Value<'_>]) -> Result<u64, Fault> {
+        self.reply(self.client.execute_typed(sql, values)).await
+    }
+
+    /// Runs statements that have no values, in one round trip.
+    pub(crate) async fn batch(&self, sql: &str) -> Result<(), Fault> {
+        self.reply(self.client.batch_execute(sql)).await
+    }
+
+    /// Does something in a transaction: all of it, or nothing.
+    pub(crate) async fn transaction<T>(&self, work: impl AsyncFnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+        self.batch("BEGIN ISOLATION LEVEL READ COMMITTED").await?;
+        match work().await {
+            Ok(value) => {
+                self.batch("COMMIT").await?;
+                Ok(value)
+            }
+            Err(fault) => {
+                if !fault.breaks() {
+                    self.batch("ROLLBACK").await?;
+                }
+                Err(fault)
+            }
+        }
+    }
+
+    async fn reply<T>(&self, sent: impl Future<Output = Result<T, tokio_postgres::Error>>) -> Result<T, Fault> {
+        match timeout(self.reply_within, sent).await {
+            Ok(result) => Ok(result?),
+            Err(_) => Err(Fault::Silent(self.reply_within)),
+        }
+    }
+}
+
+/// The connections of a store.
+pub(crate) struct Pool {
+    address: Address,
+    idle: RefCell<Vec<(Client, JoinHandle<()>)>>,
+    permits: std::sync::Arc<Semaphore>,
+    reply_within: Duration,
+    /// The host that let us in last: it is tried first.
+    last_host: Cell<usize>,
+}
+
+impl Pool {
+    pub(crate) fn new(address: Address, options: &Options) -> Pool {
+        Pool {
+            address,
+            idle: RefCell::default(),
+            permits: std::sync::Arc::new(Semaphore::new(options.connections.max(1))),
+            reply_within: options.reply_within,
+            last_host: Cell::new(0),
+        }
+    }
+
+    /// The address without its password.
+    pub(crate) fn shown(&self) -> &str {
+        &self.address.shown
+    }
+
+    /// A connection that nobody works with.
+    pub(crate) async fn take(&self) -> Result<Connection, Fault> {
+        let permit = self.permits.clone().acquire_owned().await.ok();
+        let reused = || self.idle.borrow_mut().pop();
+        while let Some((client, driver)) = reused() {
+            if !client.is_closed() {
+                return Ok(Connection { client, driver, reply_within: self.reply_within, _permit: permit });
+            }
+        }
+        let (client, connection) = self.connect().await?;
+        let driver = tokio::task::spawn_local(async move {
+            // What goes wrong is told to whoever waits for a reply.
+            let _ = connection.await;
+        });
+        Ok(Connection { client, driver, reply_within: self.reply_within, _permit: permit })
+    }
+
+    /// Takes one back, for the next.
+    pub(crate) fn give(&self, connection: Connection) {
+        self.idle.borrow_mut().push((connection.client, connection.driver));
+    }
+
+    /// Gives one up. A server that has fallen silent would not notice that we take our leave.
+    pub(crate) fn discard(&self, connection: Connection) {
+        connection.driver.abort();
+    }
+
+    /// Closes those that nobody works with.
+    pub(crate) async fn close(&self) {
+        let idle = std::mem::take(&mut *self.idle.borrow_mut());
+        for (client, driver) in idle {
+            drop(client);
+            let _ = timeout(Duration::from_secs(1), driver).await;
+        }
+    }
+
+    /// A new connection to the host that takes writes.
+    pub(crate) async fn connect(&self) -> Result<(Client, tokio_postgres::Connection<Socket, Encrypted>), Fault> {
+        let hosts = &self.address.hosts;
+        let mut failure = None;
+        for i in 0..hosts.len() {
+            let host = (self.last_host.get() + i) % hosts.len();
+            match timeout(ADMISSION, hosts[host].connect(self.address.tls.clone())).await {
+                Ok(Ok(connected)) => {
+                    self.last_host.set(host);
+                    return Ok(connected);
+                }
+                Ok(Err(error)) => failure = Some(Fault::Unreachable(error.into())),
+                Err(_) => {
+                    failure = Some(Fault::Unreachable(format!("not let in within {} s", ADMISSION.as_secs()).into()))
+                }
+            }
+        }
+        Err(failure.unwrap_or_else(|| Fault::Unreachable("no host".into())))
+    }
+}
+
+/// What the tasks of the store's thread share.
+pub(crate) type Shared<T> = Rc<T>;

@@ -1,0 +1,268 @@
+//! What is in a store, and what has happened in it.
+
+use crate::asking::without_nul;
+use crate::database::{Database, Doing};
+use crate::fault::Fault;
+use crate::pool::{Connection, Value};
+use crate::random_id;
+use crate::row::{SELECT, StoredRow, number, optional, signed};
+use askuser::store::{
+    Act, Cursor, Events, Filter, NotifierFailure, Page, Principal, QuestionId, Scope, State, StoreError, StoreEvent,
+    StoredQuestion, Which,
+};
+use tokio_postgres::types::Type;
+
+/// How many questions an ambiguous abbreviation lists.
+const CANDIDATES: u32 = 6;
+
+/// A filter as SQL, for what a principal sees.
+struct Conditions {
+    sql: String,
+    scope: Option<String>,
+    since: i64,
+    from: String,
+    containing: String,
+    after: i64,
+    limit: i64,
+}
+
+impl Conditions {
+    fn new(by: &Principal, filter: &Filter) -> Conditions {
+        let (scope, seen) = match by.scope() {
+            Scope::Everything => (None, "true"),
+            Scope::For(name) => (Some(name), "(q.audience IS NULL OR $1 = ANY (q.audience))"),
+            Scope::Of(name) => (name, "q.agent IS NOT DISTINCT FROM $1 AND q.credential IS NULL"),
+            Scope::OfCredential(name) => (Some(name), "q.credential = $1"),
+        };
+        let mut sql = seen.to_owned();
+        let mut add = |condition: &str| sql += &format!(" AND {condition}");
+        match filter.pending {
+            Some(true) => add("q.state = 'pending'"),
+            Some(false) => add("q.state <> 'pending'"),
+            None => {}
+        }
+        if filter.since_ms.is_some() {
+            add("q.asked_ms >= $2");
+        }
+        if filter.from.is_some() {
+            add("strpos(q.agent_words, $3) > 0");
+        }
+        if filter.containing.is_some() {
+            add("strpos(q.words, $4) > 0");
+        }
+        if filter.after.is_some() {
+            add(if filter.latest_first { "q.n < $5" } else { "q.n > $5" });
+        }
+        let text = |text: &Option<String>| without_nul(&text.as_deref().unwrap_or_default().to_lowercase());
+        Conditions {
+            sql,
+            scope: scope.map(without_nul),
+            since: filter.since_ms.map(signed).unwrap_or_default(),
+            from: text(&filter.from),
+            containing: text(&filter.containing),
+            after: filter.after.map(|after| signed(after.0)).unwrap_or_default(),
+            // One more than wanted tells whether there is another page.
+            limit: filter.limit.map_or(i64::MAX, |limit| i64::from(limit) + 1),
+        }
+    }
+
+    /// Parameters have numbers of their own, and not every one is used.
+    fn values(&self) -> [Value<'_>; 6] {
+        [
+            (&self.scope, Type::TEXT),
+            (&self.since, Type::INT8),
+            (&self.from, Type::TEXT),
+            (&self.containing, Type::TEXT),
+            (&self.after, Type::INT8),
+            (&self.limit, Type::INT8),
+        ]
+    }
+}
+
+impl Database {
+    pub(crate) async fn get(&self, by: &Principal, which: &Which) -> Result<StoredQuestion, StoreError> {
+        let get = async |connection: &Connection| {
+            let (_, row) = self.known(connection, by, which).await?;
+            by.check(Act::See(&row.question.request))?;
+            Ok(row.question)
+        };
+        self.run(Doing::Reading, get).await
+    }
+
+    pub(crate) async fn resolve(&self, by: &Principal, abbreviation: &str) -> Result<Vec<QuestionId>, StoreError> {
+        // Ids are hexadecimal: anything else names nothing, and is no pattern either.
+        if abbreviation.is_empty() || !abbreviation.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Ok(Vec::new());
+        }
+        let (conditions, first) = (Conditions::new(by, &Filter::default()), abbreviation.to_ascii_lowercase());
+        let sql = format!(
+            "SELECT q.id FROM askuser.question q WHERE {} AND q.id >= $7 AND q.id < $7 || 'g' ORDER BY q.id LIMIT {CANDIDATES}",
+            conditions.sql
+        );
+        let resolve = async |connection: &Connection| {
+            let [a, b, c, d, e, f] = conditions.values();
+            let rows = connection.query(&sql, &[a, b, c, d, e, f, (&first, Type::TEXT)]).await?;
+            rows.iter().map(|row| Ok(QuestionId::parse(row.try_get(0)?))).filter_map(Result::transpose).collect()
+        };
+        self.run(Doing::Reading, resolve).await
+    }
+
+    pub(crate) async fn list(&self, by: &Principal, filter: &Filter) -> Result<Page, StoreError> {
+        let conditions = Conditions::new(by, filter);
+        let order = if filter.latest_first { "DESC" } else { "ASC" };
+        let sql = format!("{SELECT} WHERE {} ORDER BY q.n {order} LIMIT $6", conditions.sql);
+        let list = async |connection: &Connection| {
+            let values = conditions.values();
+            let (now, mut rows) = self.read(connection, async || connection.query(&sql, &values).await).await?;
+            let mut next = None;
+            if let Some(limit) = filter.limit.map(|limit| limit as usize)
+                && rows.len() > limit
+            {
+                rows.truncate(limit);
+                next = rows.last().map(|row| number(row, "n").map(Cursor)).transpose()?;
+            }
+            // A question of a later version that cannot be rebuilt here must not hide the others.
+            let mut requests = self.requests.borrow_mut();
+            let read = rows.iter().filter_map(|row| StoredRow::read(row, &mut requests, now).ok());
+            Ok(Page { questions: read.map(|row| row.question).collect(), next })
+        };
+        self.run(Doing::Reading, list).await
+    }
+
+    pub(crate) async fn count(&self, by: &Principal, filter: &Filter) -> Result<u64, StoreError> {
+        let conditions = Conditions::new(by, filter);
+        let sql = format!("SELECT count(*) AS count FROM askuser.question q WHERE {}", conditions.sql);
+        let count = async |connection: &Connection| {
+            let values = conditions.values();
+            let (_, row) = self.read(connection, async || connection.row(&sql, &values).await).await?;
+            number(&row, "count")
+        };
+        self.run(Doing::Reading, count).await
+    }
+
+    pub(crate) async fn events_for(&self, by: &Principal, after: u64, limit: u32) -> Result<Events, StoreError> {
+        by.check(Act::Follow)?;
+        self.run(Doing::Reading, async |connection| self.events(connection, after, limit).await).await
+    }
+
+    /// What has happened. Whatever has no number yet gets one first: a lone reader misses nothing.
+    pub(crate) async fn events(&self, connection: &Connection, after: u64, limit: u32) -> Result<Events, Fault> {
+        let bounds = async || {
+            let sql = "SELECT last, coalesce((SELECT min(seq) FROM askuser.event), last + 1) AS first,
+                 EXISTS (SELECT 1 FROM askuser.event WHERE seq IS NULL) AS is_behind FROM askuser.numbering";
+            connection.row(sql, &[]).await
+        };
+        let (_, mut bound) = self.read(connection, bounds).await?;
+        if bound.try_get("is_behind")? {
+            self.number(connection).await?;
+            bound = bounds().await?;
+        }
+        let (first, mut last) = (number(&bound, "first")?, number(&bound, "last")?);
+        let sql =
+            "SELECT e.seq, q.id, e.state, e.at_ms FROM askuser.event e JOIN askuser.question q ON q.n = e.question
+             WHERE e.seq > $1 ORDER BY e.seq LIMIT $2";
+        let rows = connection.query(sql, &[(&signed(after), Type::INT8), (&i64::from(limit), Type::INT8)]).await?;
+        let mut events = Vec::with_capacity(rows.len());
+        for row in &rows {
+            // What cannot be read here must not hide what follows.
+            let (id, state) = (QuestionId::parse(row.try_get("id")?), State::named(row.try_get("state")?));
+            let seq = number(row, "seq")?;
+            last = last.max(seq);
+            if let (Some(id), Some(state)) = (id, state) {
+                events.push(StoreEvent { seq, id, state, at_ms: number(row, "at_ms")? });
+            }
+        }
+        Ok(Events { events, gap: after.saturating_add(1) < first || after > last, last })
+    }
+
+    pub(crate) async fn show_list(&self, by: &Principal) -> Result<String, StoreError> {
+        by.check(Act::Follow)?;
+        let list = random_id()?;
+        let show = async |connection: &Connection| {
+            self.lease(connection).await?;
+            let sql = "INSERT INTO askuser.shown_list (id, process) VALUES ($1, $2) ON CONFLICT DO NOTHING";
+            connection.execute(sql, &[(&list, Type::TEXT), (&self.leases.process, Type::TEXT)]).await.map(drop)
+        };
+        self.run(Doing::Writing, show).await?;
+        self.leases.shows(&list);
+        self.follower.lease_taken();
+        Ok(list)
+    }
+
+    pub(crate) async fn is_list_shown(&self, _: &Principal) -> Result<bool, StoreError> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM askuser.shown_list l JOIN askuser.process p ON p.id = l.process
+             WHERE p.expires > clock_timestamp())";
+        self.run(Doing::Reading, async |connection| Ok(connection.row(sql, &[]).await?.try_get(0)?)).await
+    }
+
+    pub(crate) async fn note_failure(&self, failure: Option<&NotifierFailure>) -> Result<(), StoreError> {
+        let note = async |connection: &Connection| {
+            let Some(failure) = failure else {
+                return connection.execute("DELETE FROM askuser.notifier_failure", &[]).await.map(drop);
+            };
+            let sql = "INSERT INTO askuser.notifier_failure (at_ms, what, why) VALUES (askuser.now_ms(), $1, $2)
+                 ON CONFLICT (one) DO UPDATE SET at_ms = EXCLUDED.at_ms, what = EXCLUDED.what, why = EXCLUDED.why";
+            let (what, why) = (without_nul(&failure.what), without_nul(&failure.why));
+            connection.execute(sql, &[(&what, Type::TEXT), (&why, Type::TEXT)]).await.map(drop)
+        };
+        self.run(Doing::Writing, note).await
+    }
+
+    pub(crate) async fn last_failure(&self, _: &Principal) -> Result<Option<NotifierFailure>, StoreError> {
+        let read = async |connection: &Connection| {
+            let rows = connection.query("SELECT at_ms, what, why FROM askuser.notifier_failure", &[]).await?;
+            let read = |row: &tokio_postgres::Row| {
+                Ok(NotifierFailure {
+                    at_ms: number(row, "at_ms")?,
+                    what: row.try_get("what")?,
+                    why: row.try_get("why")?,
+                })
+            };
+            rows.first().map(read).transpose()
+        };
+        self.run(Doing::Reading, read).await
+    }
+
+    /// How long until the next deadline, by the server's time; none where there is none.
+    pub(crate) async fn next_due(&self, connection: &Connection) -> Result<Option<u64>, Fault> {
+        let sql = "SELECT min(expires_ms) AS due, askuser.now_ms() AS now FROM askuser.question
+             WHERE state = 'pending' AND expires_ms IS NOT NULL";
+        let row = connection.row(sql, &[]).await?;
+        let now = number(&row, "now")?;
+        Ok(optional(&row, "due")?.map(|due| due.saturating_sub(now)))
+    }
+
+    /// How many credentials were revoked: grows whenever one is.
+    pub(crate) async fn revocations(&self, connection: &Connection) -> Result<u64, Fault> {
+        let sql = "SELECT count(*) AS count FROM askuser.credential WHERE revoked_ms IS NOT NULL";
+        number(&connection.row(sql, &[]).await?, "count")
+    }
+
+    /// Numbers what has none, in the order in which it was written, and tells every process that listens. In one
+    /// transaction, one process at a time: whoever sees a number sees all that are smaller.
+    pub(crate) async fn number(&self, connection: &Connection) -> Result<(), Fault> {
+        let sql = format!(
+            "BEGIN ISOLATION LEVEL READ COMMITTED;
+             SELECT pg_advisory_xact_lock({});
+             WITH found AS (
+                 SELECT n, row_number() OVER (ORDER BY n) AS place FROM askuser.event WHERE seq IS NULL
+             ), base AS (
+                 UPDATE askuser.numbering SET last = last + (SELECT count(*) FROM found)
+                 WHERE EXISTS (SELECT 1 FROM found) RETURNING last - (SELECT count(*) FROM found) AS before
+             ), numbered AS (
+                 UPDATE askuser.event e SET seq = base.before + found.place FROM found, base WHERE e.n = found.n
+                 RETURNING e.n
+             )
+             SELECT pg_notify('{}', '') FROM (SELECT 1 FROM numbered LIMIT 1) AS first;
+             COMMIT",
+            crate::schema::NUMBERING,
+            crate::following::CHANNEL,
+        );
+        let numbered = connection.batch(&sql).await;
+        if let Err(Fault::Postgres(_)) = &numbered {
+            // It failed inside of the transaction, which is open still.
+            let _ = connection.batch("ROLLBACK").await;
+        }
+        numbered
+    }
+}

@@ -1,0 +1,87 @@
+//! The thread that owns the connections: it does what callers send, many at once, and tells watchers what has happened.
+
+use crate::address::Address;
+use crate::database::{Database, Doing};
+use crate::following::follow;
+use crate::lanes::{Lane, Lanes, Work};
+use crate::leases::Leases;
+use crate::pool::{Pool, Shared};
+use crate::{Options, random_id, schema};
+use askuser::store::StoreError;
+use futures_channel::oneshot;
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::task::LocalSet;
+use tokio::time::timeout;
+
+/// How long taking one's leave may take: a process that ends does not wait for a database that is away.
+const LEAVE: Duration = Duration::from_secs(2);
+
+/// A message to the thread.
+pub(crate) enum Message {
+    /// Do this in its turn.
+    Call(Lane, Work),
+    /// Say when every call before this is done.
+    Flush(oneshot::Sender<Result<(), StoreError>>),
+    /// No caller is left.
+    Close,
+}
+
+/// Starts it, and waits until the database is open.
+pub(crate) fn start(address: Address, options: Options) -> Result<mpsc::UnboundedSender<Message>, StoreError> {
+    let failed = {
+        let what = format!("cannot open {}", address.shown);
+        move |error: std::io::Error| StoreError::unavailable(what.clone(), error)
+    };
+    let leases = Leases::new(random_id()?, options.lease);
+    let (sender, messages) = mpsc::unbounded_channel();
+    let (opened, is_opened) = std::sync::mpsc::channel();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(&failed)?;
+    let work = move || {
+        let database = Shared::new(Database::new(Pool::new(address, &options), options, leases));
+        let local = LocalSet::new();
+        runtime.block_on(local.run_until(async move {
+            let open = async |connection: &crate::pool::Connection| {
+                schema::migrate(connection, database.pool.shown()).await?;
+                database.clear_dead(connection).await
+            };
+            let result = database.run(Doing::Writing, open).await;
+            let is_open = result.is_ok();
+            let _ = opened.send(result);
+            if is_open {
+                run(database, messages).await;
+            }
+        }));
+    };
+    std::thread::Builder::new().name("askuser-postgres".into()).spawn(work).map_err(&failed)?;
+    is_opened.recv().map_err(|_| failed(std::io::Error::other("the thread of the store has failed")))??;
+    Ok(sender)
+}
+
+async fn run(database: Shared<Database>, mut messages: mpsc::UnboundedReceiver<Message>) {
+    let following = tokio::task::spawn_local(follow(database.clone()));
+    let lanes = Lanes::new(database.clone());
+    while let Some(message) = messages.recv().await {
+        match message {
+            Message::Call(lane, work) => lanes.submit(lane, work),
+            Message::Flush(reply) => {
+                let flushed = lanes.flush();
+                let database = database.clone();
+                tokio::task::spawn_local(async move {
+                    flushed.await;
+                    database.number_now().await;
+                    let _ = reply.send(Ok(()));
+                });
+            }
+            Message::Close => break,
+        }
+    }
+    lanes.flush().await;
+    following.abort();
+    let leave = async {
+        database.number_now().await;
+        let _ = database.once(async |connection| database.leave(connection).await).await;
+        database.pool.close().await;
+    };
+    let _ = timeout(LEAVE, leave).await;
+}

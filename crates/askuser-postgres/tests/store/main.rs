@@ -1,0 +1,16 @@
+//! The store in PostgreSQL: it does what every store must, on a real server.
+#![cfg(unix)]
+
+mod encrypted;
+mod numbering;
+mod schema;
+mod stopped;
+mod support;
+mod worker;
+
+mod rules {
+    use crate::support::or_skip;
+
+    askuser_conformance::conformance!(or_skip!());
+    askuser_conformance::credentials_conformance!(or_skip!());
+}

@@ -1,0 +1,69 @@
+//! The schema is made once, and one that is newer is left alone.
+
+use crate::support::{agent, ask, options, or_skip, person};
+use askuser::store::{Filter, Store, StoreError};
+use askuser_conformance::wait;
+use askuser_postgres::PostgresStore;
+use std::sync::Arc;
+
+#[test]
+fn processes_that_open_an_empty_database_at_once_make_one_schema() {
+    let place = or_skip!();
+    place.run("DROP SCHEMA askuser CASCADE");
+    let address = place.address();
+    std::thread::scope(|scope| {
+        let opened: Vec<_> =
+            (0..6).map(|_| scope.spawn(|| PostgresStore::open(address, options()).map(drop))).collect();
+        for one in opened {
+            one.join().unwrap().unwrap_or_else(|error| panic!("{}", error.chain()));
+        }
+    });
+    assert_eq!(place.number("SELECT count(*) FROM askuser.numbering"), 1);
+}
+
+#[test]
+fn a_newer_schema_is_refused_also_when_it_becomes_so_meanwhile() {
+    let place = or_skip!();
+    let store: Arc<dyn Store> = Arc::new(place.store());
+    ask(&store, "1");
+    place.run("UPDATE askuser.schema_version SET version = version + 1");
+    let error = wait(person(&store, "ada").list(&Filter::default())).unwrap_err();
+    assert!(
+        matches!(error, StoreError::Damaged { .. }) && error.chain().contains("newer askuser"),
+        "{}",
+        error.chain()
+    );
+    let error = PostgresStore::open(place.address(), options()).unwrap_err();
+    assert!(
+        matches!(error, StoreError::Damaged { .. }) && error.chain().contains("newer askuser"),
+        "{}",
+        error.chain()
+    );
+}
+
+#[test]
+fn a_user_that_may_change_no_tables_uses_a_schema_that_is_there() {
+    let place = or_skip!();
+    place.run(
+        "CREATE ROLE plain LOGIN; GRANT USAGE ON SCHEMA askuser TO plain; GRANT SELECT ON test_clock TO plain;
+         GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA askuser TO plain",
+    );
+    let address = place.address().replace("postgres@", "plain@");
+    let store: Arc<dyn Store> = Arc::new(PostgresStore::open(&address, options()).unwrap());
+    let id = ask(&store, "1");
+    assert_eq!(wait(agent(&store).get(&id)).unwrap().id, id);
+}
+
+#[test]
+fn a_database_that_cannot_be_reached_or_is_of_another_encoding_is_refused_in_words() {
+    let place = or_skip!();
+    place.run("CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0");
+    let error = PostgresStore::open(&place.address().replace("/postgres?", "/latin?"), options()).unwrap_err();
+    assert!(error.chain().contains("LATIN1") && error.chain().contains("UTF8"), "{}", error.chain());
+    let error = PostgresStore::open(&place.address().replace("/postgres?", "/nowhere?"), options()).unwrap_err();
+    assert!(error.chain().contains("\"nowhere\" does not exist"), "{}", error.chain());
+    let mut hasty = options();
+    hasty.patience = std::time::Duration::from_millis(100);
+    let error = PostgresStore::open("postgres://ada:secret@/db?host=/nowhere/at/all", hasty).unwrap_err();
+    assert!(error.chain().contains("/nowhere/at/all") && !error.chain().contains("secret"), "{}", error.chain());
+}
