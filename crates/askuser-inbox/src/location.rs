@@ -14,12 +14,15 @@ pub enum Location {
     File(PathBuf),
     /// At a server.
     Address(String),
+    /// In a PostgreSQL database, which only a server opens: whoever has its password can answer for anybody.
+    Postgres(String),
 }
 
 impl Location {
     /// What a setting says: an address has a scheme, everything else is a path.
     pub fn parse(text: &OsStr) -> Location {
         match text.to_str().filter(|text| text.contains("://")) {
+            Some(address) if address.starts_with("postgres") => Location::Postgres(address.to_owned()),
             Some(address) => Location::Address(address.to_owned()),
             None => Location::File(text.into()),
         }
@@ -32,10 +35,7 @@ impl Location {
     pub fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
         match self {
             Location::File(path) => Ok(Arc::new(SqliteStore::open(path)?)),
-            Location::Address(address) => {
-                let why = "it is a server, and no file";
-                Err(StoreError::unavailable(format!("cannot open {address}"), why))
-            }
+            _ => Err(StoreError::unavailable(format!("cannot open {self}"), "it is a server, and no file")),
         }
     }
 
@@ -43,7 +43,7 @@ impl Location {
     pub fn exists(&self) -> bool {
         match self {
             Location::File(path) => path.exists(),
-            Location::Address(_) => true,
+            _ => true,
         }
     }
 
@@ -65,6 +65,8 @@ impl std::fmt::Display for Location {
         match self {
             Location::File(path) => path.display().fmt(f),
             Location::Address(address) => f.write_str(address),
+            // Its address may hold a password.
+            Location::Postgres(_) => f.write_str("a PostgreSQL database"),
         }
     }
 }

@@ -141,21 +141,19 @@ fn decode(text: &str) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|_| format!("sslrootcert is {text:?}, which is no UTF-8"))
 }
 
-/// An address as it may be shown to anybody. Whatever may be a password is left out: what stands before the last `@`, in a
-/// text with no scheme too, and a parameter of that name.
+/// An address as it may be shown to anybody: the hosts, the database and a few parameters. What stands before the last `@` is a
+/// password, or may be one that was not spelled as an address spells it.
 pub fn without_password(text: &str) -> String {
-    let (scheme, rest) = text.split_once("://").map_or((None, text), |(scheme, rest)| (Some(scheme), rest));
-    let (rest, query) = rest.split_once('?').map_or((rest, None), |(rest, query)| (rest, Some(query)));
-    let rest = match rest.rsplit_once('@') {
-        Some((credentials, host)) => format!("{}@{host}", credentials.split(':').next().unwrap_or_default()),
-        None => rest.to_owned(),
+    let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
+    let place = match rest.rsplit_once('@') {
+        Some((before, _)) if before.contains("password=") => "…",
+        Some((_, place)) => place,
+        None => rest,
     };
-    let mut shown = scheme.map(|scheme| format!("{scheme}://")).unwrap_or_default() + &rest;
-    let open = query.map(|query| query.split('&').filter(|pair| !pair.starts_with("password=")).collect::<Vec<_>>());
-    if let Some(open) = open.filter(|open| !open.is_empty()) {
-        shown += &format!("?{}", open.join("&"));
-    }
-    shown
+    let (place, query) = place.split_once('?').unwrap_or((place, ""));
+    let is_open = |pair: &&str| ["host=", "port=", "dbname=", "sslmode="].iter().any(|name| pair.starts_with(name));
+    let open = query.split('&').filter(is_open).collect::<Vec<_>>().join("&");
+    format!("postgres://{place}{}{open}", if open.is_empty() { "" } else { "?" })
 }
 
 #[cfg(test)]
@@ -193,10 +191,12 @@ mod tests {
     #[test]
     fn an_address_is_shown_without_its_password() {
         for (address, shown) in [
-            ("postgres://ada:secret@one/db", "postgres://ada@one/db"),
-            ("postgres://ada:se@cret@one/db?sslmode=disable", "postgres://ada@one/db?sslmode=disable"),
-            ("postgres://one/db?password=secret&user=ada", "postgres://one/db?user=ada"),
-            ("postgres:///db?password=secret", "postgres:///db"),
+            ("postgres://ada:secret@one/db", "postgres://one/db"),
+            ("postgresql://ada:se@secret@one/db?sslmode=disable", "postgres://one/db?sslmode=disable"),
+            ("postgres://ada:secret?x@one/db", "postgres://one/db"),
+            ("postgres://one/db?password=secret&user=ada", "postgres://one/db"),
+            ("postgres://one/db?password=x@secret", "postgres://…"),
+            ("postgres:///db?host=/run/it&password=secret", "postgres:///db?host=/run/it"),
         ] {
             assert_eq!(without_password(address), shown);
             let why = parse(&format!("{address}{}nonsense=1", if address.contains('?') { "&" } else { "?" })).err();

@@ -10,6 +10,8 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
+    /// Where it is, without the password.
+    pub address: String,
     /// Its version, as it says.
     pub version: String,
     /// What a commit waits for: the setting of that name.
@@ -26,6 +28,33 @@ pub struct Report {
     pub notices_arrive: bool,
 }
 
+impl Report {
+    /// In words, one fact each.
+    pub fn facts(&self) -> Vec<String> {
+        let numbering = match self.unnumbered {
+            0 => "every event has its number".to_owned(),
+            some => format!("{some} events have no number yet, the earliest for {:.1} s", self.lag.as_secs_f32()),
+        };
+        let standbys = match &*self.synchronous_standby_names {
+            "" => "no synchronous standby: a failover may lose what was acknowledged".to_owned(),
+            names => format!("commits wait for the standby {names}"),
+        };
+        let commit = match &*self.synchronous_commit {
+            "off" => "synchronous_commit is off: a crash of the server loses what was acknowledged".to_owned(),
+            setting => format!("synchronous_commit is {setting}"),
+        };
+        let notices = match self.notices_arrive {
+            true => "NOTIFY arrives",
+            false => "NOTIFY does not arrive, a pooler may swallow it: watchers look every second",
+        };
+        let mut facts = vec![format!("PostgreSQL {}", self.version), numbering, commit, standbys, notices.to_owned()];
+        if !self.is_synced {
+            facts.push("fsync or full_page_writes is off: a crash of the machine may damage the database".into());
+        }
+        facts
+    }
+}
+
 impl Database {
     pub(crate) async fn report(self: &Shared<Self>) -> Result<Report, StoreError> {
         let notices_arrive = self.try_notices().await;
@@ -39,6 +68,7 @@ impl Database {
             let row = connection.row(sql, &[]).await?;
             let (earliest, now) = (optional(&row, "earliest")?, number(&row, "now")?);
             Ok(Report {
+                address: self.pool.shown().to_owned(),
                 version: row.try_get("version")?,
                 synchronous_commit: row.try_get("synchronous_commit")?,
                 synchronous_standby_names: row.try_get("standbys")?,

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! an agent elsewhere ──HttpStore──▶ /api/v1 ─┐
-//! an MCP client ───────────────────▶ /mcp    ├─ Server ──▶ Store (a file)
+//! an MCP client ───────────────────▶ /mcp    ├─ Server ──▶ Store (a file, a database)
 //! a browser ───────▶ / and /api/v1 ──────────┘
 //! ```
 //!
@@ -24,3 +24,10 @@ pub use client::{HttpStore, OpenError, Patience};
 pub use invitation::{Invitation, invite, public_url};
 pub use server::{Body, Caller, Mcp, Options, Reply, Written, serve};
 pub use wire::OPENAPI;
+
+use askuser::store::{Credentials, Store};
+
+/// A store that keeps credentials too: what a server stands before.
+pub trait Kept: Store + Credentials {}
+
+impl<T: Store + Credentials> Kept for T {}

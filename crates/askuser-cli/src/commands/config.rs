@@ -8,6 +8,7 @@ use crate::failure::{Failure, exit, notice};
 use crate::result::write;
 use crate::store::started_by_agent;
 use askuser::sanitize;
+use askuser_inbox::Location;
 use clap::ArgMatches;
 use std::ffi::OsString;
 use toml_edit::{DocumentMut, Item, TomlError, Value};
@@ -21,7 +22,7 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
     let layers = Layers::inspect(&args);
     let mut out = String::new();
     for (setting, value, origin) in layers.rows() {
-        out.push_str(&sanitize::line(&format!("{:<16}{value:<15} {origin}", setting.name)));
+        out.push_str(&sanitize::line(&format!("{:<16}{:<15} {origin}", setting.name, shown(value))));
         out.push('\n');
     }
     write(&out)?;
@@ -30,6 +31,14 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
     }
     // A broken file and a bad value are errors here too, once it can be seen where everything comes from.
     layers.sound()?.settings().map(|_| exit::ANSWERED)
+}
+
+/// A value without a password that is in it.
+fn shown(value: &str) -> String {
+    match Location::parse(value.as_ref()) {
+        location @ Location::Postgres(_) => location.to_string(),
+        _ => value.to_owned(),
+    }
 }
 
 /// Sets a setting in the user's file, in place: what else is in it stays as it is.
@@ -68,11 +77,11 @@ fn set(key: &str, value: &str, args: &ArgMatches) -> Result<u8, Failure> {
         *new.decor_mut() = decor;
     }
     file.write(&document.to_string())?;
-    write(&format!("{}\n", sanitize::line(&format!("{} = {value} ({shown})", setting.name))))?;
+    write(&format!("{}\n", sanitize::line(&format!("{} = {} ({shown})", setting.name, self::shown(&value)))))?;
     let layers = Layers::inspect(args);
     let row = layers.rows().find(|(row, ..)| row.name == setting.name);
     if let Some((_, now, origin)) = row.filter(|(_, now, _)| *now != value) {
-        notice("askuser", &format!("it is {now} here all the same ({origin})"));
+        notice("askuser", &format!("it is {} here all the same ({origin})", self::shown(now)));
     }
     layers.sound()?.settings().map(|_| exit::ANSWERED)
 }

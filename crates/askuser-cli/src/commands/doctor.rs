@@ -13,8 +13,8 @@ use crate::surfaces::{Surfaces, terminal_options};
 use crate::wrapped::columns;
 use askuser::policy::Headless;
 use askuser::sanitize;
-use askuser::store::{Credentials, Store};
-use askuser_inbox::{Location, SqliteStore};
+use askuser::store::Store;
+use askuser_inbox::Location;
 use askuser_terminal::{Background, ColorDepth, Options, Presentation, Signs, wrap};
 use std::ffi::OsString;
 use std::io;
@@ -216,8 +216,19 @@ fn inbox(here: &Here) -> Vec<Row> {
         true => "used by ask, agent, mcp and hook",
         false => "used by mcp and hook; ask and agent use it with --via inbox",
     };
-    let row = Row::good("inbox", location.to_string()).and(users);
-    vec![trouble(&location).into_iter().fold(row, |row, fact| Row { is_well: Some(false), ..row.and(fact) })]
+    let mut row = Row::good("inbox", location.to_string()).and(users);
+    #[cfg(feature = "postgres")]
+    if let Location::Postgres(address) = &location {
+        row = match store::postgres(address).and_then(|store| store::done(store.report())) {
+            Err(failure) => return vec![Row::bad("inbox", failure.message, failure.hint)],
+            Ok(report) => report.facts().into_iter().fold(Row::good("inbox", report.address.clone()), Row::and),
+        };
+    }
+    vec![
+        trouble(&here.settings, &location)
+            .into_iter()
+            .fold(row, |row, fact| Row { is_well: Some(false), ..row.and(fact) }),
+    ]
 }
 
 fn clients(_: &Here) -> Vec<Row> {
@@ -317,10 +328,9 @@ impl Reasons<'_> {
 
 /// What went wrong when a person was last called to the inbox, and credentials that did not count. A store that is not there is
 /// not made for that, and one at an address not asked.
-fn trouble(location: &Location) -> Vec<String> {
-    let Location::File(path) = location else { return Vec::new() };
-    let Some(store) = path.exists().then(|| SqliteStore::open(path).ok()).flatten() else { return Vec::new() };
-    let store = Arc::new(store);
+fn trouble(settings: &Settings, location: &Location) -> Vec<String> {
+    let is_kept = location.exists() && !matches!(location, Location::Address(_));
+    let Some(store) = is_kept.then(|| store::open_kept(settings).ok()).flatten() else { return Vec::new() };
     let person = store::at_the_terminal(&(store.clone() as Arc<dyn Store>));
     let failure = pollster::block_on(person.last_failure()).ok().flatten();
     let failure = failure.map(|failure| format!("the last notification failed: {}: {}", failure.what, failure.why));

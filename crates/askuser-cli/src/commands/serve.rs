@@ -5,12 +5,11 @@ use crate::failure::{self, Failure, exit, reason};
 use crate::notifier;
 use crate::result::write;
 use crate::signals::Signals;
-use crate::store::{done, location, only_a_person, open_file, person, runtime};
+use crate::store::{done, location, only_a_person, open_kept, person, runtime};
 use askuser::Origin;
-use askuser::store::Credentials;
-use askuser_inbox::{InboxAsker, SqliteStore};
+use askuser_inbox::InboxAsker;
 use askuser_mcp::HttpService;
-use askuser_serve::{Caller, Mcp, Options, Reply, Written};
+use askuser_serve::{Caller, Kept, Mcp, Options, Reply, Written};
 use clap::ArgMatches;
 use http_body_util::BodyExt;
 use hyper::Request;
@@ -27,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
     let (args, settings) = super::parse(crate::args::serve(), words)?;
     only_a_person("serve the inbox")?;
-    let store = Arc::new(open_file(&settings)?);
+    let store = open_kept(&settings)?;
     let listen = args.get_one::<SocketAddr>("listen").copied().unwrap_or(([127, 0, 0, 1], 7420).into());
     let end = CancellationToken::new();
     let options = options(&args, &settings, &store, end.clone())?;
@@ -45,7 +44,7 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
             signals.next().await;
             told.cancel();
         });
-        greet(&store, listener.local_addr().unwrap_or(listen), &options).await?;
+        greet(&*store, listener.local_addr().unwrap_or(listen), &options).await?;
         let served = askuser_serve::serve(store.clone(), store.clone(), listener, options, end).await;
         served.map_err(|error| Failure::new(format!("cannot serve: {error}")))
     });
@@ -56,7 +55,7 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
 fn options(
     args: &ArgMatches,
     settings: &Settings,
-    store: &Arc<SqliteStore>,
+    store: &Arc<dyn Kept>,
     end: CancellationToken,
 ) -> Result<Options, Failure> {
     let mut options = Options::default();
@@ -115,7 +114,7 @@ impl Mcp for McpClients {
 }
 
 /// Says where it is, how a browser comes in, and what is not encrypted.
-async fn greet(store: &SqliteStore, address: SocketAddr, options: &Options) -> Result<(), Failure> {
+async fn greet(store: &dyn Kept, address: SocketAddr, options: &Options) -> Result<(), Failure> {
     let invitation = askuser_serve::invite(store, address, options).await.map_err(Failure::new)?;
     write(&format!("{}{}\n", invitation.picture.map(|code| code + "\n").unwrap_or_default(), invitation.link))?;
     failure::notice("askuser", "the link lets one browser in, for five minutes; Ctrl-C ends the server");

@@ -36,7 +36,8 @@ pub(crate) fn notifier(
 ) -> impl Fn(&StoredQuestion) + Send + Sync + use<> {
     let call = Call {
         command: settings.on_question.clone(),
-        popup: settings.popup,
+        // A prompt of its own could not open the database.
+        popup: settings.popup && !matches!(location, Location::Postgres(_)),
         notify: settings.notify,
         location: location.to_string(),
         theme: match terminal_options(settings).theme.background {

@@ -12,7 +12,7 @@ use askuser::store::{Attempt, Ending, Filter, Handle, Principal, QuestionId, Sto
 use askuser::{Asker, Origin, Via};
 use askuser_agent::regular_file::{self, Links};
 use askuser_inbox::{InboxAsker, Location, SqliteStore};
-use askuser_serve::{Admin, HttpStore, Patience};
+use askuser_serve::{Admin, HttpStore, Kept, Patience};
 use clap::ArgMatches;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ use std::time::Duration;
 /// Where the settings say that questions are kept.
 pub(crate) fn location(settings: &Settings) -> Result<Location, Failure> {
     match settings.store.as_ref().map(|store| Location::parse(store.as_os_str())) {
-        Some(location @ Location::Address(_)) => Ok(location),
+        Some(location @ (Location::Address(_) | Location::Postgres(_))) => Ok(location),
         _ => inbox_file(settings).map(Location::File),
     }
 }
@@ -50,7 +50,12 @@ pub(crate) fn open_within(settings: &Settings, limit: Option<Duration>) -> Resul
 fn open_with(settings: &Settings, patience: Patience) -> Result<Arc<dyn Store>, Failure> {
     match location(settings)? {
         Location::Address(address) => Ok(Arc::new(at_address(settings, &address, patience)?)),
-        _ => open_file(settings).map(|store| Arc::new(store) as Arc<dyn Store>),
+        Location::Postgres(_) => {
+            let why =
+                "a PostgreSQL store is for `askuser serve` alone: whoever has its password can answer for anybody";
+            Err(Failure::new(why).hint("give the address of an `askuser serve` that has it, and a token"))
+        }
+        _ => open_kept(settings).map(|store| store as Arc<dyn Store>),
     }
 }
 
@@ -63,20 +68,27 @@ fn at_address(settings: &Settings, address: &str, patience: Patience) -> Result<
 pub(crate) fn administration(settings: &Settings) -> Result<Admin, Failure> {
     match location(settings)? {
         Location::Address(address) => at_address(settings, &address, PROMPT).map(Admin::at),
-        _ => Ok(Admin::of(Arc::new(open_file(settings)?))),
+        _ => Ok(Admin::of(open_kept(settings)?)),
     }
 }
 
-/// The store in a file that the settings name: what only the machine that keeps the questions can do.
-pub(crate) fn open_file(settings: &Settings) -> Result<SqliteStore, Failure> {
+/// The store in a file or a database that the settings name: what only the machine that keeps the questions can do.
+pub(crate) fn open_kept(settings: &Settings) -> Result<Arc<dyn Kept>, Failure> {
     if settings.store.is_none() {
         check_state_folder(&state_folder()?)?;
     }
     match location(settings)? {
-        Location::File(path) => SqliteStore::open(&path).map_err(failed),
-        location => Err(Failure::new(format!("{location} is a server; this works on the file of the store"))
+        Location::File(path) => SqliteStore::open(&path).map(|store| Arc::new(store) as _).map_err(failed),
+        #[cfg(feature = "postgres")]
+        Location::Postgres(address) => postgres(&address).map(|store| Arc::new(store) as _),
+        location => Err(Failure::new(format!("{location} is a server; this works on what keeps the questions"))
             .hint("run it on the machine where `askuser serve` runs, or give --store FILE")),
     }
+}
+
+#[cfg(feature = "postgres")]
+pub(crate) fn postgres(address: &str) -> Result<askuser_postgres::PostgresStore, Failure> {
+    askuser_postgres::PostgresStore::open(address, askuser_postgres::Options::default()).map_err(failed)
 }
 
 /// The token for a store at an address.
