@@ -3,6 +3,7 @@
 use crate::database::{Database, Doing, end_row};
 use crate::fault::unwritable;
 use crate::pool::Connection;
+use crate::row::signed;
 use askuser::store::{Act, Attempt, Draft, End, Ending, MAX_DRAFT, Principal, StoreError, Which};
 use tokio_postgres::types::Type;
 
@@ -44,7 +45,7 @@ impl Database {
             by.check(Act::Consider(&row.question.request))?;
             let sql =
                 "UPDATE askuser.question SET expires_ms = NULL WHERE n = $1 AND state = 'pending' AND expires_ms > $2";
-            let values = [(&row.n as _, Type::INT8), (&crate::row::signed(now) as _, Type::INT8)];
+            let values = [(&row.n as _, Type::INT8), (&signed(now) as _, Type::INT8)];
             connection.execute(sql, &values).await.map(drop)
         };
         self.run(Doing::Writing, hold).await
@@ -75,6 +76,26 @@ impl Database {
             Ok(())
         };
         self.run(Doing::Writing, save).await
+    }
+
+    /// So many at a time: others are not kept waiting for all of it, and neither is the reply.
+    pub(crate) async fn purge(&self, by: &Principal, before_ms: &u64) -> Result<u64, StoreError> {
+        const AT_ONCE: u64 = 5_000;
+        by.check(Act::Purge)?;
+        let sql = format!(
+            "DELETE FROM askuser.question WHERE n IN (
+                 SELECT n FROM askuser.question WHERE state <> 'pending' AND coalesce(ended_ms, asked_ms) < $1
+                 ORDER BY n LIMIT {AT_ONCE} FOR UPDATE SKIP LOCKED)"
+        );
+        let (before, mut purged) = (signed(*before_ms), 0);
+        loop {
+            let some = async |connection: &Connection| connection.execute(&sql, &[(&before, Type::INT8)]).await;
+            let gone = self.run(Doing::Writing, some).await?;
+            purged += gone;
+            if gone < AT_ONCE {
+                return Ok(purged);
+            }
+        }
     }
 
     pub(crate) async fn draft(&self, by: &Principal, which: &Which) -> Result<Draft, StoreError> {

@@ -85,7 +85,12 @@ impl Database {
         let connection = self.pool.take().await?;
         let result = work(&connection).await;
         match &result {
-            Err(fault) if fault.breaks() => self.pool.discard(connection),
+            Err(fault) if fault.breaks() => {
+                if matches!(fault, Fault::Silent(_)) {
+                    self.pool.renew();
+                }
+                self.pool.discard(connection);
+            }
             _ => self.pool.give(connection),
         }
         result

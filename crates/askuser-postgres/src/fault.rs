@@ -36,8 +36,8 @@ impl Fault {
             Fault::Silent(_) => true,
             Fault::Unreachable(error) => error
                 .downcast_ref::<tokio_postgres::Error>()
-                .is_none_or(|error| is_passing(error.code()) && !is_distrusted(error)),
-            Fault::Postgres(error) => is_lost(error) || is_passing(error.code()),
+                .is_none_or(|error| error.code().is_none_or(is_passing) && !is_distrusted(error)),
+            Fault::Postgres(error) => is_lost(error) || error.code().is_some_and(is_passing),
         }
     }
 
@@ -126,8 +126,7 @@ fn is_ending(code: Option<&SqlState>) -> bool {
     ) || code.is_some_and(|code| code.code().starts_with("08"))
 }
 
-fn is_passing(code: Option<&SqlState>) -> bool {
-    let Some(code) = code else { return true };
+fn is_passing(code: &SqlState) -> bool {
     is_ending(Some(code))
         || matches!(
             *code,

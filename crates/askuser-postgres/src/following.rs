@@ -182,12 +182,12 @@ async fn tell(database: &Database, connection: &Connection, told: &mut Told) -> 
             told.watchers.tell_lagged();
             break;
         }
-        let is_last = stretch.events.len() < BATCH as usize;
+        let is_empty = stretch.events.is_empty();
         for event in stretch.events {
             told.last = event.seq;
             told.watchers.tell(&event);
         }
-        if is_last {
+        if is_empty || told.last >= stretch.last {
             // Events that cannot be read here are none of ours.
             told.last = told.last.max(stretch.last);
             break;

@@ -187,6 +187,7 @@ impl Store for PostgresStore {
         draft(which: &Which) -> Draft, Lane::of;
         list(filter: &Filter) -> Page, |_, _| Lane::Free;
         count(filter: &Filter) -> u64, |_, _| Lane::Free;
+        purge(before_ms: u64) -> u64, |_, _| Lane::Free;
         is_list_shown() -> bool, |_| Lane::Free;
         last_failure() -> Option<NotifierFailure>, |_| Lane::Key(NOTICES.to_vec());
     }

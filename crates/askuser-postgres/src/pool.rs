@@ -25,6 +25,7 @@ pub(crate) struct Connection {
     client: Client,
     driver: JoinHandle<()>,
     reply_within: Duration,
+    generation: u64,
     _permit: Option<OwnedSemaphorePermit>,
 }
 
@@ -78,6 +79,9 @@ impl Connection {
 pub(crate) struct Pool {
     address: Address,
     idle: RefCell<Vec<(Client, JoinHandle<()>)>>,
+    /// Grows when a server has fallen silent, or another one has taken over: connections of before are not used again. An old
+    /// primary that wakes would show what has long changed.
+    generation: Cell<u64>,
     permits: std::sync::Arc<Semaphore>,
     reply_within: Duration,
     /// The host that let us in last: it is tried first.
@@ -89,6 +93,7 @@ impl Pool {
         Pool {
             address,
             idle: RefCell::default(),
+            generation: Cell::default(),
             permits: std::sync::Arc::new(Semaphore::new(options.connections.max(1))),
             reply_within: options.reply_within,
             last_host: Cell::new(0),
@@ -106,7 +111,7 @@ impl Pool {
         let reused = || self.idle.borrow_mut().pop();
         while let Some((client, driver)) = reused() {
             if !client.is_closed() {
-                return Ok(Connection { client, driver, reply_within: self.reply_within, _permit: permit });
+                return Ok(self.connection(client, driver, permit));
             }
         }
         let (client, connection) = self.connect().await?;
@@ -114,12 +119,27 @@ impl Pool {
             // What goes wrong is told to whoever waits for a reply.
             let _ = connection.await;
         });
-        Ok(Connection { client, driver, reply_within: self.reply_within, _permit: permit })
+        Ok(self.connection(client, driver, permit))
+    }
+
+    fn connection(&self, client: Client, driver: JoinHandle<()>, permit: Option<OwnedSemaphorePermit>) -> Connection {
+        let generation = self.generation.get();
+        Connection { client, driver, reply_within: self.reply_within, generation, _permit: permit }
     }
 
     /// Takes one back, for the next.
     pub(crate) fn give(&self, connection: Connection) {
-        self.idle.borrow_mut().push((connection.client, connection.driver));
+        if connection.generation == self.generation.get() {
+            self.idle.borrow_mut().push((connection.client, connection.driver));
+        }
+    }
+
+    /// From now on others are used than before.
+    pub(crate) fn renew(&self) {
+        self.generation.set(self.generation.get() + 1);
+        for (_, driver) in self.idle.borrow_mut().drain(..) {
+            driver.abort();
+        }
     }
 
     /// Gives one up. A server that has fallen silent would not notice that we take our leave.
@@ -144,7 +164,9 @@ impl Pool {
             let host = (self.last_host.get() + i) % hosts.len();
             match timeout(ADMISSION, hosts[host].connect(self.address.tls.clone())).await {
                 Ok(Ok(connected)) => {
-                    self.last_host.set(host);
+                    if self.last_host.replace(host) != host {
+                        self.renew();
+                    }
                     return Ok(connected);
                 }
                 Ok(Err(error)) => failure = Some(Fault::Unreachable(error.into())),

@@ -12,6 +12,9 @@ use askuser::store::{
 };
 use tokio_postgres::types::Type;
 
+/// How many events are numbered in one transaction, and how many such a reader does before it reads: nobody waits long.
+const NUMBERED_AT_ONCE: u32 = 10_000;
+const NUMBERED_BY_ONE: u32 = 100;
 /// How many questions an ambiguous abbreviation lists.
 const CANDIDATES: u32 = 6;
 
@@ -148,31 +151,42 @@ impl Database {
     /// What has happened. Whatever has no number yet gets one first: a lone reader misses nothing.
     pub(crate) async fn events(&self, connection: &Connection, after: u64, limit: u32) -> Result<Events, Fault> {
         let bounds = async || {
-            let sql = "SELECT last, coalesce((SELECT min(seq) FROM askuser.event), last + 1) AS first,
-                 EXISTS (SELECT 1 FROM askuser.event WHERE seq IS NULL) AS is_behind FROM askuser.numbering";
+            let sql = "SELECT last, EXISTS (SELECT 1 FROM askuser.event WHERE seq IS NULL) AS is_behind
+                 FROM askuser.numbering";
             connection.row(sql, &[]).await
         };
         let (_, mut bound) = self.read(connection, bounds).await?;
-        if bound.try_get("is_behind")? {
+        for _ in 0..NUMBERED_BY_ONE {
+            if !bound.try_get::<_, bool>("is_behind")? {
+                break;
+            }
             self.number(connection).await?;
             bound = bounds().await?;
         }
-        let (first, mut last) = (number(&bound, "first")?, number(&bound, "last")?);
+        let mut last = number(&bound, "last")?;
         let sql =
             "SELECT e.seq, q.id, e.state, e.at_ms FROM askuser.event e JOIN askuser.question q ON q.n = e.question
              WHERE e.seq > $1 ORDER BY e.seq LIMIT $2";
         let rows = connection.query(sql, &[(&signed(after), Type::INT8), (&i64::from(limit), Type::INT8)]).await?;
-        let mut events = Vec::with_capacity(rows.len());
+        let (mut events, mut at) = (Vec::with_capacity(rows.len()), after);
+        let mut gap = limit > 0 && after != last;
         for row in &rows {
+            let seq = number(row, "seq")?;
+            // Numbers have no holes: one that is missing was purged. What is behind is for another stretch.
+            let is_next = seq == at.saturating_add(1);
+            if at == after {
+                gap = !is_next;
+            } else if !is_next {
+                break;
+            }
+            (at, last) = (seq, last.max(seq));
             // What cannot be read here must not hide what follows.
             let (id, state) = (QuestionId::parse(row.try_get("id")?), State::named(row.try_get("state")?));
-            let seq = number(row, "seq")?;
-            last = last.max(seq);
             if let (Some(id), Some(state)) = (id, state) {
                 events.push(StoreEvent { seq, id, state, at_ms: number(row, "at_ms")? });
             }
         }
-        Ok(Events { events, gap: after.saturating_add(1) < first || after > last, last })
+        Ok(Events { events, gap, last })
     }
 
     pub(crate) async fn show_list(&self, by: &Principal) -> Result<String, StoreError> {
@@ -245,7 +259,9 @@ impl Database {
             "BEGIN ISOLATION LEVEL READ COMMITTED;
              SELECT pg_advisory_xact_lock({});
              WITH found AS (
-                 SELECT n, row_number() OVER (ORDER BY n) AS place FROM askuser.event WHERE seq IS NULL
+                 SELECT n, row_number() OVER (ORDER BY n) AS place FROM (
+                     SELECT n FROM askuser.event WHERE seq IS NULL ORDER BY n LIMIT {NUMBERED_AT_ONCE}
+                 ) AS earliest
              ), base AS (
                  UPDATE askuser.numbering SET last = last + (SELECT count(*) FROM found)
                  WHERE EXISTS (SELECT 1 FROM found) RETURNING last - (SELECT count(*) FROM found) AS before

@@ -4,16 +4,18 @@ use crate::config::duration;
 use crate::failure::{Failure, exit};
 use crate::json::escape_invisible;
 use crate::result::write;
-use crate::store::{done, for_each_page, only_a_person, open_for_person, words};
+use crate::store::{at_the_terminal, done, for_each_page, location, only_a_person, open_for_person, open_kept, words};
 use crate::truncate::truncate;
 use crate::wrapped::columns;
-use askuser::store::{Ending, Filter, State, StoredQuestion};
+use askuser::store::{Ending, Filter, State, Store, StoredQuestion};
 use askuser::{report, sanitize};
+use askuser_inbox::Location;
 use askuser_terminal::{Options, Theme, width, wrap};
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use std::ffi::OsString;
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 pub(super) fn run(arguments: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
@@ -21,7 +23,11 @@ pub(super) fn run(arguments: impl Iterator<Item = OsString>) -> Result<u8, Failu
     let given = |flag| args.get_one::<String>(flag).map(|when| time(flag, when)).transpose();
     let (since_ms, before_ms) = (given("since")?, given("before")?);
     let (json, columns) = (args.get_flag("json"), columns(io::stdout()));
-    let store = open_for_person(&settings)?;
+    let store = match (before_ms, location(&settings)?) {
+        // Nobody is answered for: the one thing a person does with a database without a server.
+        (Some(_), Location::Postgres(_)) => at_the_terminal(&(open_kept(&settings)? as Arc<dyn Store>)),
+        _ => open_for_person(&settings)?,
+    };
     if let Some(before_ms) = before_ms {
         only_a_person("remove a question")?;
         let purged = done(store.purge(before_ms))?;

@@ -350,7 +350,7 @@ fn a_store_at_an_address_needs_a_token_that_is_private_and_an_address_that_is_sa
         fails(&detach(unsafe_address).env("ASKUSER_TOKEN", &ask).output().unwrap(), 2, "must be https");
     }
     let server = home.serve("127.0.0.1:0");
-    let file = home.0.path().join("token");
+    let file = home.folder.path().join("token");
     std::fs::write(&file, format!("{ask}\n")).unwrap();
     #[cfg(unix)]
     {

@@ -4,4 +4,5 @@ mod commands;
 #[cfg(target_os = "linux")]
 mod encrypted;
 mod killed;
+mod postgres;
 mod support;

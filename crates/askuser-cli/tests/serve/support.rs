@@ -8,15 +8,19 @@ use std::process::{Child, Command, Output, Stdio};
 use tempfile::TempDir;
 
 /// A home with an inbox.
-pub(crate) struct Home(pub(crate) TempDir);
+pub(crate) struct Home {
+    pub(crate) folder: TempDir,
+    /// Another store than a file in it.
+    pub(crate) store: Option<String>,
+}
 
 impl Home {
     pub(crate) fn new() -> Home {
-        Home(tempfile::tempdir().unwrap())
+        Home { folder: tempfile::tempdir().unwrap(), store: None }
     }
 
     pub(crate) fn inbox(&self) -> PathBuf {
-        self.0.path().join("inbox.sqlite")
+        self.folder.path().join("inbox.sqlite")
     }
 
     /// A command on the file of the inbox.
@@ -26,11 +30,11 @@ impl Home {
             .args(words)
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-            .env("HOME", self.0.path())
+            .env("HOME", self.folder.path())
             .env("USER", "ada")
-            .env("ASKUSER_STORE", self.inbox())
+            .env("ASKUSER_STORE", self.store.as_ref().map_or_else(|| self.inbox().into_os_string(), Into::into))
             .env("ASKUSER_POPUP", "none")
-            .current_dir(self.0.path())
+            .current_dir(self.folder.path())
             .stdin(Stdio::null());
         command
     }

@@ -78,7 +78,7 @@ fn a_cut_connection_is_made_again_and_what_was_said_meanwhile_is_heard() {
     }
     let reader = person(&there, "ada");
     until("all is numbered", || wait(reader.events(0, 100)).unwrap().events.len() == asked);
-    assert!(place.damage().is_empty(), "{:?}", place.damage());
+    assert!(place.damage().is_empty() && place.holes() == 0, "{:?}, {} holes", place.damage(), place.holes());
 }
 
 #[test]

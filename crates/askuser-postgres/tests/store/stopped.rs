@@ -56,7 +56,7 @@ fn check(place: &Place, told: &Told) {
         assert!(told.named.get(id).into_iter().flatten().all(|named| *named == won[0]), "every loser names the winner");
     }
     let _ = wait(person(&store, "reader").events(0, 1));
-    assert!(place.damage().is_empty(), "{:?}", place.damage());
+    assert!(place.damage().is_empty() && place.holes() == 0, "{:?}, {} holes", place.damage(), place.holes());
 }
 
 #[test]
