@@ -276,7 +276,9 @@ class Trial:
         holes = 0
         for _, log in self.follows:
             seen = [json.loads(line)[0] for line in log.read_text().splitlines()]
-            holes += seen != list(range(1, last + 1))
+            if seen != list(range(1, last + 1)):
+                holes += 1
+                print(f"  a reader saw {len(seen)} of {last} events: {sorted(set(range(1, last + 1)) - set(seen))[:20]}, at the end {seen[-5:]}", flush=True)
         for what, count in (("lost questions", len(missing)), ("lost answers", len(wrong)), ("double winners", len(doubled)), ("ended twice", ends),
                             ("asked twice", twice), ("losers told another winner", len(misnamed)), ("events without a number", all_events - numbered),
                             ("holes", last - numbered + top - last), ("readers that missed an event", holes)):

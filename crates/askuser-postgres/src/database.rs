@@ -87,7 +87,7 @@ impl Database {
         match &result {
             Err(fault) if fault.breaks() => {
                 if matches!(fault, Fault::Silent(_)) {
-                    self.pool.renew();
+                    self.pool.pass_over();
                 }
                 self.pool.discard(connection);
             }

@@ -84,8 +84,10 @@ pub(crate) struct Pool {
     generation: Cell<u64>,
     permits: std::sync::Arc<Semaphore>,
     reply_within: Duration,
-    /// The host that let us in last: it is tried first.
-    last_host: Cell<usize>,
+    /// The host that is tried first: the one that let us in last, or the one behind it where that has fallen silent.
+    first_host: Cell<usize>,
+    /// The latest timeline that a server was on. One on an earlier one was replaced, whatever it says of itself.
+    timeline: Cell<i64>,
 }
 
 impl Pool {
@@ -96,7 +98,8 @@ impl Pool {
             generation: Cell::default(),
             permits: std::sync::Arc::new(Semaphore::new(options.connections.max(1))),
             reply_within: options.reply_within,
-            last_host: Cell::new(0),
+            first_host: Cell::default(),
+            timeline: Cell::default(),
         }
     }
 
@@ -134,8 +137,14 @@ impl Pool {
         }
     }
 
+    /// The server has fallen silent: the next one may have taken over.
+    pub(crate) fn pass_over(&self) {
+        self.first_host.set((self.first_host.get() + 1) % self.address.hosts.len());
+        self.renew();
+    }
+
     /// From now on others are used than before.
-    pub(crate) fn renew(&self) {
+    fn renew(&self) {
         self.generation.set(self.generation.get() + 1);
         for (_, driver) in self.idle.borrow_mut().drain(..) {
             driver.abort();
@@ -157,14 +166,22 @@ impl Pool {
     }
 
     /// A new connection to the host that takes writes.
-    pub(crate) async fn connect(&self) -> Result<(Client, tokio_postgres::Connection<Socket, Encrypted>), Fault> {
+    pub(crate) async fn connect(&self) -> Result<Connected, Fault> {
         let hosts = &self.address.hosts;
         let mut failure = None;
         for i in 0..hosts.len() {
-            let host = (self.last_host.get() + i) % hosts.len();
-            match timeout(ADMISSION, hosts[host].connect(self.address.tls.clone())).await {
-                Ok(Ok(connected)) => {
-                    if self.last_host.replace(host) != host {
+            let host = (self.first_host.get() + i) % hosts.len();
+            match timeout(ADMISSION, self.connect_to(&hosts[host])).await {
+                Ok(Ok((connected, timeline))) => {
+                    let is_other = self.timeline.get() < timeline || self.first_host.get() != host;
+                    if self.timeline.get() > timeline {
+                        let why = "another server has taken over from it";
+                        failure = Some(Fault::Unreachable(why.into()));
+                        continue;
+                    }
+                    self.first_host.set(host);
+                    self.timeline.set(timeline);
+                    if is_other {
                         self.renew();
                     }
                     return Ok(connected);
@@ -176,6 +193,29 @@ impl Pool {
             }
         }
         Err(failure.unwrap_or_else(|| Fault::Unreachable("no host".into())))
+    }
+}
+
+/// A client, and what drives it.
+type Connected = (Client, tokio_postgres::Connection<Socket, Encrypted>);
+
+impl Pool {
+    /// A connection, and the timeline of its server where there are several: each failover begins a new one.
+    async fn connect_to(&self, host: &tokio_postgres::Config) -> Result<(Connected, i64), tokio_postgres::Error> {
+        let (client, mut connection) = host.connect(self.address.tls.clone()).await?;
+        if self.address.hosts.len() == 1 {
+            return Ok(((client, connection), 0));
+        }
+        let timeline = {
+            let sql = "SELECT ('x' || substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8))::bit(32)::bigint";
+            let asked = client.query_typed_one(sql, &[]);
+            tokio::select! {
+                row = asked => row?.try_get(0)?,
+                // Where the connection ends first, that is why.
+                Err(error) = &mut connection => return Err(error),
+            }
+        };
+        Ok(((client, connection), timeline))
     }
 }
 

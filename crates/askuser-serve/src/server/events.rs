@@ -7,7 +7,9 @@
 
 use super::reply::{self, Problem};
 use super::{Call, Caller, Options, Reply, Server};
-use askuser::store::{Change, CredentialScope, Credentials, Principal, Store, StoreError, StoreEvent, Watch, Watched};
+use askuser::store::{
+    Change, CredentialScope, Credentials, Principal, QuestionId, Store, StoreError, StoreEvent, Watch, Watched,
+};
 use askuser::{Request, Via};
 use bytes::Bytes;
 use futures_util::stream::{self, FuturesOrdered, StreamExt};
@@ -162,8 +164,12 @@ impl Hub {
                         Change::Event(event) => {
                             let question = self.store.get(&reader(), &(&event.id).into());
                             read.push_back(Box::pin(async move {
-                                let request = question.await.ok().map(|question| question.request);
-                                Told::Event(Arc::new(Heard::new(event, request)))
+                                match question.await {
+                                    Ok(question) => Told::Event(Arc::new(Heard::new(event, Some(question.request)))),
+                                    Err(StoreError::NotFound(_)) => Told::Event(Arc::new(Heard::new(event, None))),
+                                    // Whose it is cannot be read now: whoever listens looks at everything anew.
+                                    Err(_) => Told::Gap,
+                                }
                             }));
                         }
                         Change::Lagged => read.push_back(Box::pin(std::future::ready(Told::Gap))),
@@ -239,7 +245,7 @@ impl Server {
         frames.push_back(frame(None, first, &json!({ "seq": begins }).to_string()));
         if after.is_some() && !is_gap {
             for event in stretch.events {
-                if self.store.get(&principal, &(&event.id).into()).await.is_ok() {
+                if self.is_theirs(&principal, &event.id).await? {
                     frames.push_back(Heard::new(event, None).frame);
                 }
             }
@@ -262,6 +268,15 @@ impl Server {
         Ok(reply)
     }
 
+    /// Whether they see a question, and it is still there. What cannot be read now is not taken for another's.
+    async fn is_theirs(&self, principal: &Principal, id: &QuestionId) -> Result<bool, StoreError> {
+        match self.store.get(principal, &id.into()).await {
+            Ok(_) => Ok(true),
+            Err(StoreError::NotFound(_) | StoreError::Forbidden(_)) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
     async fn list_events(&self, caller: &Caller, call: &Call, after: u64) -> Result<Reply, Problem> {
         let limit = call.number("limit")?.unwrap_or(u64::from(REPLAYED));
         let limit = u32::try_from(limit.min(u64::from(REPLAYED))).unwrap_or(REPLAYED);
@@ -270,7 +285,7 @@ impl Server {
         let next = stretch.events.last().map_or(after, |event| event.seq);
         let mut events = Vec::new();
         for event in stretch.events {
-            if self.store.get(&caller.principal(), &(&event.id).into()).await.is_ok() {
+            if self.is_theirs(&caller.principal(), &event.id).await? {
                 events.push(event);
             }
         }
