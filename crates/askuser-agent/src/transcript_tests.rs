@@ -149,3 +149,20 @@ fn a_pipe_in_place_of_a_session_hangs_neither_the_list_nor_a_search_nor_taking_i
         assert!(error.ends_with("0-0.jsonl: is a pipe, must be a regular file"), "{error}");
     }
 }
+
+#[test]
+fn what_was_kept_beside_a_session_goes_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let kept = Transcript::create(folder.path(), folder.path()).unwrap().id();
+    let beside = |id: &str, what: &str| folder.path().join(format!("{id}.{what}"));
+    for id in [&kept, "gone"] {
+        for what in ["undo", "outputs", "other"] {
+            fs::create_dir_all(beside(id, what).join("below")).unwrap();
+        }
+    }
+    fs::write(beside("file", "undo"), "x").unwrap();
+    Transcript::create(folder.path(), folder.path()).unwrap();
+    let is_there = |id: &str| ["undo", "outputs", "other"].map(|what| beside(id, what).exists());
+    assert_eq!((is_there(&kept), is_there("gone")), ([true; 3], [false, false, true]));
+    assert!(beside("file", "undo").exists());
+}

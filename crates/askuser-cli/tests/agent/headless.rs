@@ -452,3 +452,28 @@ fn only_the_questions_that_lack_an_answer_are_named() {
     assert_eq!(code, 3);
     assert!(stderr.contains("no person was there to answer: Which cache?; --answers FILE"), "{stderr}");
 }
+
+#[test]
+fn a_word_that_is_nearly_a_command_is_not_sent_as_a_message() {
+    let place = Place::new();
+    let (code, _, stderr) = crate::place::output(&mut place.askuser(&["agent", "sesions"]));
+    assert_eq!(code, 2);
+    assert!(
+        stderr.contains("no command \"sesions\"") && stderr.contains("did you mean askuser agent sessions"),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn the_last_session_of_a_folder_is_repaired_without_its_name() {
+    let place = Place::new();
+    let script = json!({"turns": [{"text": "One."}, {"text": "Two."}]});
+    assert_eq!(crate::place::output(&mut place.agent(&script, &["-p", "hi"])).0, 0);
+    let file = place.sessions()[0].clone();
+    let whole = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, format!("{whole}not json\n{{\"at\":1,\"type\":\"interrupted\"}}\n")).unwrap();
+    assert_eq!(crate::place::output(&mut place.agent(&script, &["--continue", "-p", "more"])).0, 2);
+    let args = ["--continue", "--repair-transcript", "-p", "more"];
+    let (code, stdout, stderr) = crate::place::output(&mut place.agent(&script, &args));
+    assert_eq!((code, stdout.as_str()), (0, "Two.\n"), "{stderr}");
+}

@@ -4,9 +4,12 @@
 //! down to the working folder. Links are not followed, since they would send any file of the user's to the provider, and
 //! nothing is opened that could block.
 
-use crate::{failure, ownership};
+use crate::store::words;
+use crate::{config, failure, ownership};
+use askuser::sanitize;
 use std::io::{self, Read};
 use std::path::Path;
+use std::time::UNIX_EPOCH;
 
 const SYSTEM: &str = include_str!("../../../prompts/agent/system.txt");
 
@@ -30,7 +33,19 @@ enum Notes {
 
 pub(crate) fn prompt(cwd: &Path) -> String {
     let mut prompt = SYSTEM.trim_ascii_end().to_owned();
-    prompt.push_str(&format!("\n\nFolder: {}\nSystem: {}\n", cwd.display(), std::env::consts::OS));
+    let date = words::date_time(UNIX_EPOCH.elapsed().map_or(0, |now| now.as_millis() as u64));
+    let day = date.split(' ').next().unwrap_or_default();
+    prompt.push_str(&format!("\n\nFolder: {}\nSystem: {}\nDate: {day}\n", cwd.display(), std::env::consts::OS));
+    // Read and not asked of git, which a repository can make run anything.
+    let head = cwd.ancestors().find_map(|folder| match notes(&folder.join(".git/HEAD"), 300) {
+        Notes::Text(head) => head.strip_prefix("ref: refs/heads/").map(|branch| sanitize::line(branch).into_owned()),
+        _ => None,
+    });
+    head.into_iter().for_each(|branch| prompt.push_str(&format!("Git branch: {branch}\n")));
+    let own = config::user_folder(|name| std::env::var(name).ok()).map(|folder| folder.join(NOTES[0]));
+    if let Some(Notes::Text(text) | Notes::Cut(text)) = own.map(|path| notes(&path, MAX_BYTES)) {
+        prompt.push_str(&format!("\nWhat the user says for all projects:\n\n{text}\n"));
+    }
     let notes = all_notes(cwd);
     if notes.len() > 1 {
         prompt.push_str(
@@ -130,6 +145,20 @@ mod tests {
         let notes = format!("Use tabs. {}", "x".repeat(50_000));
         std::fs::write(folder.path().join("AGENTS.md"), &notes).unwrap();
         assert_eq!(prompt(folder.path()), format!("{without}\nThe project's AGENTS.md:\n\n{}\n", &notes[..20_000]));
+    }
+
+    #[test]
+    fn it_says_the_day_and_the_branch() {
+        let folder = tempfile::tempdir().unwrap();
+        let without = prompt(folder.path());
+        let date = without.lines().find_map(|line| line.strip_prefix("Date: ")).unwrap();
+        assert!(date.len() == 10 && date.starts_with("20"), "{date}");
+        write(folder.path().join(".git/HEAD"), "ref: refs/heads/fix-\u{1b}[2Jit\n");
+        let below = folder.path().join("below");
+        std::fs::create_dir(&below).unwrap();
+        assert!(prompt(&below).contains("\nGit branch: fix-it\n"));
+        write(folder.path().join(".git/HEAD"), "0123456789abcdef\n");
+        assert!(!prompt(&below).contains("Git branch"));
     }
 
     fn write(path: impl AsRef<Path>, text: &str) {
