@@ -371,6 +371,7 @@ def failover(rounds=5):
             return f"postgres://postgres@/postgres?host={primary.folder}&host={trial.standby.folder}"
         trial = Trial("failover", address=address, database=database)
         try:
+            trial.follow()
             trial.work(4, seconds=40)
             time.sleep(5)
             old = trial.database

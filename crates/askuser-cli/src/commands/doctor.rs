@@ -216,14 +216,15 @@ fn inbox(here: &Here) -> Vec<Row> {
         true => "used by ask, agent, mcp and hook",
         false => "used by mcp and hook; ask and agent use it with --via inbox",
     };
-    let mut row = Row::good("inbox", location.to_string()).and(users);
+    let row = Row::good("inbox", location.to_string()).and(users);
     #[cfg(feature = "postgres")]
-    if let Location::Postgres(address) = &location {
-        row = match store::postgres(address).and_then(|store| store::done(store.report())) {
+    let row = match &location {
+        Location::Postgres(address) => match store::postgres(address).and_then(|store| store::done(store.report())) {
             Err(failure) => return vec![Row::bad("inbox", failure.message, failure.hint)],
             Ok(report) => report.facts().into_iter().fold(Row::good("inbox", report.address.clone()), Row::and),
-        };
-    }
+        },
+        _ => row,
+    };
     vec![
         trouble(&here.settings, &location)
             .into_iter()

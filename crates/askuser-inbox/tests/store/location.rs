@@ -37,3 +37,17 @@ fn an_address_is_refused_in_words_and_has_no_files() {
     assert_eq!(error, "cannot open https://inbox.example: it is a server, and no file");
     assert!(location.exists() && location.files().is_empty());
 }
+
+#[test]
+fn a_database_is_a_servers_alone_and_its_password_is_not_shown() {
+    for address in ["postgres://ada:secret@db/askuser", "postgresql://ada:secret@db/askuser"] {
+        let location = Location::parse(OsStr::new(address));
+        assert_eq!(location, Location::Postgres(address.into()));
+        let Err(error) = location.open() else { panic!("it is no file") };
+        assert!(
+            !error.chain().contains("secret") && location.files().is_empty() && location.exists(),
+            "{}",
+            error.chain()
+        );
+    }
+}

@@ -2,6 +2,7 @@
 #![cfg(unix)]
 
 mod encrypted;
+mod lost_replies;
 mod numbering;
 mod schema;
 mod stopped;

@@ -124,6 +124,11 @@ impl Place {
         &self.address
     }
 
+    /// Where the server's socket is.
+    pub(crate) fn folder(&self) -> &std::path::Path {
+        self.server.as_ref().unwrap().folder()
+    }
+
     /// The server, to be stopped and started while others use the place.
     pub(crate) fn take_server(&mut self) -> PostgresServer {
         self.server.take().unwrap()
