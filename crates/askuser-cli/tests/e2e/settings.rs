@@ -43,6 +43,7 @@ base_url        none            default
 effort          none            default
 max_tokens      none            default
 context_window  auto            default
+retry_for       auto            default
 price           none            default
 permissions     ask             default
 sandbox_read    none            default
