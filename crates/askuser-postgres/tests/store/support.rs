@@ -55,7 +55,7 @@ pub(crate) struct Sql {
 
 impl Sql {
     pub(crate) fn connect(address: &str) -> Sql {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let (client, connection) = runtime.block_on(tokio_postgres::connect(address, NoTls)).unwrap();
         runtime.spawn(connection);
         Sql { runtime, client }
