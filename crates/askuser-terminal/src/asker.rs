@@ -51,9 +51,9 @@ impl TerminalAsker {
         let restored = Arc::new(WaitUntilRestored(prompts.clone()));
         let queue = QuestionQueue::new(move |queue, event| match event {
             QueueEvent::Asked(_) => prompts.start(queue),
-            QueueEvent::Detached(key) => drop(prompts.take_closer(&key)),
-            QueueEvent::Closed(key, why) => {
-                if let Some(closer) = prompts.take_closer(&key) {
+            QueueEvent::Detached(request) => drop(prompts.take_closer(&request)),
+            QueueEvent::Closed(request, why) => {
+                if let Some(closer) = prompts.take_closer(&request) {
                     closer.close(why);
                 }
             }
@@ -87,7 +87,7 @@ struct State {
     /// Whether a thread is asking.
     running: bool,
     /// The question on the screen, and what closes it.
-    shown: Option<(RequestKey, Closer)>,
+    shown: Option<(Arc<Request>, Closer)>,
 }
 
 impl Prompts {
@@ -95,9 +95,9 @@ impl Prompts {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn take_closer(&self, key: &RequestKey) -> Option<Closer> {
+    fn take_closer(&self, request: &Arc<Request>) -> Option<Closer> {
         let mut state = self.state();
-        let is_shown = state.shown.as_ref().is_some_and(|(shown, _)| shown == key);
+        let is_shown = state.shown.as_ref().is_some_and(|(shown, _)| Arc::ptr_eq(shown, request));
         if is_shown { state.shown.take().map(|(_, closer)| closer) } else { None }
     }
 
@@ -111,7 +111,7 @@ impl Prompts {
             self.state().running = false;
             for request in queue.pending() {
                 let why = std::io::Error::new(error.kind(), error.to_string());
-                let _ = queue.fail(request.key(), AskError::surface("cannot start asking", why));
+                let _ = queue.fail(&request, AskError::surface("cannot start asking", why));
             }
         }
     }
@@ -127,24 +127,24 @@ impl Prompts {
             };
             let signal = match close_signal() {
                 Ok((closer, signal)) => {
-                    state.shown = Some((request.key().clone(), closer));
+                    state.shown = Some((request.clone(), closer));
                     signal
                 }
                 Err(error) => {
                     drop(state);
-                    let _ = queue.fail(request.key(), AskError::surface("cannot start asking", error));
+                    let _ = queue.fail(&request, AskError::surface("cannot start asking", error));
                     continue;
                 }
             };
             drop(state);
-            let mut store = |resolution: &Resolution| queue.answer_and_wait(request.key(), resolution);
+            let mut store = |resolution: &Resolution| queue.answer_and_wait(&request, resolution);
             let asked = catch_unwind(AssertUnwindSafe(|| ask::run(&request, &self.options, Some(signal), &mut store)));
-            drop(self.take_closer(request.key()));
+            drop(self.take_closer(&request));
             // What was delivered, withdrawn or detached waits no more; the rest has not been told yet.
             let _ = match asked {
-                Ok(Ok(resolution)) => queue.answer(request.key(), resolution),
-                Ok(Err(error)) => queue.fail(request.key(), error),
-                Err(_) => queue.fail(request.key(), AskError::surface("the prompt failed", "it panicked")),
+                Ok(Ok(resolution)) => queue.answer(&request, resolution),
+                Ok(Err(error)) => queue.fail(&request, error),
+                Err(_) => queue.fail(&request, AskError::surface("the prompt failed", "it panicked")),
             };
         }
     }

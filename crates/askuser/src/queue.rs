@@ -2,7 +2,8 @@
 //! the other.
 //!
 //! The asking side holds the queue as an [`Asker`]. The showing side is told by a [`QueueEvent`] whenever something changes,
-//! answers by key, and every answer is checked against its question. It keeps nothing beyond the process: when a caller stops
+//! answers, and every answer is checked against its question. An answer is for the very request that the queue handed out, not
+//! for another with the same key that was asked since. It keeps nothing beyond the process: when a caller stops
 //! waiting, its question leaves the queue.
 
 use crate::asker::{AskError, Asker, Asking, Closed, Delivery};
@@ -34,7 +35,7 @@ use std::task::{Context, Poll, Waker};
 /// // … the other shows what is pending, and answers.
 /// let shown = &queue.pending()[0];
 /// let answer = shown.set().questions()[0].answer(&[0], None, None).unwrap();
-/// queue.answer(shown.key(), Outcome::answered(shown.set(), vec![answer])?.through(Via::Web))?;
+/// queue.answer(shown, Outcome::answered(shown.set(), vec![answer])?.through(Via::Web))?;
 /// # assert!(asking.as_mut().poll(&mut context).is_ready());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -73,16 +74,16 @@ pub enum QueueEvent {
     /// A question waits for its answer.
     Asked(Arc<Request>),
     /// The caller has stopped waiting: take it off the screen.
-    Detached(RequestKey),
+    Detached(Arc<Request>),
     /// It was closed from outside: say why, and take it off the screen.
-    Closed(RequestKey, Closed),
+    Closed(Arc<Request>, Closed),
 }
 
 /// Why an answer was not taken. The question, if there is one, still waits.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AnswerError {
-    /// No question with this key waits: it was never asked, or is over.
+    /// The question does not wait: it was never asked, or is over.
     #[error("no such question waits for an answer")]
     NotPending,
     /// It is no answer to its question.
@@ -105,21 +106,19 @@ impl QuestionQueue {
     ///
     /// # Errors
     /// Where no such question waits, or it is no answer to it; then nothing has changed.
-    pub fn answer(&self, key: &RequestKey, resolution: Resolution) -> Result<(), AnswerError> {
-        self.deliver(key, resolution.into())
+    pub fn answer(&self, request: &Arc<Request>, resolution: Resolution) -> Result<(), AnswerError> {
+        self.deliver(request, resolution.into())
     }
 
     /// Answers a question that waits, to be told whether the answer was stored.
     ///
     /// # Errors
     /// Where no such question waits, or it is no answer to it; then nothing has changed.
-    pub fn deliver(&self, key: &RequestKey, delivery: Delivery) -> Result<(), AnswerError> {
-        let mut state = self.state();
-        let index = state.index(key).ok_or(AnswerError::NotPending)?;
-        delivery.resolution().outcome().check(state.pending[index].request.set()).map_err(AnswerError::Misfit)?;
-        let pending = state.pending.remove(index);
-        drop(state);
-        pending.finish(Ok(delivery));
+    pub fn deliver(&self, request: &Arc<Request>, delivery: Delivery) -> Result<(), AnswerError> {
+        delivery.resolution().outcome().check(request.set()).map_err(AnswerError::Misfit)?;
+        self.take(|pending| Arc::ptr_eq(&pending.request, request))
+            .ok_or(AnswerError::NotPending)?
+            .finish(Ok(delivery));
         Ok(())
     }
 
@@ -128,10 +127,10 @@ impl QuestionQueue {
     ///
     /// # Errors
     /// Why the answer was not taken or not stored.
-    pub fn answer_and_wait(&self, key: &RequestKey, resolution: &Resolution) -> Result<(), String> {
+    pub fn answer_and_wait(&self, request: &Arc<Request>, resolution: &Resolution) -> Result<(), String> {
         let (sender, stored) = std::sync::mpsc::channel();
         let delivery = Delivery::new(resolution.clone(), move |result| drop(sender.send(result)));
-        self.deliver(key, delivery).map_err(|error| error.to_string())?;
+        self.deliver(request, delivery).map_err(|error| error.to_string())?;
         stored.recv().unwrap_or_else(|_| Err("the caller did not take the answer".into()))
     }
 
@@ -139,12 +138,8 @@ impl QuestionQueue {
     ///
     /// # Errors
     /// Where no such question waits.
-    pub fn fail(&self, key: &RequestKey, error: AskError) -> Result<(), AnswerError> {
-        let mut state = self.state();
-        let index = state.index(key).ok_or(AnswerError::NotPending)?;
-        let pending = state.pending.remove(index);
-        drop(state);
-        pending.finish(Err(error));
+    pub fn fail(&self, request: &Arc<Request>, error: AskError) -> Result<(), AnswerError> {
+        self.take(|pending| Arc::ptr_eq(&pending.request, request)).ok_or(AnswerError::NotPending)?.finish(Err(error));
         Ok(())
     }
 
@@ -163,14 +158,15 @@ impl QuestionQueue {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Takes a question out of the queue.
+    fn take(&self, is_wanted: impl FnMut(&Pending) -> bool) -> Option<Pending> {
+        let mut state = self.state();
+        let index = state.pending.iter().position(is_wanted)?;
+        Some(state.pending.remove(index))
+    }
+
     fn tell(&self, event: QueueEvent) {
         (self.0.listener)(self, event);
-    }
-}
-
-impl State {
-    fn index(&self, key: &RequestKey) -> Option<usize> {
-        self.pending.iter().position(|pending| pending.request.key() == key)
     }
 }
 
@@ -194,13 +190,13 @@ impl Asker for QuestionQueue {
                 if let Some(ended) = &state.ended {
                     return Ok(ended.clone().into());
                 }
-                if state.index(request.key()).is_some() {
+                if state.pending.iter().any(|pending| pending.request.key() == request.key()) {
                     let why = format!("{} already waits for its answer", request.key());
                     return Err(AskError::surface("cannot ask the same question twice at once", why));
                 }
                 state.pending.push(Pending { request: request.clone(), slot: slot.clone() });
             }
-            let waiting = Waiting { queue: self, key: request.key().clone(), slot };
+            let waiting = Waiting { queue: self, request: request.clone(), slot };
             self.tell(QueueEvent::Asked(request));
             waiting.await
         })
@@ -211,19 +207,17 @@ impl Asker for QuestionQueue {
             Closed::Withdrawn | Closed::Settled(_) => Err(AskError::Withdrawn),
             Closed::AnsweredElsewhere(resolution) => Ok(resolution.clone().into()),
         };
-        let mut state = self.state();
-        let Some(index) = state.index(key) else { return };
-        let pending = state.pending.remove(index);
-        drop(state);
+        let Some(pending) = self.take(|pending| pending.request.key() == key) else { return };
+        let request = pending.request.clone();
         pending.finish(result);
-        self.tell(QueueEvent::Closed(key.clone(), why.clone()));
+        self.tell(QueueEvent::Closed(request, why.clone()));
     }
 }
 
 /// Waits for the answer; dropping it detaches.
 struct Waiting<'a> {
     queue: &'a QuestionQueue,
-    key: RequestKey,
+    request: Arc<Request>,
     slot: Arc<Mutex<Slot>>,
 }
 
@@ -244,13 +238,9 @@ impl Future for Waiting<'_> {
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        let mut state = self.queue.state();
-        // Finished, or another question of the same key has come meanwhile.
-        let own = |pending: &Pending| Arc::ptr_eq(&pending.slot, &self.slot);
-        let Some(index) = state.pending.iter().position(own) else { return };
-        state.pending.remove(index);
-        drop(state);
-        self.queue.tell(QueueEvent::Detached(self.key.clone()));
+        if let Some(pending) = self.queue.take(|pending| Arc::ptr_eq(&pending.request, &self.request)) {
+            self.queue.tell(QueueEvent::Detached(pending.request));
+        }
     }
 }
 

@@ -35,7 +35,7 @@ fn questions_wait_in_order_and_each_gets_its_own_answer() {
     let (mut one, mut two) = (queue.ask(&first), queue.ask(&second));
     assert!(poll(&mut one).is_pending() && poll(&mut two).is_pending());
     assert_eq!(queue.pending().iter().map(|request| request.key().call()).collect::<Vec<_>>(), ["1", "2"]);
-    queue.answer(second.key(), answer(&second)).unwrap();
+    queue.answer(&queue.pending()[1], answer(&second)).unwrap();
     assert!(poll(&mut one).is_pending());
     let Poll::Ready(Ok(delivery)) = poll(&mut two) else { panic!("answered") };
     assert_eq!(delivery.stored(), answer(&second));
@@ -47,13 +47,34 @@ fn an_answer_to_another_question_changes_nothing() {
     let (asked, other) = (request("1"), request("2"));
     let mut asking = queue.ask(&asked);
     assert!(poll(&mut asking).is_pending());
-    assert_eq!(queue.answer(other.key(), answer(&other)), Err(AnswerError::NotPending));
-    let misfit = queue.answer(asked.key(), answer(&other));
+    let shown = queue.pending().remove(0);
+    assert_eq!(queue.answer(&Arc::new(other.clone()), answer(&other)), Err(AnswerError::NotPending));
+    let misfit = queue.answer(&shown, answer(&other));
     assert!(matches!(misfit, Err(AnswerError::Misfit(_))), "{misfit:?}");
     assert!(poll(&mut asking).is_pending());
-    queue.answer(asked.key(), answer(&asked)).unwrap();
+    queue.answer(&shown, answer(&asked)).unwrap();
     assert!(poll(&mut asking).is_ready());
-    assert_eq!(queue.answer(asked.key(), answer(&asked)), Err(AnswerError::NotPending), "answered once");
+    assert_eq!(queue.answer(&shown, answer(&asked)), Err(AnswerError::NotPending), "answered once");
+}
+
+#[test]
+fn what_comes_of_a_prompt_is_never_taken_for_the_same_question_asked_since() {
+    let (queue, events) = queue();
+    let asked = request("1");
+    let mut first = queue.ask(&asked);
+    assert!(poll(&mut first).is_pending());
+    let shown = queue.pending().remove(0);
+    queue.close(asked.key(), &Closed::Withdrawn);
+    let mut second = queue.ask(&asked);
+    assert!(poll(&mut second).is_pending());
+    assert_eq!(queue.fail(&shown, AskError::Withdrawn), Err(AnswerError::NotPending));
+    assert_eq!(queue.answer(&shown, answer(&asked)), Err(AnswerError::NotPending));
+    assert!(poll(&mut second).is_pending());
+    let told: Vec<QueueEvent> = events.try_iter().collect();
+    let [QueueEvent::Asked(_), QueueEvent::Closed(closed, _), QueueEvent::Asked(again)] = &told[..] else {
+        panic!("{told:?}")
+    };
+    assert!(Arc::ptr_eq(closed, &shown) && !Arc::ptr_eq(again, &shown));
 }
 
 #[test]
@@ -65,7 +86,10 @@ fn to_stop_waiting_takes_the_question_away_and_is_told() {
     drop(asking);
     assert!(queue.pending().is_empty());
     let told: Vec<QueueEvent> = events.try_iter().collect();
-    assert!(matches!(&told[..], [QueueEvent::Asked(_), QueueEvent::Detached(key)] if key == asked.key()), "{told:?}");
+    assert!(
+        matches!(&told[..], [QueueEvent::Asked(_), QueueEvent::Detached(gone)] if gone.key() == asked.key()),
+        "{told:?}"
+    );
 }
 
 #[test]
@@ -101,7 +125,7 @@ fn success_is_told_to_the_surface_only_once_it_is_stored() {
         assert!(poll(&mut asking).is_pending());
         let (sender, told) = channel();
         let delivery = Delivery::new(answer(&asked), move |stored| sender.send(stored).unwrap());
-        queue.deliver(asked.key(), delivery).unwrap();
+        queue.deliver(&queue.pending()[0], delivery).unwrap();
         assert!(told.try_recv().is_err(), "not yet");
         let Poll::Ready(Ok(delivery)) = poll(&mut asking) else { panic!("answered") };
         match &stored {
@@ -150,9 +174,9 @@ impl std::task::Wake for Alarm {
 #[test]
 fn a_caller_is_woken_by_an_answer_a_failure_a_close_and_the_end() {
     let asked = request("1");
-    let ways: [fn(&QuestionQueue, &Request); 4] = [
-        |queue, asked| queue.answer(asked.key(), answer(asked)).unwrap(),
-        |queue, asked| queue.fail(asked.key(), AskError::Interrupted).unwrap(),
+    let ways: [fn(&QuestionQueue, &Arc<Request>); 4] = [
+        |queue, asked| queue.answer(asked, answer(asked)).unwrap(),
+        |queue, asked| queue.fail(asked, AskError::Interrupted).unwrap(),
         |queue, asked| queue.close(asked.key(), &Closed::Withdrawn),
         |queue, _| queue.end("the page was closed"),
     ];
@@ -162,7 +186,7 @@ fn a_caller_is_woken_by_an_answer_a_failure_a_close_and_the_end() {
         let waker = Waker::from(alarm.clone());
         let mut asking = queue.ask(&asked);
         assert!(asking.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
-        end(&queue, &asked);
+        end(&queue, &queue.pending()[0]);
         assert_eq!(alarm.0.load(std::sync::atomic::Ordering::SeqCst), 1, "{i}");
         assert!(poll(&mut asking).is_ready() && queue.pending().is_empty(), "{i}");
     }
@@ -174,9 +198,10 @@ fn asking_can_be_broken_off_once_and_says_why() {
     let asked = request("1");
     let mut asking = queue.ask(&asked);
     assert!(poll(&mut asking).is_pending());
-    queue.fail(asked.key(), AskError::Interrupted).unwrap();
+    let shown = queue.pending().remove(0);
+    queue.fail(&shown, AskError::Interrupted).unwrap();
     assert!(matches!(poll(&mut asking), Poll::Ready(Err(AskError::Interrupted))));
-    assert_eq!(queue.fail(asked.key(), AskError::Interrupted), Err(AnswerError::NotPending));
+    assert_eq!(queue.fail(&shown, AskError::Interrupted), Err(AnswerError::NotPending));
 }
 
 #[test]
@@ -185,10 +210,10 @@ fn a_prompt_on_its_own_thread_returns_once_the_answer_is_stored_or_hears_why_not
     for stored in [Ok(()), Err("disk full".to_owned())] {
         let (queue, events) = queue();
         let prompt = {
-            let (queue, asked) = (queue.clone(), asked.clone());
+            let queue = queue.clone();
             std::thread::spawn(move || {
-                events.recv().unwrap();
-                queue.answer_and_wait(asked.key(), &answer(&asked))
+                let QueueEvent::Asked(asked) = events.recv().unwrap() else { panic!("asked") };
+                queue.answer_and_wait(&asked, &answer(&asked))
             })
         };
         let mut asking = queue.ask(&asked);
@@ -204,6 +229,6 @@ fn a_prompt_on_its_own_thread_returns_once_the_answer_is_stored_or_hears_why_not
         }
         assert_eq!(prompt.join().unwrap(), stored);
     }
-    let missing = queue().0.answer_and_wait(asked.key(), &answer(&asked));
+    let missing = queue().0.answer_and_wait(&Arc::new(asked.clone()), &answer(&asked));
     assert_eq!(missing, Err("no such question waits for an answer".to_owned()));
 }

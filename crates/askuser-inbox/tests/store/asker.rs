@@ -164,7 +164,7 @@ fn surface() -> (QuestionQueue, Arc<Mutex<Vec<String>>>) {
 /// Answers at the surface once it is asked there; what the surface is told.
 fn answers(queue: &QuestionQueue, option: usize) -> Result<(), String> {
     until("it is asked here", || !queue.pending().is_empty());
-    queue.answer_and_wait(request("1").key(), &choice(option).through(Via::Terminal))
+    queue.answer_and_wait(&queue.pending()[0], &choice(option).through(Via::Terminal))
 }
 
 #[test]

@@ -171,7 +171,7 @@ impl FrontEnd {
         let answered =
             reply::outcome(request.set(), reply).map_err(|violations| violations.to_string()).and_then(|outcome| {
                 let resolution = outcome.through(Via::FrontEnd).with_self_reported(reply::self_reported(reply));
-                self.queue.answer(request.key(), resolution).map_err(|error| error.to_string())
+                self.queue.answer(request, resolution).map_err(|error| error.to_string())
             });
         if let Err(why) = answered {
             self.lines.refuse(Some(id), why);

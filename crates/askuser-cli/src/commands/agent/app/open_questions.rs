@@ -4,7 +4,7 @@
 //! question arrives after all events that preceded it; its answer goes back through the queue.
 
 use super::state::Event;
-use askuser::{Closed, QuestionQueue, QueueEvent, Request, RequestKey};
+use askuser::{Closed, QuestionQueue, QueueEvent, Request};
 use askuser_terminal::{CloseSignal, Closer, Waker, close_signal};
 use std::io;
 use std::sync::mpsc::Sender;
@@ -43,17 +43,17 @@ pub(crate) struct Questions {
 
 /// The question on the screen, and what closes it from the agent's side.
 #[derive(Debug, Default)]
-struct OpenQuestion(Mutex<Option<(RequestKey, Closer)>>);
+struct OpenQuestion(Mutex<Option<(Arc<Request>, Closer)>>);
 
 impl OpenQuestion {
-    fn set(&self, open: Option<(RequestKey, Closer)>) {
+    fn set(&self, open: Option<(Arc<Request>, Closer)>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = open;
     }
 
     /// Closes the question if it is open; without a reason the caller has stopped waiting.
-    fn close(&self, key: &RequestKey, why: Option<Closed>) {
+    fn close(&self, request: &Arc<Request>, why: Option<Closed>) {
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if open.as_ref().is_some_and(|(open, _)| open == key)
+        if open.as_ref().is_some_and(|(open, _)| Arc::ptr_eq(open, request))
             && let (Some((_, closer)), Some(why)) = (open.take(), why)
         {
             closer.close(why);
@@ -67,13 +67,13 @@ impl Questions {
         let shown = open.clone();
         let queue = QuestionQueue::new(move |_, event| match event {
             QueueEvent::Asked(request) => ui.send(Event::QuestionArrived(request)),
-            QueueEvent::Detached(key) => {
-                shown.close(&key, None);
-                ui.send(Event::QuestionGone(key));
+            QueueEvent::Detached(request) => {
+                shown.close(&request, None);
+                ui.send(Event::QuestionGone(request));
             }
-            QueueEvent::Closed(key, why) => {
-                shown.close(&key, Some(why));
-                ui.send(Event::QuestionGone(key));
+            QueueEvent::Closed(request, why) => {
+                shown.close(&request, Some(why));
+                ui.send(Event::QuestionGone(request));
             }
             _ => {}
         });
@@ -81,11 +81,11 @@ impl Questions {
     }
 
     /// Makes a question the open one; `None` where it does not wait any more.
-    pub(super) fn open(&self, request: &Request) -> io::Result<Option<CloseSignal>> {
+    pub(super) fn open(&self, request: &Arc<Request>) -> io::Result<Option<CloseSignal>> {
         let (closer, signal) = close_signal()?;
-        self.open.set(Some((request.key().clone(), closer)));
+        self.open.set(Some((request.clone(), closer)));
         // It may have gone before it was the open one.
-        let waits = self.queue.pending().iter().any(|pending| pending.key() == request.key());
+        let waits = self.queue.pending().iter().any(|pending| Arc::ptr_eq(pending, request));
         Ok(waits.then_some(signal))
     }
 

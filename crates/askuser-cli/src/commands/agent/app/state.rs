@@ -10,7 +10,7 @@ use super::scrollback::{Item, MAX_COLUMNS};
 use super::tool_calls::{RunningCall, WaitingFor};
 use crate::commands::agent::models::Offered;
 use crate::config::Price;
-use askuser::{Key, Purpose, Request, RequestKey};
+use askuser::{Key, Purpose, Request};
 use askuser_agent::{AgentEvent, ContextUse, PermissionMode, Usage};
 use askuser_terminal::markdown::Stream;
 use askuser_terminal::{Focus, Presentation, Role};
@@ -225,7 +225,7 @@ pub(crate) enum Event {
     Agent(AgentEvent),
     QuestionArrived(Arc<Request>),
     /// A question does not wait any more.
-    QuestionGone(RequestKey),
+    QuestionGone(Arc<Request>),
     /// The open question was closed, after this time.
     QuestionClosed(QuestionEnd, Duration),
     AgentDied,

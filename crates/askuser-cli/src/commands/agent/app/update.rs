@@ -13,6 +13,7 @@ use askuser::prompt::{Action, KeyContext, action};
 use askuser::sanitize::is_blank;
 use askuser::{Edit, Fit, Key, KeyCode, Purpose};
 use askuser_terminal::{Focus, Presentation, Role};
+use std::sync::Arc;
 use std::time::Duration;
 
 impl State {
@@ -67,9 +68,9 @@ impl State {
                     self.announce(now, &mut out);
                 }
             }
-            Event::QuestionGone(key) => {
+            Event::QuestionGone(gone) => {
                 // The open question is not among them; it closes by itself.
-                if let Some(index) = self.questions.pending.iter().position(|request| *request.key() == key) {
+                if let Some(index) = self.questions.pending.iter().position(|request| Arc::ptr_eq(request, &gone)) {
                     self.questions.pending.remove(index);
                     self.question_gone(now, &mut out);
                 }

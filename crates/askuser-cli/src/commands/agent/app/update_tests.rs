@@ -433,8 +433,11 @@ fn one_enter_too_many_after_an_answer_sends_no_half_draft_and_stops_nothing() {
 fn a_question_that_was_withdrawn_does_not_open() {
     let mut state = working();
     write(&mut state, "x", 1_000);
-    state.update(Event::QuestionArrived(waiting(None)), at(1_100));
-    assert_eq!(state.update(Event::QuestionGone(waiting(None).key().clone()), at(1_200)), [Effect::ClearAnnouncement]);
+    let question = waiting(None);
+    state.update(Event::QuestionArrived(question.clone()), at(1_100));
+    // Another one with the same key is still there.
+    assert_eq!(state.update(Event::QuestionGone(waiting(None)), at(1_150)), []);
+    assert_eq!(state.update(Event::QuestionGone(question), at(1_200)), [Effect::ClearAnnouncement]);
     assert_eq!(state.update(Event::Tick, at(9_000)), []);
 }
 

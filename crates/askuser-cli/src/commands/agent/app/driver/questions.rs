@@ -12,6 +12,7 @@ use askuser::{Answer, AskError, Purpose, Request, RequestKey, Resolution, Status
 use askuser_agent::Session;
 use askuser_terminal::{CloseSignal, Confirm, Presentation, Role, StoreAnswer};
 use std::io;
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 impl Driver {
@@ -27,14 +28,14 @@ impl Driver {
     }
 
     /// Asks a question and hands the answer to the agent.
-    pub(super) fn ask(&mut self, request: &Request) -> io::Result<Result<Event, End>> {
+    pub(super) fn ask(&mut self, request: &Arc<Request>) -> io::Result<Result<Event, End>> {
         let Some(close) = self.questions.open(request)? else {
             self.questions.closed();
             return Ok(Ok(Event::QuestionClosed(QuestionEnd::Unanswered, Duration::ZERO)));
         };
         let began = Instant::now();
         let queue = self.questions.queue.clone();
-        let mut store = |resolution: &Resolution| queue.answer_and_wait(request.key(), resolution);
+        let mut store = |resolution: &Resolution| queue.answer_and_wait(request, resolution);
         // The line of the call says what came of it.
         let usual = self.options.confirm;
         let is_permission = request.key().purpose() == Purpose::Permission;
@@ -43,7 +44,8 @@ impl Driver {
         }
         // What the model said before it asked is above; what a subagent said is not.
         let is_above = request.key().purpose() == Purpose::Question && request.key().tasks().is_empty();
-        let shown = if is_above { request.clone().with_context(None) } else { request.clone() };
+        let shown = Request::clone(request);
+        let shown = if is_above { shown.with_context(None) } else { shown };
         let asked = self.show_question(&shown, Some(close), &mut store);
         self.options.confirm = usual;
         self.questions.closed();
@@ -56,11 +58,11 @@ impl Driver {
         let end = match &asked {
             Ok(resolution) if terminal_is_gone(resolution) => {
                 // The person did not decline: the question stays open and is asked again when the session is resumed.
-                let _ = self.questions.queue.fail(request.key(), AskError::Signal(SIGHUP));
+                let _ = self.questions.queue.fail(request, AskError::Signal(SIGHUP));
                 return Ok(Err(End::Closed));
             }
             Err(AskError::Signal(signal)) => {
-                let _ = self.questions.queue.fail(request.key(), AskError::Signal(*signal));
+                let _ = self.questions.queue.fail(request, AskError::Signal(*signal));
                 return Ok(Err(End::Signal(*signal)));
             }
             Ok(resolution) if *resolution.outcome().status() != Status::TimedOut => QuestionEnd::Answered,
@@ -69,7 +71,7 @@ impl Driver {
         };
         if let Err(error) = asked {
             // A question that was withdrawn waits no more.
-            let _ = self.questions.queue.fail(request.key(), error);
+            let _ = self.questions.queue.fail(request, error);
         }
         Ok(Ok(Event::QuestionClosed(end, began.elapsed())))
     }
