@@ -6,6 +6,7 @@
 mod job_control;
 mod poll;
 mod queries;
+mod ready;
 
 use std::fs::File;
 use std::io;
@@ -230,32 +231,12 @@ impl Drop for Device {
     }
 }
 
-#[cfg(not(target_vendor = "apple"))]
 fn open_terminal() -> io::Result<File> {
-    open_path("/dev/tty")
-}
-
-/// On macOS `/dev/tty` cannot be polled, but the same terminal by its own name can.
-#[cfg(target_vendor = "apple")]
-fn open_terminal() -> io::Result<File> {
-    use std::os::fd::AsFd;
-    let (stdin, stdout, stderr) = (io::stdin(), io::stdout(), io::stderr());
-    for stream in [stdin.as_fd(), stderr.as_fd(), stdout.as_fd()] {
-        // Only the controlling terminal reports its foreground process group.
-        let own = rustix::termios::tcgetpgrp(stream).and_then(|_| rustix::termios::ttyname(stream, Vec::new()));
-        if let Some(tty) = own.ok().and_then(|name| open_path(name.to_str().ok()?).ok()) {
-            return Ok(tty);
-        }
-    }
-    open_path("/dev/tty")
-}
-
-fn open_path(path: &str) -> io::Result<File> {
-    File::options().read(true).write(true).open(path).map_err(|error| match Errno::from_io_error(&error) {
+    File::options().read(true).write(true).open("/dev/tty").map_err(|error| match Errno::from_io_error(&error) {
         Some(Errno::NXIO | Errno::NOENT | Errno::NOTTY) => {
             io::Error::new(io::ErrorKind::NotFound, "this process has no controlling terminal")
         }
-        _ => io::Error::new(error.kind(), format!("{path}: {error}")),
+        _ => io::Error::new(error.kind(), format!("/dev/tty: {error}")),
     })
 }
 

@@ -1,11 +1,12 @@
 //! Reading, writing and waiting: one poll over the terminal, the signal pipe and one more wake source.
 
 use super::Device;
+use super::ready::ready;
 use crate::Presentation;
 use crate::decode::TerminalInput;
 use crate::device::signals::{Signals, TtyState};
 use crate::device::{DeviceEvent, EscapeKey, WakeSource};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::PollFlags;
 use rustix::io::{Errno, retry_on_intr};
 use rustix::termios::{LocalModes, OptionalActions, QueueSelector, SpecialCodeIndex, tcflush, tcgetattr, tcsetattr};
 use std::io;
@@ -59,12 +60,10 @@ impl Device {
                 self.termination_reported = true;
                 return Ok(());
             }
-            let left = timespec(deadline.saturating_duration_since(Instant::now()));
-            match poll(&mut [PollFd::new(signals.pipe(), PollFlags::IN)], Some(&left)) {
-                Ok(0) => return Ok(()),
-                Ok(_) => signals.drain(),
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
+            let left = deadline.saturating_duration_since(Instant::now());
+            match ready([(signals.pipe().as_fd(), PollFlags::IN)], Some(left))? {
+                [false] => return Ok(()),
+                [true] => signals.drain(),
             }
         }
     }
@@ -92,43 +91,36 @@ impl Device {
             }
             let until = [deadline, self.escape_until].into_iter().flatten().min();
             let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-            let input = |fd| PollFd::from_borrowed_fd(fd, PollFlags::IN);
             // Without a wake source the signal pipe is polled twice, which does no harm.
             let third = match &self.wake_source {
                 Some(WakeSource::Close(signal)) => signal.pipe.as_fd(),
                 Some(WakeSource::Waker(wake_pipe)) => wake_pipe.pipe.as_fd(),
                 None => signals.pipe().as_fd(),
             };
-            let mut fds = [input(self.tty.as_fd()), input(signals.pipe().as_fd()), input(third)];
-            match poll(&mut fds, left.map(timespec).as_ref()) {
-                Ok(0) if self.escape_until.is_some_and(|until| until <= Instant::now()) => {
+            let fds = [self.tty.as_fd(), signals.pipe().as_fd(), third].map(|fd| (fd, PollFlags::IN));
+            let (tty, third) = match ready(fds, left)? {
+                [false, false, false] if self.escape_until.is_some_and(|until| until <= Instant::now()) => {
                     self.escape_until = None;
                     self.decoder.flush(inputs);
                     continue;
                 }
-                Ok(0) => return Ok(DeviceEvent::TimedOut),
-                Ok(_) => {}
-                Err(Errno::INTR) => continue,
-                Err(error) => return Err(error.into()),
-            }
-            let [tty, pipe, third] = fds.map(|fd| fd.revents());
-            if !pipe.is_empty() {
-                signals.drain();
-                continue;
-            }
+                [false, false, false] => return Ok(DeviceEvent::TimedOut),
+                [_, true, _] => {
+                    signals.drain();
+                    continue;
+                }
+                [tty, false, third] => (tty, third),
+            };
             match &mut self.wake_source {
-                Some(WakeSource::Close(signal)) if !third.is_empty() => {
+                Some(WakeSource::Close(signal)) if third => {
                     return Ok(DeviceEvent::CloseRequested(signal.why()));
                 }
                 // The person comes first: what they typed is told before anything else.
-                Some(WakeSource::Waker(wake_pipe)) if !third.is_empty() && tty.is_empty() => {
+                Some(WakeSource::Waker(wake_pipe)) if third && !tty => {
                     wake_pipe.drain()?;
                     return Ok(DeviceEvent::Woken);
                 }
                 _ => {}
-            }
-            if tty.contains(PollFlags::NVAL) {
-                return Err(io::Error::new(io::ErrorKind::Unsupported, "this system cannot wait for its terminal"));
             }
             let is_open = self.read(inputs)?;
             if inputs.len() > before {
@@ -199,21 +191,15 @@ impl Device {
     }
 
     fn is_gone(&self) -> bool {
-        let mut fds = [PollFd::new(&*self.tty, PollFlags::IN)];
-        let polled = retry_on_intr(|| poll(&mut fds, Some(&timespec(Duration::ZERO))));
-        polled.is_err() || fds[0].revents().intersects(PollFlags::HUP | PollFlags::ERR)
+        retry_on_intr(|| tcgetattr(&self.tty)).is_err()
     }
 
     /// Waits until the terminal accepts output again.
     fn wait_writable(&self) -> io::Result<()> {
         let signals = Signals::get()?;
         loop {
-            let mut fds = [PollFd::new(&*self.tty, PollFlags::OUT), PollFd::new(signals.pipe(), PollFlags::IN)];
-            match poll(&mut fds, None) {
-                Ok(_) | Err(Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-            }
-            if !fds[0].revents().is_empty() {
+            let fds = [(self.tty.as_fd(), PollFlags::OUT), (signals.pipe().as_fd(), PollFlags::IN)];
+            if let [true, _] = ready(fds, None)? {
                 return Ok(());
             }
             signals.drain();
@@ -223,9 +209,4 @@ impl Device {
             }
         }
     }
-}
-
-pub(super) fn timespec(duration: Duration) -> Timespec {
-    // A duration that does not fit is as good as for ever.
-    Timespec::try_from(duration).unwrap_or(Timespec { tv_sec: i32::MAX.into(), tv_nsec: 0 })
 }

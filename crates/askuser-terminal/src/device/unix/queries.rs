@@ -2,13 +2,14 @@
 //! nothing, and none reaches the next reader of the terminal.
 
 use super::Device;
-use super::poll::timespec;
+use super::ready::ready;
 use crate::decode::replies::{ASK_BACKGROUND, ASK_CURSOR};
 use crate::device::signals::TtyState;
 use crate::view::Background;
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::io::{Errno, retry_on_intr};
+use rustix::event::PollFlags;
+use rustix::io::Errno;
 use std::io;
+use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 /// How long a reply may take, even over a slow link. A terminal that has not replied by then never will.
@@ -111,8 +112,7 @@ impl Device {
 
     /// Waits for input until a deadline; says whether there is some.
     pub(super) fn poll_input(&self, deadline: Instant) -> io::Result<bool> {
-        let left = timespec(deadline.saturating_duration_since(Instant::now()));
-        let mut fds = [PollFd::new(&*self.tty, PollFlags::IN)];
-        Ok(retry_on_intr(|| poll(&mut fds, Some(&left)))? > 0)
+        let left = deadline.saturating_duration_since(Instant::now());
+        ready([(self.tty.as_fd(), PollFlags::IN)], Some(left)).map(|[is_readable]| is_readable)
     }
 }

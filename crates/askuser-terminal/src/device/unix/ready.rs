@@ -1,0 +1,46 @@
+//! Waiting until a terminal or a pipe can be read or written.
+
+use rustix::event::PollFlags;
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::time::{Duration, Instant};
+
+/// Waits until one of these is ready for what is asked of it, or the time is up, and says which ones are. A signal does not end
+/// the wait; one that matters makes its pipe readable.
+pub(super) fn ready<const N: usize>(
+    fds: [(BorrowedFd<'_>, PollFlags); N],
+    timeout: Option<Duration>,
+) -> io::Result<[bool; N]> {
+    // A time that does not fit is as good as for ever.
+    let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+    loop {
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        match poll(fds, left) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            polled => return polled,
+        }
+    }
+}
+
+#[cfg(not(target_vendor = "apple"))]
+fn poll<const N: usize>(fds: [(BorrowedFd<'_>, PollFlags); N], left: Option<Duration>) -> io::Result<[bool; N]> {
+    use rustix::event::{PollFd, Timespec};
+    let mut fds = fds.map(|(fd, flags)| PollFd::from_borrowed_fd(fd, flags));
+    rustix::event::poll(&mut fds, left.and_then(|left| Timespec::try_from(left).ok()).as_ref())?;
+    Ok(fds.map(|fd| !fd.revents().is_empty()))
+}
+
+/// On macOS `poll` and `kqueue` take no `/dev/tty`; this is a `select` there. Compiled for it, never run on it.
+#[cfg(target_vendor = "apple")]
+fn poll<const N: usize>(fds: [(BorrowedFd<'_>, PollFlags); N], left: Option<Duration>) -> io::Result<[bool; N]> {
+    use filedescriptor::{Error, pollfd};
+    use std::os::fd::AsRawFd;
+    let mut fds = fds.map(|(fd, flags)| pollfd { fd: fd.as_raw_fd(), events: flags.bits() as i16, revents: 0 });
+    // `select` takes no more than 100,000,000 s.
+    let left = left.map(|left| left.min(Duration::from_secs(100_000_000)));
+    filedescriptor::poll(&mut fds, left).map_err(|error| match error {
+        Error::Io(error) | Error::Poll(error) => error,
+        other => io::Error::other(other),
+    })?;
+    Ok(fds.map(|fd| fd.revents != 0))
+}
