@@ -8,8 +8,9 @@
 //! it writes after the look, since the file that it has open is removed then; what it has written before is noticed. Where a
 //! save cannot be put back, or this process is killed before it is, the save stays in the temporary file.
 //!
-//! Linux and macOS can exchange two files; where the file system cannot (NFS is one), no file is replaced. Other systems have
-//! no such call: the file is compared and then renamed over, and a save in between is lost. Only Linux is tested.
+//! Linux and macOS can exchange two files; where the file system cannot (NFS is one), no file is replaced. Windows has no such
+//! call: there the file is moved aside, looked at, and the new one put into the free place, so that for a moment there is none.
+//! macOS is not tested.
 
 use crate::atomic_file::{FilePermissions, create_temporary, open_folder, prepare, sync};
 use cap_fs_ext::{FollowSymlinks, MetadataExt, OpenOptionsFollowExt, OpenOptionsSyncExt};
@@ -166,6 +167,21 @@ impl Pair<'_> {
         Err(UpdateError::ChangedMeanwhile)
     }
 
+    /// Replaces the file where two cannot be exchanged. It is aside while the new one takes its place: killed in between, the
+    /// process leaves it there.
+    #[cfg(any(test, not(any(target_os = "linux", target_os = "android", target_vendor = "apple"))))]
+    fn replace_by_moving(&self, original: &Original) -> Result<(), UpdateError> {
+        let (aside, _) = create_temporary(self.folder, FilePermissions::OwnerOnly)?;
+        let aside = Pair { temporary: aside, ..*self };
+        let done = aside.take_away(original).and_then(|()| match self.place() {
+            // What was saved in between is newer.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(UpdateError::ChangedMeanwhile),
+            Err(error) => aside.place().map_err(|error| aside.left_aside(error)).and(Err(error.into())),
+            Ok(()) => Ok(()),
+        });
+        aside.settle(done)
+    }
+
     /// Whether a file is what was read; what cannot be read is not.
     fn is(&self, name: &OsStr, original: &Original) -> bool {
         let read = || -> io::Result<Vec<u8>> {
@@ -250,9 +266,8 @@ impl Pair<'_> {
 
 #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
 impl Pair<'_> {
-    /// The file has been compared just before.
-    fn replace(&self, _: &Original) -> Result<(), UpdateError> {
-        Ok(self.folder.rename(&self.temporary, self.folder, self.name)?)
+    fn replace(&self, original: &Original) -> Result<(), UpdateError> {
+        self.replace_by_moving(original)
     }
 
     fn move_to_free_place(&self) -> io::Result<()> {
