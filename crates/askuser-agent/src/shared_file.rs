@@ -13,7 +13,7 @@
 //! macOS is not tested.
 
 use crate::atomic_file::{FilePermissions, create_temporary, open_folder, prepare, sync};
-use cap_fs_ext::{FollowSymlinks, MetadataExt, OpenOptionsFollowExt, OpenOptionsSyncExt};
+use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
 use cap_std::fs::{Dir, OpenOptions};
 use std::ffi::OsStr;
 use std::fs::Metadata;
@@ -258,6 +258,7 @@ impl Pair<'_> {
 
     /// Of the temporary file.
     fn identity(&self) -> io::Result<Identity> {
+        use cap_fs_ext::MetadataExt;
         let metadata = self.folder.symlink_metadata(&self.temporary)?;
         let modified = metadata.modified().ok().map(cap_std::time::SystemTime::into_std);
         Ok(Identity { device: metadata.dev(), inode: metadata.ino(), length: metadata.len(), modified })

@@ -164,7 +164,7 @@ fn outside_error(given: &str, asked: &Path, real: &Path, context: &ToolContext) 
     ))
 }
 
-/// `path` without symbolic links and dots. Components that do not exist are kept as they are.
+/// `path` without symbolic links and dots, spelled as on the disk. Components that do not exist are kept as they are.
 pub(crate) fn resolve_links(path: &Path) -> io::Result<PathBuf> {
     let mut real = PathBuf::new();
     let mut remaining: VecDeque<OsString> = components(path);
@@ -199,11 +199,41 @@ pub(crate) fn resolve_links(path: &Path) -> io::Result<PathBuf> {
             }
         }
     }
-    Ok(real)
+    Ok(as_on_disk(real))
+}
+
+/// On these systems several spellings mean one file (`SRC` and `src`), of which the disk has one.
+#[cfg(any(windows, target_vendor = "apple"))]
+fn as_on_disk(path: PathBuf) -> PathBuf {
+    let spelled = |existing: &Path| {
+        let mut spelled = dunce::canonicalize(existing).ok()?;
+        spelled.extend(path.strip_prefix(existing).ok()?);
+        Some(spelled)
+    };
+    path.ancestors().find_map(spelled).unwrap_or_else(|| path.clone())
+}
+
+#[cfg(not(any(windows, target_vendor = "apple")))]
+fn as_on_disk(path: PathBuf) -> PathBuf {
+    path
 }
 
 fn components(path: &Path) -> VecDeque<OsString> {
     path.components().map(|part| part.as_os_str().to_owned()).collect()
+}
+
+#[cfg(all(test, windows))]
+mod spelling_tests {
+    use super::*;
+
+    #[test]
+    fn every_spelling_of_a_path_is_the_one_on_the_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("Src")).unwrap();
+        let spelled = |path: &str| resolve_links(&folder.path().join(path)).unwrap();
+        assert_eq!(spelled("SRC"), spelled("Src"));
+        assert_eq!(spelled("sRC\\New.rs"), spelled("Src").join("New.rs"));
+    }
 }
 
 #[cfg(all(test, unix))]
