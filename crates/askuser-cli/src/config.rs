@@ -79,12 +79,30 @@ impl BaseUrl {
     }
 }
 
+/// A file with a token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TokenFile {
+    pub(crate) path: PathBuf,
+    /// Whether the user's own file names it together with the store in use: then it is this person's device there, and is sent
+    /// to no other server.
+    pub(crate) is_of_store: bool,
+}
+
+impl TokenFile {
+    fn new(path: PathBuf) -> TokenFile {
+        TokenFile { path, is_of_store: false }
+    }
+}
+
 impl Layers {
     /// Parses every setting.
     pub(crate) fn settings(&self) -> Result<Settings, Failure> {
         let settings = Settings::parse(self)?;
         let base_url = settings.base_url.and_then(|base_url| self.address(base_url.url));
-        Ok(Settings { base_url, ..settings })
+        let is_in_file = |name| matches!(self.value(name).1, Origin::File(_));
+        let is_of_store = is_in_file("store") && is_in_file("token_file");
+        let token_file = settings.token_file.map(|file| TokenFile { is_of_store, ..file });
+        Ok(Settings { base_url, token_file, ..settings })
     }
 
     /// Where the provider of the settings' model is. An address is for the model it was set with: a model that was chosen

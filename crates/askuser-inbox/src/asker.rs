@@ -17,6 +17,7 @@ use std::sync::Arc;
 pub struct InboxAsker {
     store: Arc<dyn Store>,
     person: String,
+    has_device: bool,
     beside: Option<Arc<dyn Asker>>,
     on_new: Option<Arc<Notifier>>,
     on_waiting: Option<Arc<Notifier>>,
@@ -28,7 +29,13 @@ type Notifier = dyn Fn(&StoredQuestion) + Send + Sync;
 impl InboxAsker {
     /// Asks through this store. The person is who answers at a surface beside it, as far as this process knows: a user's name.
     pub fn new(store: Arc<dyn Store>, person: impl Into<String>) -> InboxAsker {
-        InboxAsker { store, person: person.into(), beside: None, on_new: None, on_waiting: None }
+        InboxAsker { store, person: person.into(), has_device: false, beside: None, on_new: None, on_waiting: None }
+    }
+
+    /// The store knows the person at this terminal by a device of theirs: what they answer there is their own.
+    #[must_use]
+    pub fn with_device(self, has_device: bool) -> InboxAsker {
+        InboxAsker { has_device, ..self }
     }
 
     /// Asks here too: at this terminal, in this client's dialog.
@@ -83,10 +90,12 @@ impl InboxAsker {
             let ending = agent.wait(id).await.map_err(AskError::Store)?;
             return self.deliver(&question, ending, None, attachment).await;
         }
-        // What is answered beside an agent that came with a credential is that agent's word.
+        // What is answered beside an agent that came with a credential is that agent's word, but for a device at its terminal.
+        let via = delivery.resolution().via();
+        let is_on_device = self.has_device && matches!(via, Some(Via::Terminal | Via::Line));
         let answerer = match question.request.origin().credential {
-            Some(_) => agent,
-            None => self.handle(answerer(&self.person, delivery.resolution().via())),
+            Some(_) if !is_on_device => agent,
+            _ => self.handle(answerer(&self.person, via)),
         };
         match record(&answerer, id, delivery).await {
             Ok((ending, delivery)) => self.deliver(&question, ending, Some(delivery), attachment).await,

@@ -2,7 +2,7 @@
 
 pub(crate) mod words;
 
-use crate::config::Settings;
+use crate::config::{Settings, TokenFile};
 use crate::environment;
 use crate::failure::{self, Failure, exit};
 use crate::notifier::{self, announced::announced};
@@ -30,7 +30,7 @@ pub(crate) fn location(settings: &Settings) -> Result<Location, Failure> {
 /// The files of a store that is not in the state folder, and what lets one in at an address.
 pub(crate) fn files(settings: &Settings) -> Vec<PathBuf> {
     let store = settings.store.as_ref().map(|store| Location::parse(store.as_os_str()).files());
-    store.into_iter().flatten().chain(settings.token_file.clone()).collect()
+    store.into_iter().flatten().chain(settings.token_file.as_ref().map(|file| file.path.clone())).collect()
 }
 
 /// The token for a store at an address, in the environment.
@@ -61,7 +61,9 @@ fn open_with(settings: &Settings, patience: Patience) -> Result<Arc<dyn Store>, 
 
 fn at_address(settings: &Settings, address: &str, patience: Patience) -> Result<HttpStore, Failure> {
     HttpStore::check(address).map_err(Failure::new)?;
-    HttpStore::open(address, &token(settings)?, patience).map_err(Failure::new)
+    let (token, device) = tokens(settings)?;
+    let store = HttpStore::open(address, &token, patience).map_err(Failure::new)?;
+    Ok(device.into_iter().fold(store, |store, device| store.with_device(&device)))
 }
 
 /// Who may use the store that the settings name through a server.
@@ -91,17 +93,29 @@ pub(crate) fn postgres(address: &str) -> Result<askuser_postgres::PostgresStore,
     askuser_postgres::PostgresStore::open(address, askuser_postgres::Options::default()).map_err(failed)
 }
 
-/// The token for a store at an address.
-fn token(settings: &Settings) -> Result<String, Failure> {
-    let token = match (environment::variable(TOKEN), &settings.token_file) {
-        (Some(token), _) => token,
-        (None, Some(path)) => read_token(path).map_err(|error| Failure::new(format!("{} {error}", path.display())))?,
-        (None, None) => {
-            return Err(Failure::new(format!("a store at an address needs a token: set {TOKEN} or token_file"))
-                .hint("`askuser token new NAME --ask` makes one where `askuser serve` runs"));
-        }
+/// The token for a store at an address, and that of the device for what the person at its terminal does.
+fn tokens(settings: &Settings) -> Result<(String, Option<String>), Failure> {
+    let read = |file: &TokenFile| {
+        let path = &file.path;
+        read_token(path)
+            .map_err(|error| Failure::new(format!("{} {error}", path.display())))
+            .and_then(|text| token(&text))
     };
-    match token.trim() {
+    match (environment::variable(TOKEN), &settings.token_file) {
+        (Some(text), _) => Ok((token(&text)?, device_file(settings).map(read).transpose()?)),
+        (None, Some(file)) => Ok((read(file)?, None)),
+        (None, None) => Err(Failure::new(format!("a store at an address needs a token: set {TOKEN} or token_file"))
+            .hint("`askuser token new NAME --ask` makes one where `askuser serve` runs")),
+    }
+}
+
+/// Where the token of this person's device is, beside one that asks.
+fn device_file(settings: &Settings) -> Option<&TokenFile> {
+    settings.token_file.as_ref().filter(|file| file.is_of_store && environment::variable(TOKEN).is_some())
+}
+
+fn token(text: &str) -> Result<String, Failure> {
+    match text.trim() {
         token if !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic()) => Ok(token.to_owned()),
         _ => Err(Failure::new(format!(
             "{TOKEN} or token_file: no token, must be one line as `askuser token new` prints it"
@@ -190,7 +204,7 @@ pub(crate) fn asker(
     store: Arc<dyn Store>,
     beside: Option<Arc<dyn Asker>>,
 ) -> Result<InboxAsker, Failure> {
-    let asker = InboxAsker::new(store, person());
+    let asker = InboxAsker::new(store, person()).with_device(device_file(settings).is_some());
     let notifier = notifier::notifier(settings, &location(settings)?, &asker, beside.is_some());
     let asker = asker.on_new(notifier);
     Ok(match beside {

@@ -133,6 +133,55 @@ fn our_commands_work_at_an_address_as_on_a_file() {
     assert!(server.terminate().success(), "it ends when it is told to");
 }
 
+#[test]
+#[cfg(unix)]
+fn a_paired_machines_terminal_answers_with_its_device_which_goes_to_no_other_server() {
+    use std::io::{Read, Write};
+    use std::os::unix::fs::PermissionsExt;
+    let home = Home::new();
+    let (ask, device) = (home.token("ci", "--ask"), home.token("laptop", "--answer"));
+    let server = home.serve("127.0.0.1:0");
+    let folder = home.folder.path();
+    std::fs::create_dir_all(folder.join(".config/askuser")).unwrap();
+    std::fs::write(folder.join("device"), device).unwrap();
+    std::fs::set_permissions(folder.join("device"), std::fs::Permissions::from_mode(0o600)).unwrap();
+    let settings = format!("store = {:?}\ntoken_file = {:?}\n", server.url(), folder.join("device"));
+    std::fs::write(folder.join(".config/askuser/askuser.toml"), settings).unwrap();
+    let question = ["ask", "-q", "Which one?", "-H", "Pick", "-o", "A: The first", "-o", "B: The second"];
+    // At the machine's own terminal: as the settings say, then at a server that only the environment names.
+    for named_by_environment in [false, true] {
+        let pty = portable_pty::native_pty_system().openpty(portable_pty::PtySize::default()).unwrap();
+        let mut command = portable_pty::CommandBuilder::new(env!("CARGO_BIN_EXE_askuser"));
+        command.args(question);
+        command.args(["--via", "terminal,inbox", "--key-delay", "0ms"]);
+        command.env_clear();
+        command.env("HOME", folder);
+        command.env("USER", "ada");
+        command.env("TERM", "xterm");
+        command.env("ASKUSER_TOKEN", &ask);
+        if named_by_environment {
+            command.env("ASKUSER_STORE", server.url());
+        }
+        command.cwd(folder);
+        let mut asking = pty.slave.spawn_command(command).unwrap();
+        drop(pty.slave);
+        let (mut screen, mut seen) = (pty.master.try_clone_reader().unwrap(), Vec::new());
+        let mut buffer = [0; 4096];
+        while !String::from_utf8_lossy(&seen).contains("The second") {
+            let count = screen.read(&mut buffer).unwrap();
+            assert!(count > 0, "{}", String::from_utf8_lossy(&seen));
+            seen.extend(&buffer[..count]);
+        }
+        pty.master.take_writer().unwrap().write_all(b"1").unwrap();
+        std::thread::spawn(move || while screen.read(&mut buffer).is_ok_and(|count| count > 0) {});
+        assert!(asking.wait().unwrap().success());
+        let log = home.run(&["log"]);
+        let last = text(&log.stdout).trim_end().to_owned();
+        let author = if named_by_environment { "(the asker, ci" } else { "answered: Pick: A (ada from terminal" };
+        assert!(last.contains(author), "{last}");
+    }
+}
+
 /// An MCP client in a session of its own.
 struct McpClient<'a> {
     server: &'a Served,

@@ -3,13 +3,14 @@
 use super::leases::Leases;
 use super::stream::Followed;
 use crate::wire;
+use askuser::Via;
 use askuser::store::{Attempt, Principal, StoreError};
 use hyper::Method;
 use reqwest::Client;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -39,19 +40,28 @@ pub(super) struct Sent {
     query: Vec<(&'static str, String)>,
     headers: HeaderMap,
     body: Option<Value>,
+    /// Whether a person does it at a terminal, and not an agent or one of its surfaces.
+    is_at_terminal: bool,
 }
 
 impl Sent {
     pub(super) fn new(method: Method, path: impl Into<String>) -> Sent {
-        Sent { method, path: path.into(), query: Vec::new(), headers: HeaderMap::new(), body: None }
+        let (query, headers) = (Vec::new(), HeaderMap::new());
+        Sent { method, path: path.into(), query, headers, body: None, is_at_terminal: false }
     }
 
     /// At the surface where this principal acts. Who it is says the token.
     pub(super) fn by(mut self, by: &Principal) -> Sent {
         if let Some(via) = by.via() {
             self.headers.insert(HeaderName::from_static(wire::VIA), HeaderValue::from_static(via.name()));
+            self.is_at_terminal = matches!(via, Via::Terminal | Via::Line | Via::Inbox);
         }
         self
+    }
+
+    /// With the asker's own token, wherever it is done.
+    pub(super) fn by_asker(self) -> Sent {
+        Sent { is_at_terminal: false, ..self }
     }
 
     pub(super) fn with(mut self, name: &'static str, value: impl ToString) -> Sent {
@@ -79,6 +89,8 @@ impl Sent {
 pub(super) struct Connection {
     client: Client,
     base: String,
+    /// For what a person does at a terminal of this process.
+    device: OnceLock<HeaderValue>,
     patience: Patience,
     is_away: AtomicBool,
     pub(super) leases: Leases,
@@ -89,11 +101,7 @@ impl Connection {
     pub(super) fn new(address: &str, token: &str, patience: Patience) -> Result<Connection, reqwest::Error> {
         // Fails if one is installed already, which is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let mut headers = HeaderMap::new();
-        if let Ok(mut token) = HeaderValue::from_str(&format!("Bearer {token}")) {
-            token.set_sensitive(true);
-            headers.insert(AUTHORIZATION, token);
-        }
+        let mut headers: HeaderMap = bearer(token).map(|token| (AUTHORIZATION, token)).into_iter().collect();
         headers.insert("x-askuser", HeaderValue::from_static("1"));
         let builder = Client::builder()
             .user_agent(concat!("askuser/", env!("CARGO_PKG_VERSION")))
@@ -109,6 +117,7 @@ impl Connection {
         Ok(Connection {
             client: builder.build()?,
             base: format!("{address}{}", wire::API),
+            device: OnceLock::new(),
             patience,
             is_away: AtomicBool::new(false),
             leases: Leases::default(),
@@ -119,6 +128,13 @@ impl Connection {
     /// The same server, used with another token.
     pub(super) fn with_token(&self, token: &str) -> Result<Connection, reqwest::Error> {
         Connection::new(self.address(), token, self.patience.clone())
+    }
+
+    /// What a person does at a terminal is done with the token of their device, from now on.
+    pub(super) fn set_device(&self, token: &str) {
+        if let Some(token) = bearer(token) {
+            let _ = self.device.set(token);
+        }
     }
 
     pub(super) fn address(&self) -> &str {
@@ -136,7 +152,9 @@ impl Connection {
             let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(&sent.query).finish();
             url = format!("{url}?{query}");
         }
-        let request = self.client.request(sent.method.clone(), url).headers(sent.headers.clone());
+        let mut headers = sent.headers.clone();
+        headers.extend(self.device.get().filter(|_| sent.is_at_terminal).map(|token| (AUTHORIZATION, token.clone())));
+        let request = self.client.request(sent.method.clone(), url).headers(headers);
         match &sent.body {
             Some(body) => request.header(CONTENT_TYPE, "application/json").body(body.to_string()),
             None => request,
@@ -218,6 +236,12 @@ impl Connection {
     pub(super) fn unreadable(&self, why: impl Into<String>) -> StoreError {
         StoreError::damaged(format!("cannot read what {} sent", self.address()), why.into())
     }
+}
+
+fn bearer(token: &str) -> Option<HeaderValue> {
+    let mut value = HeaderValue::from_str(&format!("Bearer {token}")).ok()?;
+    value.set_sensitive(true);
+    Some(value)
 }
 
 pub(super) fn chain(error: &reqwest::Error) -> String {

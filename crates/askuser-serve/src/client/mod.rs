@@ -80,6 +80,14 @@ impl HttpStore {
         Ok(HttpStore { jobs, connection: Arc::new(connection) })
     }
 
+    /// The same; what a person does at a terminal of this process is done with the token of their device, so that it is theirs and
+    /// not the asker's word.
+    #[must_use]
+    pub fn with_device(self, token: &str) -> HttpStore {
+        self.connection.set_device(token);
+        self
+    }
+
     /// Whether a token may be sent there.
     ///
     /// # Errors
@@ -252,6 +260,8 @@ impl Store for HttpStore {
             }
         };
         let sent = about(by, Method::POST, which, route).attempt(attempt).body(body);
+        // Its key is one of the asker's token.
+        let sent = if matches!(end, End::Withdraw) { sent.by_asker() } else { sent };
         self.call(move |connection| async move {
             let question = match connection.send_raw(&sent).await? {
                 Ok(question) => question,
