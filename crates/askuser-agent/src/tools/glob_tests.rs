@@ -138,9 +138,8 @@ async fn the_ignore_file_of_a_repository_counts_below_it() {
 
 /// Something under a name, as a hostile project would leave it.
 fn pipe(test: &TestFolder, name: &str) {
-    use rustix::fs::{CWD, Mode};
     std::fs::create_dir_all(test.path(name).parent().unwrap()).unwrap();
-    rustix::fs::mkfifoat(CWD, test.path(name), Mode::RUSR | Mode::WUSR).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(test.path(name)).status().unwrap().success());
 }
 
 #[tokio::test]

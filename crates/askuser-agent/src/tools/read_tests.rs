@@ -128,8 +128,7 @@ async fn a_missing_file_is_an_error() {
 #[tokio::test]
 async fn a_pipe_is_refused_and_does_not_hang() {
     let test = TestFolder::new();
-    let folder = File::open(&test.context.cwd).unwrap();
-    rustix::fs::mkfifoat(folder, "pipe", rustix::fs::Mode::from_raw_mode(0o600)).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(test.path("pipe")).status().unwrap().success());
     assert!(read(&test, json!({"path": "pipe"})).await.starts_with("pipe is a pipe, socket, device or link"));
 }
 

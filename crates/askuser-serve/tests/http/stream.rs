@@ -1,7 +1,9 @@
 //! The stream of events.
 
 use crate::support::{Site, sqlite, token_for};
-use askuser::store::{CredentialScope, Credentials, Store};
+#[cfg(target_os = "linux")]
+use askuser::store::Store;
+use askuser::store::{CredentialScope, Credentials};
 use askuser_conformance::{until, wait};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
@@ -205,6 +207,7 @@ fn a_reader_that_takes_nothing_is_dropped_and_the_others_hear_everything() {
 }
 
 /// More than fits between a server and a reader that takes nothing.
+#[cfg(target_os = "linux")]
 const EVENTS: u64 = 6_000;
 
 /// Whether the server's end of a connection is there.

@@ -246,6 +246,7 @@ pub(crate) fn input(text: &str) -> Value {
 }
 
 /// A question of our own store's.
+#[cfg(target_os = "linux")]
 pub(crate) fn request(call: &str) -> Request {
     let set = askuser::QuestionSet::parse(input("Which database?"), &askuser::Rules::strict()).unwrap();
     Request::new(askuser::RequestKey::new("session", call), set)

@@ -265,7 +265,7 @@ mod tests {
         assert_eq!(left, serde_json::json!({"*": {"Bash": ["git status"]}}));
     }
 
-    #[cfg(unix)]
+    #[cfg(target_os = "linux")]
     #[test]
     fn a_pipe_in_place_of_the_rules_or_their_lock_hangs_nothing_and_allows_nothing() {
         for name in ["allowed.json", "allowed.lock"] {

@@ -5,6 +5,7 @@
 //! them from a pipe at once. The reading end of that pipe stays open, since only `unsafe` code could close a descriptor by its
 //! number: commands inherit a pipe that has ended. What root reads from memory is out of reach.
 
+#[cfg(target_os = "linux")]
 use crate::environment;
 use crate::failure::Failure;
 use askuser_agent::Secrets;

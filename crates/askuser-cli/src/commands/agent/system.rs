@@ -294,7 +294,7 @@ mod tests {
         assert_eq!(told(&work), pairs([("AGENTS.md", "here")]));
     }
 
-    #[cfg(unix)]
+    #[cfg(target_os = "linux")]
     #[test]
     fn a_pipe_does_not_hang_the_start() {
         use rustix::fs::{CWD, FileType, Mode};
