@@ -28,7 +28,7 @@ mod sessions;
 mod stdio;
 mod tools;
 
-pub use http::{HTTP_PATH, HttpService, Reply, serve_http};
+pub use http::{HTTP_PATH, HttpService, Reply};
 pub use http_delivery::Acknowledge;
 pub use rmcp::transport::stdio_pipes as stdio_streams;
 pub use server::{Options, Server};

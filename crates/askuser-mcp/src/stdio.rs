@@ -24,12 +24,6 @@ pub enum ServeError {
     /// The client does not speak the protocol.
     #[error("the client did not start as an MCP client: {0}")]
     Handshake(String),
-    /// The port could not be used.
-    #[error("cannot listen: {0}")]
-    Listen(#[source] std::io::Error),
-    /// Others than this machine could connect.
-    #[error("{0} is no loopback address, must be one: 127.0.0.1 or [::1]")]
-    NotLoopback(std::net::SocketAddr),
 }
 
 /// Serves one client until it closes its stream or `end` is cancelled. Questions that are not answered by then stay in

@@ -22,7 +22,7 @@ mod wire;
 pub use admin::{Admin, Made};
 pub use client::{HttpStore, OpenError, Patience};
 pub use invitation::{Invitation, invite, public_url};
-pub use server::{Body, Caller, Mcp, Options, Reply, Written, serve};
+pub use server::{Body, Caller, Mcp, Options, Reply, Written, serve, serve_mcp};
 pub use wire::OPENAPI;
 
 use askuser::store::{Credentials, Store};

@@ -139,16 +139,6 @@ impl Gate {
         self.or(Gate::named(scheme, vec![authority]))
     }
 
-    /// What it may be called.
-    pub fn hosts(&self) -> &[String] {
-        &self.hosts
-    }
-
-    /// What its own pages call it.
-    pub fn origins(&self) -> &[String] {
-        &self.origins
-    }
-
     fn named(scheme: &str, hosts: Vec<String>) -> Gate {
         Gate { origins: hosts.iter().map(|host| format!("{scheme}://{host}")).collect(), hosts }
     }
@@ -349,7 +339,7 @@ mod tests {
 
     #[test]
     fn a_server_is_called_as_its_socket_is_and_default_ports_are_left_out() {
-        let hosts = |address: &str, is_tls| Gate::of_socket(address.parse().unwrap(), is_tls).hosts().to_vec();
+        let hosts = |address: &str, is_tls| Gate::of_socket(address.parse().unwrap(), is_tls).hosts;
         assert_eq!(hosts("192.168.1.5:7420", false), ["192.168.1.5:7420"]);
         assert_eq!(hosts("192.168.1.5:80", false), ["192.168.1.5"]);
         assert_eq!(hosts("192.168.1.5:443", true), ["192.168.1.5"]);
@@ -358,9 +348,9 @@ mod tests {
         assert_eq!(hosts("[::ffff:192.168.1.5]:7420", false), ["192.168.1.5:7420"]);
         assert_eq!(hosts("0.0.0.0:7420", false), [""; 0]);
         let public = gate().or_public_url("https://Ask.example.org:443/x?y").or_public_url("http://h:81");
-        assert_eq!(public.hosts()[1..], ["ask.example.org", "ask.example.org", "h:81"]);
-        assert_eq!(public.origins()[2..], ["https://ask.example.org", "http://h:81"]);
-        assert!(gate().or_localhost(8787).hosts().contains(&"localhost:8787".to_owned()));
+        assert_eq!(public.hosts[1..], ["ask.example.org", "ask.example.org", "h:81"]);
+        assert_eq!(public.origins[2..], ["https://ask.example.org", "http://h:81"]);
+        assert!(gate().or_localhost(8787).hosts.contains(&"localhost:8787".to_owned()));
     }
 
     /// CVE-2026-28472 (OpenClaw): that there was a token was checked, and not which.

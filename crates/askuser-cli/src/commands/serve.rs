@@ -106,11 +106,14 @@ impl Mcp for McpClients {
         written: Written,
     ) -> Pin<Box<dyn Future<Output = Result<Reply, String>> + Send>> {
         let service = self.service(caller).map_err(|failure| failure.message);
-        Box::pin(async move {
-            let reply = service?.handle(request, Some(Arc::new(move |tell| written.then(tell)))).await;
-            Ok(reply.map(BodyExt::boxed_unsync))
-        })
+        Box::pin(async move { Ok(spoken(service?, request, written).await) })
     }
+}
+
+/// What a client of the protocol is answered over a connection of ours.
+pub(super) async fn spoken(service: HttpService, request: Request<Incoming>, written: Written) -> Reply {
+    let reply = service.handle(request, Arc::new(move |tell| written.then(tell))).await;
+    reply.map(BodyExt::boxed_unsync)
 }
 
 /// Says where it is, how a browser comes in, and what is not encrypted.

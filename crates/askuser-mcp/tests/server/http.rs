@@ -1,7 +1,7 @@
 //! Clients over HTTP: what goes over the wire, and what becomes of it when they leave.
 
-use crate::support::{Desk, PATIENCE, database, options, server};
-use askuser_mcp::{HTTP_PATH, serve_http};
+use crate::support::{Desk, PATIENCE, database, options, serve_http, server};
+use askuser_mcp::HTTP_PATH;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
@@ -25,7 +25,7 @@ impl Site {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let end = CancellationToken::new();
-        tokio::spawn(serve_http(server(desk, options()), listener, "secret", end.clone()));
+        tokio::spawn(serve_http(server(desk, options()), listener, end.clone()));
         Site { address, _end: end.drop_guard() }
     }
 

@@ -1,7 +1,7 @@
 //! The SDK's own client: what we serve is what others read.
 
-use crate::support::{Desk, database, features, options, server, start};
-use askuser_mcp::{HTTP_PATH, serve_http};
+use crate::support::{Desk, database, features, options, serve_http, server, start};
+use askuser_mcp::HTTP_PATH;
 use rmcp::model::{
     CallToolRequestParams, ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
     ErrorData, Implementation,
@@ -44,7 +44,7 @@ async fn the_sdks_client_asks_over_http_and_a_wrong_token_does_not() {
     let url = format!("http://{}{HTTP_PATH}", listener.local_addr().unwrap());
     let (server, end) = (server(&desk, options()), CancellationToken::new());
     let stop = end.clone();
-    let served = tokio::spawn(async move { serve_http(server, listener, "secret", stop).await });
+    let served = tokio::spawn(async move { serve_http(server, listener, stop).await });
     let connect = |token: &str| {
         let config = StreamableHttpClientTransportConfig::with_uri(url.clone()).auth_header(token);
         WithDialog.serve(StreamableHttpClientTransport::from_config(config))

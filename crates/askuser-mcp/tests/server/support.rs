@@ -3,12 +3,14 @@
 use askuser::store::{AskerPresence, Draft, Ending, Filter, Handle, Principal, QuestionId, StoreError, StoredQuestion};
 use askuser::{Inbox, Origin, Via, reply};
 use askuser_inbox::{InboxAsker, SqliteStore, new_attempt};
-use askuser_mcp::{Options, Server, serve};
+use askuser_mcp::{HttpService, Options, Server, serve};
+use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf, split};
+use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -126,6 +128,16 @@ pub(crate) fn options() -> Options {
 
 pub(crate) fn server(desk: &Arc<Desk>, options: Options) -> Server {
     Server::new(Arc::new(desk.asker.clone()), options)
+}
+
+/// Serves clients over HTTP that show the token `secret`.
+pub(crate) async fn serve_http(server: Server, listener: TcpListener, end: CancellationToken) -> std::io::Result<()> {
+    let service = HttpService::new(server, end.clone());
+    let handle = move |request, written: askuser_serve::Written| {
+        let service = service.clone();
+        async move { service.handle(request, Arc::new(move |tell| written.then(tell))).await.map(BodyExt::boxed_unsync) }
+    };
+    askuser_serve::serve_mcp(listener, "secret", end, handle).await
 }
 
 /// A server and its end of the streams.

@@ -5,12 +5,14 @@ mod cut;
 mod envelope;
 mod events;
 mod leases;
+mod local_mcp;
 mod questions;
 mod reply;
 mod written;
 
 use self::events::Hub;
 use self::leases::Leases;
+pub use self::local_mcp::serve_mcp;
 use self::reply::Problem;
 pub use self::written::Written;
 use self::written::{Held, Telling};
@@ -122,29 +124,64 @@ pub async fn serve(
         end: end.clone(),
     });
     let (alive, mut gone) = mpsc::channel::<()>(1);
-    loop {
-        let (stream, peer) = tokio::select! {
-            () = end.cancelled() => break,
-            accepted = listener.accept() => match accepted {
-                Ok(accepted) => accepted,
-                // Too many open files, or a client that is gone already: the next one may fare better.
-                Err(_) => {
-                    tokio::time::sleep(Duration::from_millis(100)).await;
-                    continue;
-                }
-            },
-        };
+    accept(&listener, &end, |stream, peer| {
         let (server, alive) = (server.clone(), alive.clone());
-        tokio::spawn(async move {
+        async move {
             server.accept(stream, peer).await;
             drop(alive);
-        });
-    }
+        }
+    })
+    .await;
     drop((listener, alive));
     let _ = tokio::time::timeout(ENDING, gone.recv()).await;
     server.leases.give_back();
     let _ = server.store.flush().await;
     Ok(())
+}
+
+/// Accepts connections until the end, and does this with each, beside the others.
+async fn accept<F: Future<Output = ()> + Send + 'static>(
+    listener: &TcpListener,
+    end: &CancellationToken,
+    serve: impl Fn(TcpStream, SocketAddr) -> F,
+) {
+    loop {
+        let accepted = tokio::select! {
+            () = end.cancelled() => return,
+            accepted = listener.accept() => accepted,
+        };
+        match accepted {
+            Ok((stream, peer)) => drop(tokio::spawn(serve(stream, peer))),
+            // Too many open files, or a client that is gone already: the next one may fare better.
+            Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
+        }
+    }
+}
+
+/// Answers the requests of one connection, each of which has its [`Written`] with it.
+async fn converse<F: Future<Output = Reply>>(
+    stream: impl AsyncRead + AsyncWrite + Held + Unpin + Send + 'static,
+    end: &CancellationToken,
+    answer: impl Fn(Request<Incoming>) -> F,
+) {
+    let written = Written::default();
+    let stream = Telling::new(stream, written.clone());
+    let answer = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(written.clone());
+        let answered = answer(request);
+        async move { Ok::<Reply, Infallible>(answered.await) }
+    });
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(ARRIVING).max_buf_size(64 * 1024);
+    let mut conversation = std::pin::pin!(http.serve_connection(TokioIo::new(stream), answer));
+    // A connection that breaks is the client's affair.
+    tokio::select! {
+        _ = conversation.as_mut() => {}
+        () = end.cancelled() => {
+            conversation.as_mut().graceful_shutdown();
+            let _ = tokio::time::timeout(ENDING, conversation).await;
+        }
+    }
 }
 
 struct Server {
@@ -264,24 +301,12 @@ impl Server {
         gate: Gate,
         peer: SocketAddr,
     ) {
-        let (server, gate, written) = (self.clone(), Arc::new(gate), Written::default());
-        let stream = Telling::new(stream, written.clone());
-        let answer = service_fn(move |mut request: Request<Incoming>| {
+        let (server, gate) = (self.clone(), Arc::new(gate));
+        let answer = move |request| {
             let (server, gate) = (server.clone(), gate.clone());
-            request.extensions_mut().insert(written.clone());
-            async move { Ok::<Reply, Infallible>(server.answer(request, &gate, peer).await) }
-        });
-        let mut http = http1::Builder::new();
-        http.timer(TokioTimer::new()).header_read_timeout(ARRIVING).max_buf_size(64 * 1024);
-        let mut conversation = std::pin::pin!(http.serve_connection(TokioIo::new(stream), answer));
-        // A connection that breaks is the client's affair.
-        tokio::select! {
-            _ = conversation.as_mut() => {}
-            () = self.end.cancelled() => {
-                conversation.as_mut().graceful_shutdown();
-                let _ = tokio::time::timeout(ENDING, conversation).await;
-            }
-        }
+            async move { server.answer(request, &gate, peer).await }
+        };
+        converse(stream, &self.end, answer).await;
     }
 
     async fn answer(&self, request: Request<Incoming>, gate: &Gate, peer: SocketAddr) -> Reply {
@@ -426,7 +451,7 @@ fn now() -> Duration {
 }
 
 /// The headers that the gate reads.
-fn headers(request: &Request<Incoming>) -> Headers<'_> {
+fn headers<T>(request: &Request<T>) -> Headers<'_> {
     let said = |name: HeaderName| Said::of(request.headers().get_all(name).iter().map(|value| value.as_bytes()));
     let named = |name: &'static str| said(HeaderName::from_static(name));
     Headers {

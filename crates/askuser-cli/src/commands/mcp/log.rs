@@ -17,7 +17,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 /// Whose words are written at any level.
-const OURS: &str = "askuser_mcp";
+const OURS: [&str; 2] = ["askuser_mcp", "askuser_serve"];
 /// The crate whose log messages quote questions and answers.
 const PROTOCOL: &str = "rmcp";
 
@@ -30,7 +30,7 @@ pub(super) fn start(args: &ArgMatches) -> Result<(), Failure> {
         Some(path) => BoxMakeWriter::new(Mutex::new(open(path)?)),
         None => BoxMakeWriter::new(io::stderr),
     };
-    let ours = Targets::new().with_target(OURS, level);
+    let ours = Targets::new().with_targets(OURS.map(|target| (target, level)));
     let targets = if level >= LevelFilter::DEBUG { ours.with_target(PROTOCOL, level) } else { ours };
     let lines = fmt::layer().with_writer(writer).with_ansi(false);
     let listening = tracing_subscriber::registry().with(lines).with(targets).try_init();

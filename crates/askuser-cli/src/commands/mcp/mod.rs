@@ -12,7 +12,7 @@ use crate::surfaces::Surfaces;
 use askuser::store::{Handle, Principal, Put, Series};
 use askuser::{Asker, Asking, Closed, Decision, Inbox, Keeping, Origin, Request, RequestKey, Rules};
 use askuser_inbox::InboxAsker;
-use askuser_mcp::{HTTP_PATH, Options, Server};
+use askuser_mcp::{HTTP_PATH, HttpService, Options, Server};
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
 use std::net::SocketAddr;
@@ -96,7 +96,9 @@ async fn serve_http(server: Server, address: SocketAddr, end: CancellationToken)
     if is_new {
         failure::notice("askuser", &format!("the token, shown this once: {token}"));
     }
-    askuser_mcp::serve_http(server, listener, &token, end).await.map_err(Failure::new)
+    let service = HttpService::new(server, end.clone());
+    let handle = move |request, written| super::serve::spoken(service.clone(), request, written);
+    askuser_serve::serve_mcp(listener, &token, end, handle).await.map_err(Failure::new)
 }
 
 /// Questions that the policy does not settle are asked in the inbox, and in the client's own dialog. The terminal that this process may
