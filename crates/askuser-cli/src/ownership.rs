@@ -1,7 +1,8 @@
 //! Whose files and folders have a say. The user's own and root's do; what another user owns does not, nor does what
 //! another user can write, where it decides about this user.
 
-use std::fs::{File, Metadata, OpenOptions};
+use askuser_agent::regular_file::{self, Links};
+use std::fs::{File, Metadata};
 use std::io;
 use std::path::Path;
 
@@ -48,25 +49,8 @@ pub(crate) fn repository(folder: &Path) -> Result<Option<&Path>, ForeignReposito
 /// # Errors
 /// Where it is something else, as a sentence about it, or cannot be opened.
 pub(crate) fn open_found(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true);
-    #[cfg(unix)]
-    {
-        use rustix::fs::OFlags;
-        use std::os::unix::fs::OpenOptionsExt;
-        options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32);
-    }
-    let not_regular = || io::Error::other("is not a regular file");
-    let file = match options.open(path) {
-        // How a link, or a socket, says that it is not opened depends on the system.
-        Err(_) if path.symlink_metadata().is_ok_and(|metadata| !metadata.is_file()) => return Err(not_regular()),
-        file => file?,
-    };
-    let metadata = file.metadata()?;
-    if !metadata.is_file() {
-        return Err(not_regular());
-    }
-    check_owner(&metadata)?;
+    let file = regular_file::open(path, Links::Refuse)?;
+    check_owner(&file.metadata()?)?;
     if let Some(folder) = path.parent() {
         let in_folder = |error| io::Error::other(format!("is in a folder that {error}"));
         check_owner(&folder.metadata()?).map_err(in_folder)?;
@@ -176,7 +160,8 @@ mod tests {
         let _socket = std::os::unix::net::UnixListener::bind(path("socket")).unwrap();
         assert!(std::process::Command::new("mkfifo").arg(path("pipe")).status().unwrap().success());
         for name in ["link", "folder", "socket", "pipe"] {
-            assert_eq!(open_found(&path(name)).unwrap_err().to_string(), "is not a regular file", "{name}");
+            let refused = open_found(&path(name)).unwrap_err().to_string();
+            assert_eq!(refused, format!("is a {name}, must be a regular file"));
         }
         assert_eq!(open_found(&path("missing")).unwrap_err().kind(), io::ErrorKind::NotFound);
         if chown(folder.path(), NOBODY, None).is_ok() {

@@ -161,18 +161,11 @@ fn read_text(name: &str, max: u64, reader: impl Read) -> Result<String, Rejected
     if bytes.len() as u64 > max {
         return Err(Rejected::unfit(name, format!("longer than {max} bytes"), "must be shorter"));
     }
-    String::from_utf8(bytes).map(without_mark).map_err(|error| {
-        let fact = format!("not UTF-8 at byte {}", error.utf8_error().valid_up_to());
-        Rejected::unfit(name, fact, "must be UTF-8 text")
-    })
-}
-
-/// A text without the byte order mark that some editors put in front of it.
-fn without_mark(mut text: String) -> String {
-    if text.starts_with('\u{feff}') {
-        text.drain(..'\u{feff}'.len_utf8());
-    }
-    text
+    let text = str::from_utf8(&bytes).map_err(|error| {
+        Rejected::unfit(name, format!("not UTF-8 at byte {}", error.valid_up_to()), "must be UTF-8 text")
+    })?;
+    // Some editors put a byte order mark in front of it.
+    Ok(text.strip_prefix('\u{feff}').unwrap_or(text).to_owned())
 }
 
 /// Reads TOML as if it were JSON, keys in their order.

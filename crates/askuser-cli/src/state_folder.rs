@@ -33,13 +33,6 @@ pub(crate) fn inbox_file(settings: &Settings) -> Result<PathBuf, Failure> {
     std::path::absolute(&path).map_err(|error| Failure::new(format!("store: {}: {error}", path.display())))
 }
 
-/// Where processes that wait for an answer of an inbox have their locks, as [`askuser_inbox`] names it.
-pub(crate) fn waiting_folder(inbox: &Path) -> PathBuf {
-    let mut name = inbox.file_name().unwrap_or_default().to_owned();
-    name.push("-waiting");
-    inbox.with_file_name(name)
-}
-
 /// Whether only this user can have put anything into the state folder, or another folder in its place.
 ///
 /// # Errors

@@ -19,6 +19,7 @@ pub struct InboxAsker {
     person: String,
     has_device: bool,
     beside: Option<Arc<dyn Asker>>,
+    decide: Option<Arc<Decide>>,
     on_new: Option<Arc<Notifier>>,
     on_waiting: Option<Arc<Notifier>>,
 }
@@ -26,10 +27,14 @@ pub struct InboxAsker {
 /// Told of a question that is kept. Must not wait.
 type Notifier = dyn Fn(&StoredQuestion) + Send + Sync;
 
+/// Says what is known of a request without asking.
+type Decide = dyn Fn(&Request) -> Decision + Send + Sync;
+
 impl InboxAsker {
     /// Asks through this store. The person is who answers at a surface beside it, as far as this process knows: a user's name.
     pub fn new(store: Arc<dyn Store>, person: impl Into<String>) -> InboxAsker {
-        InboxAsker { store, person: person.into(), has_device: false, beside: None, on_new: None, on_waiting: None }
+        let person = person.into();
+        InboxAsker { store, person, has_device: false, beside: None, decide: None, on_new: None, on_waiting: None }
     }
 
     /// The store knows the person at this terminal by a device of theirs: what they answer there is their own.
@@ -42,6 +47,12 @@ impl InboxAsker {
     #[must_use]
     pub fn beside(self, surface: Arc<dyn Asker>) -> InboxAsker {
         InboxAsker { beside: Some(surface), ..self }
+    }
+
+    /// Settles what needs no person, instead of what the surface beside it knows.
+    #[must_use]
+    pub fn deciding(self, decide: impl Fn(&Request) -> Decision + Send + Sync + 'static) -> InboxAsker {
+        InboxAsker { decide: Some(Arc::new(decide)), ..self }
     }
 
     /// Calls the person to each question that is new here. Must not wait.
@@ -170,7 +181,11 @@ impl Inbox for InboxAsker {
 
 impl Asker for InboxAsker {
     fn decide(&self, request: &Request) -> Decision {
-        self.beside.as_ref().map_or_else(|| Decision::Ask(Vec::new()), |surface| surface.decide(request))
+        match (&self.decide, &self.beside) {
+            (Some(decide), _) => decide(request),
+            (None, Some(surface)) => surface.decide(request),
+            (None, None) => Decision::Ask(Vec::new()),
+        }
     }
 
     fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a> {

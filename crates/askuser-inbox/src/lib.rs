@@ -29,6 +29,7 @@ mod sqlite;
 
 pub use asker::InboxAsker;
 pub use location::Location;
+pub use process_lock::waiting_folder;
 pub use race::{Shown, answer_at};
 pub use sqlite::{Clock, SqliteStore};
 

@@ -66,8 +66,8 @@ fn path_of(folder: &Path, name: &str) -> Option<PathBuf> {
     (!name.is_empty() && name.bytes().all(is_ours)).then(|| folder.join(name))
 }
 
-/// Where the locks are of the processes that use a store.
-pub(crate) fn folder_of(store: &Path) -> PathBuf {
+/// Where the locks are of the processes that wait for an answer of a store.
+pub fn waiting_folder(store: &Path) -> PathBuf {
     let mut name = store.file_name().unwrap_or_default().to_owned();
     name.push("-waiting");
     store.with_file_name(name)

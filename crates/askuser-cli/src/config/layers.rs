@@ -1,7 +1,7 @@
 //! The layers of settings (user file, project file, environment, flag), and where each value came from.
 
 use super::files::{project_file_here, user_file};
-use super::names::{similar_setting, variable, variable_of};
+use super::names::{similar_setting, variable_of};
 use crate::failure::{self, Failure, reason};
 use crate::ownership::{self, check_writers};
 use crate::settings::{By, SETTINGS, Setting};
@@ -88,7 +88,7 @@ impl Layers {
         }
         for (setting, slot) in SETTINGS.iter().zip(&mut layers.values) {
             // The old name first, so that the new one wins.
-            for name in setting.old_name.map(variable_of).into_iter().chain([variable(setting)]) {
+            for name in setting.old_name.into_iter().chain([setting.name]).map(variable_of) {
                 if let Some(value) = (sources.environment)(&name).filter(|value| !value.is_empty()) {
                     *slot = (value, Origin::Environment(name));
                 }

@@ -141,7 +141,7 @@ fn a_project_file_that_is_a_link_is_not_followed() {
     let layers = of_files(None, Some(project));
     check(&layers, "theme", "auto", "default");
     let [warning] = &layers.warnings[..] else { panic!("{:?}", layers.warnings) };
-    assert!(warning.ends_with("askuser.toml is not a regular file: it is ignored"), "{warning}");
+    assert!(warning.ends_with("askuser.toml is a link, must be a regular file: it is ignored"), "{warning}");
 }
 
 #[cfg(unix)]

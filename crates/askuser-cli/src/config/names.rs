@@ -4,10 +4,6 @@ use crate::settings::{SETTINGS, Setting};
 use crate::usage::similar;
 
 /// The variable of a setting: `ASKUSER_TIMEOUT`.
-pub(crate) fn variable(setting: &Setting) -> String {
-    variable_of(setting.name)
-}
-
 pub(super) fn variable_of(name: &str) -> String {
     format!("ASKUSER_{}", name.to_uppercase())
 }
@@ -23,7 +19,7 @@ pub(crate) fn misspelt_variables(names: impl Iterator<Item = String>) -> Vec<(St
     const NO_SETTINGS: [&str; 5] =
         ["ASKUSER_HEADER", "ASKUSER_QUESTION", "ASKUSER_FROM", "ASKUSER_STARTED_BY_AGENT", "ASKUSER_TOKEN"];
     let known = |name: &str| {
-        let of = |setting: &Setting| setting.old_name.map(variable_of).into_iter().chain([variable(setting)]);
+        let of = |setting: &Setting| setting.old_name.into_iter().chain([setting.name]).map(variable_of);
         NO_SETTINGS.contains(&name) || SETTINGS.iter().flat_map(of).any(|variable| variable == name)
     };
     let meant = |name: String| {
@@ -47,7 +43,10 @@ mod tests {
     #[test]
     fn what_we_tell_our_own_commands_is_no_misspelt_setting() {
         let told = ["ASKUSER_HEADER", "ASKUSER_QUESTION", "ASKUSER_FROM", "ASKUSER_STARTED_BY_AGENT"];
-        let set = SETTINGS.iter().map(variable).chain(["ASKUSER_ARM", "ASKUSER_FLASH"].map(str::to_owned));
+        let set = SETTINGS
+            .iter()
+            .map(|setting| variable_of(setting.name))
+            .chain(["ASKUSER_ARM", "ASKUSER_FLASH"].map(str::to_owned));
         assert_eq!(misspelt_variables(set.chain(told.map(str::to_owned))), []);
     }
 

@@ -206,7 +206,7 @@ fn a_projects_file_that_is_a_link_is_not_shown_to_anybody() {
     std::os::unix::fs::symlink(stage.path("shadow"), stage.path("askuser.toml")).unwrap();
     let ended = stage.run(&["ask", &example("database")]);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-    let words = "askuser.toml is not a regular file: it is ignored";
+    let words = "askuser.toml is a link, must be a regular file: it is ignored";
     assert!(ended.stderr.contains(words) && !ended.stderr.contains("secret"), "{}", ended.stderr);
 }
 

@@ -115,7 +115,7 @@ impl Database {
             connection,
             clock,
             bell: Bell::beside(&path),
-            locks: process_lock::folder_of(&path),
+            locks: process_lock::waiting_folder(&path),
             lock: None,
             requests: Requests::default(),
             waiting: HashMap::new(),

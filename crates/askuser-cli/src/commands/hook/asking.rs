@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::json::escape_invisible;
 use crate::result;
 use crate::signals::Signals;
-use crate::store::{asker, attempt, done, open, origin, runtime, started_by_agent};
+use crate::store::{asker, attempt, done, for_each_page, open, origin, runtime, started_by_agent};
 use askuser::permission::{Permission, what_would_run};
 use askuser::store::{Filter, Handle, Principal, StoreError, StoredQuestion, Which};
 use askuser::{Asker, Inbox, Purpose, QuestionSet, Request, RequestKey, Resolution, Rules};
@@ -74,19 +74,12 @@ fn withdraw_decided(event: &Value, settings: &Settings) -> Result<(), Failure> {
     let Some((ran, _)) = request(kind, &asked) else { return Ok(()) };
     let claude = Handle::new(open(settings)?, Principal::agent(ran.origin()));
     let is_same = |question: &&StoredQuestion| {
-        let asked = &question.request;
-        let is_this_session = asked.key().session() == ran.key().session();
-        is_this_session && asked.set().input() == ran.set().input() && asked.context() == ran.context()
+        question.request.key().session() == ran.key().session() && question.request.asks_the_same(&ran)
     };
-    let mut filter = Filter::pending().at_most(500);
-    loop {
-        let page = done(claude.list(&filter))?;
-        match (page.questions.iter().find(is_same), page.next) {
-            (Some(question), _) => return withdraw(&claude, &question.id),
-            (None, None) => return Ok(()),
-            (None, next) => filter.after = next,
-        }
-    }
+    for_each_page(&claude, Filter::pending(), |questions| match questions.iter().find(is_same) {
+        Some(question) => withdraw(&claude, &question.id),
+        None => Ok(()),
+    })
 }
 
 /// Takes back what was decided in a dialog of Claude Code's. It may have been answered in the inbox meanwhile.

@@ -13,7 +13,7 @@ use crate::args;
 use crate::config::Settings;
 use crate::failure::{Failure, exit};
 use crate::source;
-use crate::state_folder::{inbox_file, waiting_folder};
+use crate::state_folder::inbox_file;
 use event::{ENTRYPOINT, HookEvent};
 use serde_json::Value;
 use std::ffi::OsString;
@@ -43,6 +43,6 @@ pub(super) fn run(words: impl ExactSizeIterator<Item = OsString>) -> Result<u8, 
 
 /// Whether any process may be waiting for an answer from the inbox.
 fn a_question_waits(settings: &Settings) -> Result<bool, Failure> {
-    let folder = waiting_folder(&inbox_file(settings)?);
+    let folder = askuser_inbox::waiting_folder(&inbox_file(settings)?);
     Ok(std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()))
 }

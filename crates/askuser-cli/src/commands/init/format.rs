@@ -39,7 +39,10 @@ impl Format {
         if let Some(Value::Object(fields)) = found {
             fields.extend(value.clone());
         }
-        self.same(&edited, &expected)
+        match self.read(&edited) {
+            Ok(found) if found == expected => Ok(edited),
+            _ => Err("is written in a way that cannot be edited safely".into()),
+        }
     }
 
     /// The file without the entry, and without the table that held it if that becomes empty and has to go too.
@@ -95,13 +98,6 @@ impl Format {
             Format::Json => jsonc::read(text),
             Format::Toml => toml::read(text),
             Format::YamlFileOfItsOwn => Ok(Map::new()),
-        }
-    }
-
-    fn same(self, edited: &str, expected: &Map<String, Value>) -> Result<String, String> {
-        match self.read(edited) {
-            Ok(found) if found == *expected => Ok(edited.to_owned()),
-            _ => Err("is written in a way that cannot be edited safely".into()),
         }
     }
 }

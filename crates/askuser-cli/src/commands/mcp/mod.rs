@@ -9,8 +9,8 @@ use crate::signals::Signals;
 use crate::state_folder::state_folder;
 use crate::store::{asker, done, open, origin, runtime, started_by_agent};
 use crate::surfaces::Surfaces;
-use askuser::store::{Handle, Principal, Put, Series};
-use askuser::{Asker, Asking, Closed, Decision, Inbox, Keeping, Origin, Request, RequestKey, Rules};
+use askuser::store::Principal;
+use askuser::{Decision, Inbox, Origin, Rules};
 use askuser_inbox::InboxAsker;
 use askuser_mcp::{HTTP_PATH, HttpService, Options, Server};
 use std::ffi::OsString;
@@ -77,8 +77,11 @@ pub(super) fn server(settings: &Settings, inbox: InboxAsker, approve: bool, orig
             None
         }
     };
-    let chain = PolicyAndInbox { surfaces: Surfaces::of(settings)?, inbox };
-    Ok(Server::new(Arc::new(chain), options))
+    // What the policy does not settle is asked in the inbox, and in the client's own dialog. The terminal that this process may
+    // have inherited is its client's, not ours.
+    let surfaces = Surfaces::of(settings)?;
+    let inbox = inbox.deciding(move |request| surfaces.decide(request).unwrap_or(Decision::Ask(Vec::new())));
+    Ok(Server::new(Arc::new(inbox), options))
 }
 
 /// Serves every client on this machine that knows the token, and says where.
@@ -99,43 +102,4 @@ async fn serve_http(server: Server, address: SocketAddr, end: CancellationToken)
     let service = HttpService::new(server, end.clone());
     let handle = move |request, written| super::serve::spoken(service.clone(), request, written);
     askuser_serve::serve_mcp(listener, &token, end, handle).await.map_err(Failure::new)
-}
-
-/// Questions that the policy does not settle are asked in the inbox, and in the client's own dialog. The terminal that this process may
-/// have inherited is its client's, not ours.
-struct PolicyAndInbox {
-    surfaces: Surfaces,
-    inbox: InboxAsker,
-}
-
-impl Asker for PolicyAndInbox {
-    fn decide(&self, request: &Request) -> Decision {
-        self.surfaces.decide(request).unwrap_or_else(|_| Decision::Ask(Vec::new()))
-    }
-
-    fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a> {
-        self.inbox.ask(request)
-    }
-
-    fn close(&self, key: &RequestKey, why: &Closed) {
-        self.inbox.close(key, why);
-    }
-}
-
-impl Inbox for PolicyAndInbox {
-    fn keep<'a>(&'a self, request: &Request, series: Option<&Series>) -> Keeping<'a> {
-        self.inbox.keep(request, series)
-    }
-
-    fn wait<'a>(&'a self, put: Put, request: &'a Request, beside: Option<&'a dyn Asker>) -> Asking<'a> {
-        self.inbox.wait(put, request, beside)
-    }
-
-    fn handle(&self, principal: Principal) -> Handle {
-        self.inbox.handle(principal)
-    }
-
-    fn person(&self) -> &str {
-        self.inbox.person()
-    }
 }
