@@ -90,7 +90,7 @@ fn a_dropped_future_takes_its_question_off_the_screen_and_the_next_is_asked() {
         assert!(poll(&mut second).is_pending());
         drop(first);
         let answered = wait(second).expect("an outcome").stored();
-        return say(answered.outcome().status_name());
+        return say(answered.outcome().status().name());
     }
     let name = "asker::tests::a_dropped_future_takes_its_question_off_the_screen_and_the_next_is_asked";
     let output = run(name, &[("Tailwind", "1\r")]);

@@ -67,7 +67,7 @@ fn a_question_takes_the_place_of_the_live_region_and_its_answer_stays() {
         console.set_live(&[Line::raw("LIVE")], None);
         let request = request().with_context(askuser::Context::prose("what it is about"));
         let outcome = console.ask(&request, &options(), None, &mut Vec::new(), &mut |_| Ok(())).expect("an outcome");
-        console.print(&[Line::raw(format!("OUTCOME {}", outcome.outcome().status_name()))]);
+        console.print(&[Line::raw(format!("OUTCOME {}", outcome.outcome().status().name()))]);
         console.set_live(&[Line::raw("LIVE AGAIN")], None);
         typed(&mut console);
         return;
@@ -187,7 +187,7 @@ fn what_was_typed_before_a_question_does_not_answer_it_and_is_not_lost() {
         let outcome = console.ask(&request(), &options(), None, &mut before, &mut |_| Ok(())).expect("an outcome");
         console.print(&[
             Line::raw(format!("{before:?}")),
-            Line::raw(format!("OUTCOME {}", outcome.outcome().status_name())),
+            Line::raw(format!("OUTCOME {}", outcome.outcome().status().name())),
         ]);
         return;
     }

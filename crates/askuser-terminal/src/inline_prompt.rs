@@ -9,7 +9,7 @@ use crate::ending::{End, Ending, Remains};
 use crate::kept_question::KeptQuestion;
 use crate::paint::{CLEAR_BELOW, Painter};
 use crate::session::PromptSession;
-use crate::view::{Background, Confirm, Role, Theme};
+use crate::view::{Background, Confirm, Role};
 use crate::{Options, editor};
 use askuser::prompt::{Effect, InputMode};
 use askuser::{AskError, Context, Key, Outcome, Prompt, Resolution, Status, Via};
@@ -37,9 +37,8 @@ pub(crate) fn ask(
 ) -> Result<Resolution, AskError> {
     let size = device.size();
     let painter = Painter::new(options.theme.charset);
-    let session = PromptSession::from_prompt(prompt, options.theme).with_context(context.cloned());
-    let theme = options.theme;
-    let mut screen = InlinePrompt { device, painter, session, options, theme, size, type_ahead, kept };
+    let session = PromptSession { context: context.cloned(), ..PromptSession::from_prompt(prompt, options.theme) };
+    let mut screen = InlinePrompt { device, painter, session, options, size, type_ahead, kept };
     let ended = screen.run();
     screen.close(ended, store)
 }
@@ -47,10 +46,9 @@ pub(crate) fn ask(
 struct InlinePrompt<'a> {
     device: &'a mut Device,
     painter: Painter,
+    /// Its theme is that of the options, with the background that the terminal told.
     session: PromptSession,
     options: &'a Options,
-    /// The theme of the options, with the background that the terminal told.
-    theme: Theme,
     size: (u16, u16),
     /// What was typed before the person can have seen the prompt.
     type_ahead: &'a mut Vec<TerminalInput>,
@@ -65,7 +63,7 @@ impl InlinePrompt<'_> {
         self.painter.raw(CLEAR_BELOW);
         self.painter.raw(ENTER);
         self.repaint()?;
-        self.session.first_frame_shown(Instant::now());
+        self.session.first_frame = Some(Instant::now());
         if self.options.asks_background() {
             self.device.ask_background()?;
         }
@@ -129,11 +127,10 @@ impl InlinePrompt<'_> {
 
     /// Takes over the colours for the background, once the terminal has told it.
     fn take_background(&mut self) {
-        if self.theme.background == Background::Unknown
+        if self.session.theme.background == Background::Unknown
             && let Some(background) = self.device.background()
         {
-            self.theme.background = background;
-            self.session.set_theme(self.theme);
+            self.session.theme.background = background;
         }
     }
 
@@ -190,7 +187,7 @@ impl InlinePrompt<'_> {
     fn update_viewport(&mut self) {
         let (columns, rows) = self.room();
         let viewport = self.session.view(columns, rows).viewport;
-        self.session.prompt_mut().foresee(viewport);
+        self.session.prompt.foresee(viewport);
     }
 
     fn repaint(&mut self) -> io::Result<()> {
@@ -198,10 +195,11 @@ impl InlinePrompt<'_> {
         let view = self.session.view(columns, rows);
         self.painter.paint(&view.lines, view.columns, view.caret);
         if view.caret.is_none() {
-            self.painter.preset([self.theme.style(Role::Secondary), self.theme.focused(Role::Text)]);
+            let theme = &self.session.theme;
+            self.painter.preset([theme.style(Role::Secondary), theme.focused(Role::Text)]);
         }
         let viewport = view.viewport;
-        self.session.prompt_mut().look(viewport);
+        self.session.prompt.look(viewport);
         self.flush()
     }
 
@@ -255,7 +253,7 @@ impl InlinePrompt<'_> {
     // ---- ending ----
 
     fn close(mut self, ended: io::Result<End>, store: StoreAnswer<'_>) -> Result<Resolution, AskError> {
-        let (theme, columns) = (&self.theme, self.room().0);
+        let (theme, columns) = (&self.session.theme, self.room().0);
         let ending = Ending { via: Via::Terminal, confirm: self.options.confirm, theme, columns };
         let (remains, result) = ending.settle(ended, self.session.prompt(), &mut self.kept, store);
         // The outcome stands, even if the terminal goes before it can be shown.
@@ -277,7 +275,8 @@ impl InlinePrompt<'_> {
                 }
                 Status::TimedOut => {
                     // The frame stays; what it is about stands above it, all of it.
-                    let context = self.session.take_context_lines(self.room().0);
+                    let context = self.session.context_lines(self.room().0);
+                    self.session.context = None;
                     if !context.is_empty() {
                         self.painter.erase();
                         self.painter.print(&context);

@@ -34,8 +34,8 @@ use std::time::Duration;
 pub struct LinePrompt {
     prompt: Prompt,
     now: Duration,
-    /// Text fields that the last line asked for and that are still to be filled.
-    fields: VecDeque<TextField>,
+    /// The rows that the last line asked to note something on, and that is still to be typed.
+    notes: VecDeque<usize>,
     /// Whether the last line was not understood.
     rejected: bool,
     /// The option whose preview the last line asked for.
@@ -54,7 +54,7 @@ impl LinePrompt {
         LinePrompt {
             prompt,
             now: Duration::ZERO,
-            fields: VecDeque::new(),
+            notes: VecDeque::new(),
             rejected: false,
             reading: None,
             columns: None,
@@ -92,11 +92,6 @@ impl LinePrompt {
     pub fn tick(&mut self, now: Duration) -> Effect {
         self.now = now;
         self.prompt.update(Event::Tick, now)
-    }
-
-    /// Whether the text just printed needs no line before the next one.
-    fn needs_no_reply(&self) -> bool {
-        self.prompt.mode() == InputMode::Help
     }
 
     fn run_command(&mut self, word: &str) -> Effect {
@@ -225,7 +220,7 @@ impl LinePrompt {
         if rows.is_empty() || rows.iter().any(|&n| n == 0 || n > entry.other_row() + 1) {
             return self.reject_line();
         }
-        self.fields.extend(rows.iter().map(|n| TextField::Note(n - 1)));
+        self.notes.extend(rows.iter().map(|n| n - 1));
         Effect::Continue
     }
 
@@ -233,7 +228,7 @@ impl LinePrompt {
     fn next_field(&mut self, effect: Effect) -> Effect {
         if effect == Effect::Continue
             && self.prompt.mode() == InputMode::Choosing
-            && let Some(TextField::Note(row)) = self.fields.pop_front()
+            && let Some(row) = self.notes.pop_front()
         {
             self.focus(row);
             return self.act(Action::Note);

@@ -24,7 +24,7 @@ fn transcript(set: QuestionSet, lines: &[&str]) -> String {
                 let _ = writeln!(
                     out,
                     "\n({})\n{}",
-                    outcome.status_name(),
+                    outcome.status().name(),
                     report::prose(line_prompt.prompt.set(), &outcome.clone().through(askuser::Via::Line))
                 );
             }
@@ -36,7 +36,7 @@ fn transcript(set: QuestionSet, lines: &[&str]) -> String {
 /// Submits a line, and goes on by itself where no reply is needed, as the driver does.
 fn submit_line(line_prompt: &mut LinePrompt, line: &str, out: &mut String) -> Effect {
     let effect = line_prompt.submit_line(line, Duration::ZERO);
-    if line_prompt.needs_no_reply() {
+    if line_prompt.prompt.mode() == InputMode::Help {
         out.push_str(&line_prompt.text());
         return line_prompt.submit_line("", Duration::ZERO);
     }
@@ -396,7 +396,7 @@ proptest! {
         prop_assert_eq!(&by_keys, &by_lines);
         prop_assert!(set.admits(by_lines.answers()));
         if matches!(plan.finish, Finish::Answer) {
-            prop_assert_eq!(by_lines.status_name(), "answered");
+            prop_assert_eq!(by_lines.status().name(), "answered");
         }
     }
 

@@ -85,7 +85,8 @@ impl Painter {
         if caret.is_none() {
             self.show_cursor(false);
         }
-        let mut changed = self.changed_rows(lines, columns);
+        let rows = lines.iter().map(|line| cells(line, columns)).enumerate();
+        let mut changed: Vec<_> = rows.filter(|(y, row)| self.shown.get(*y) != Some(row)).collect();
         // Rows in the pen's colour come first: of the two that an arrow key changes, only the other one costs a colour.
         if self.shown.len() == lines.len() {
             changed.sort_by_key(|(_, row)| !row.iter().any(|cell| pen_of(cell) == self.pen));
@@ -184,19 +185,14 @@ impl Painter {
 
     // ---- rows ----
 
-    /// The rows that differ from the screen.
-    fn changed_rows(&self, lines: &[Line<'_>], columns: u16) -> Vec<(usize, Row)> {
-        let rows = lines.iter().map(|line| cells(line, columns)).enumerate();
-        rows.filter(|(y, row)| self.shown.get(*y) != Some(row)).collect()
-    }
-
     fn paint_row(&mut self, new: &[Cell], old: &[Cell], y: u16) {
         // A row that is cleared from its middle on is still as long as it was for tmux, which would wrap it when the terminal is
         // made narrower: the frame would be taller than we know. So a row that gets shorter is cleared as a whole.
         let shorter = length(old) > length(new);
         if shorter {
             self.move_to(y, 0);
-            self.clear_row();
+            self.set_pen(Pen { bg: Color::Reset, modifier: Modifier::empty(), ..self.pen });
+            self.raw(b"\x1b[K");
         }
         let old = if shorter { &[] } else { old };
         // Up to this column, wide characters were overwritten at least in part, so all cells are drawn again.
@@ -214,11 +210,6 @@ impl Painter {
             }
             x = end;
         }
-    }
-
-    fn clear_row(&mut self) {
-        self.set_pen(Pen { bg: Color::Reset, modifier: Modifier::empty(), ..self.pen });
-        self.raw(b"\x1b[K");
     }
 
     /// Moves to a cell of a row; up to three blanks before it are written instead, which takes fewer bytes.

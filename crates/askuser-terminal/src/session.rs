@@ -47,28 +47,23 @@ use std::time::{Duration, Instant};
 /// ```
 #[derive(Clone, Debug)]
 pub struct PromptSession {
-    prompt: Prompt,
-    context: Option<Context>,
-    theme: Theme,
-    phase: PromptPhase,
-    first_frame: Option<Instant>,
+    pub(crate) prompt: Prompt,
+    pub(crate) context: Option<Context>,
+    pub(crate) theme: Theme,
+    pub(crate) phase: PromptPhase,
+    pub(crate) first_frame: Option<Instant>,
 }
 
 impl PromptSession {
     /// A session for a request: its questions, its origin, its context, its known answers and its deadline.
     pub fn new(request: &Request, theme: Theme) -> PromptSession {
         let prompt = Prompt::of(request, PromptOptions::default().key_delay);
-        PromptSession::from_prompt(prompt, theme).with_context(request.context().cloned())
+        PromptSession { context: request.context().cloned(), ..PromptSession::from_prompt(prompt, theme) }
     }
 
     /// A session for a prompt that was set up by hand, such as one with another key delay. It has no context.
     pub fn from_prompt(prompt: Prompt, theme: Theme) -> PromptSession {
         PromptSession { prompt, context: None, theme, phase: PromptPhase::Asking, first_frame: None }
-    }
-
-    /// The same with what its questions are about.
-    pub(crate) fn with_context(self, context: Option<Context>) -> PromptSession {
-        PromptSession { context, ..self }
     }
 
     /// The prompt behind the session.
@@ -165,33 +160,9 @@ impl PromptSession {
         self.context.as_ref().map(|context| context_lines(context, &self.theme, columns)).unwrap_or_default()
     }
 
-    /// As [`PromptSession::context_lines`], which then stands elsewhere and is not part of the prompt any more.
-    pub(crate) fn take_context_lines(&mut self, columns: u16) -> Vec<Line<'static>> {
-        let lines = self.context_lines(columns);
-        self.context = None;
-        lines
-    }
-
-    // ---- for the inline prompt, which paints lines instead of cells ----
-
     /// The layout in so many columns and rows. Its viewport goes to [`Prompt::look`].
     pub(crate) fn view(&self, columns: u16, rows: u16) -> View<'_> {
         View::new(&self.prompt, self.context.as_ref(), &self.theme, self.phase, columns, rows)
-    }
-
-    /// Changes the colours.
-    pub(crate) fn set_theme(&mut self, theme: Theme) {
-        self.theme = theme;
-    }
-
-    /// The prompt, to be told what is on the screen.
-    pub(crate) fn prompt_mut(&mut self) -> &mut Prompt {
-        &mut self.prompt
-    }
-
-    /// Starts the clock, if it does not run yet.
-    pub(crate) fn first_frame_shown(&mut self, now: Instant) {
-        self.first_frame.get_or_insert(now);
     }
 
     /// Whether what is typed now was meant for whatever had the keyboard before.

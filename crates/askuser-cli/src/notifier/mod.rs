@@ -110,16 +110,9 @@ impl Call {
             *lock() += 1;
         }
         let popup = if self.popup { self.popup(question) } else { None };
-        let shown = match popup {
-            Some(Ok(popup)) => Some(popup),
-            Some(Err(error)) => {
-                self.failed("popup", &error);
-                None
-            }
-            None => None,
-        };
+        let popup = popup.and_then(|opened| opened.inspect_err(|error| self.failed("popup", error)).ok());
         let mut desktop = None;
-        if shown.is_none() && self.notify && !self.is_shown_here {
+        if popup.is_none() && self.notify && !self.is_shown_here {
             // A person at the terminal of the process that asks needs no other call, nor one who has a command for it.
             match std::io::stderr().is_terminal() {
                 true => self.say_here(question),
@@ -129,13 +122,11 @@ impl Call {
         }
         self.left();
         // From here on no process waits for us; only failures are of interest.
-        if let Some(mut popup) = shown {
-            match popup.wait() {
-                Ok(status) if !status.success() && status.code() != Some(1) => {
-                    self.failed("popup", &status.to_string())
-                }
-                _ => {}
-            }
+        if let Some(Ok(status)) = popup.map(|mut popup| popup.wait())
+            && !status.success()
+            && status.code() != Some(1)
+        {
+            self.failed("popup", &status.to_string());
         }
         let notified =
             desktop.map(|started| started.and_then(|mut child| child.wait().map_err(|error| error.to_string())));

@@ -5,6 +5,7 @@
 //! session share their terminal. Where that cannot be created either, prompts go on without a lock.
 
 use std::fs::{self, File, TryLockError};
+use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::PathBuf;
 
@@ -20,39 +21,26 @@ pub(super) struct TtyLock {
     path: Option<PathBuf>,
 }
 
-/// Why the lock was not acquired.
-pub(super) enum LockError {
-    /// Another prompt holds it.
-    Held,
-    /// There is no file that could be locked.
-    Unsupported,
-}
-
 impl TtyLock {
     /// Waits for the lock. `None` where there is no file that could be locked.
     pub(super) fn acquire(tty: &File) -> Option<TtyLock> {
-        TtyLock::acquire_with(tty, |file| file.lock().map_err(|_| LockError::Unsupported)).ok()
+        TtyLock::acquire_with(tty, |file| file.lock().map_err(TryLockError::Error)).ok()
     }
 
-    /// Takes the lock if it is free.
-    pub(super) fn try_acquire(tty: &File) -> Result<TtyLock, LockError> {
-        TtyLock::acquire_with(tty, |file| {
-            file.try_lock().map_err(|error| match error {
-                TryLockError::WouldBlock => LockError::Held,
-                TryLockError::Error(_) => LockError::Unsupported,
-            })
-        })
+    /// Takes the lock if it is free. Any other error says that there is no file that could be locked.
+    pub(super) fn try_acquire(tty: &File) -> Result<TtyLock, TryLockError> {
+        TtyLock::acquire_with(tty, File::try_lock)
     }
 
-    fn acquire_with(tty: &File, lock: impl Fn(&File) -> Result<(), LockError>) -> Result<TtyLock, LockError> {
+    fn acquire_with(tty: &File, lock: impl Fn(&File) -> Result<(), TryLockError>) -> Result<TtyLock, TryLockError> {
         if let Some(file) = device_file(tty) {
             return lock(&file).map(|()| TtyLock { _file: file, path: None });
         }
-        let path = session_file().ok_or(LockError::Unsupported)?;
+        let path = session_file().map_err(TryLockError::Error)?;
         let mut options = File::options();
         options.write(true).create(true).truncate(false).mode(0o600).custom_flags(libc::O_NOFOLLOW);
         loop {
-            let file = options.open(&path).map_err(|_| LockError::Unsupported)?;
+            let file = options.open(&path).map_err(TryLockError::Error)?;
             lock(&file)?;
             // The previous holder may have removed the file meanwhile; a lock on a removed file excludes no other prompt.
             let there = fs::metadata(&path).map(|metadata| metadata.ino());
@@ -100,9 +88,9 @@ fn device_file(_tty: &File) -> Option<File> {
     None
 }
 
-fn session_file() -> Option<PathBuf> {
-    let session = getsid(None).ok()?.as_raw_nonzero();
+fn session_file() -> io::Result<PathBuf> {
+    let session = getsid(None)?.as_raw_nonzero();
     let folder = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_dir());
     let name = format!("askuser-{}-{session}.lock", getuid().as_raw());
-    Some(folder.unwrap_or_else(std::env::temp_dir).join(name))
+    Ok(folder.unwrap_or_else(std::env::temp_dir).join(name))
 }

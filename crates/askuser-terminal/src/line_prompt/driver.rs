@@ -11,7 +11,7 @@ use crate::kept_question::KeptQuestion;
 use crate::paint::Painter;
 use crate::view::{Confirm, Signs, Theme, closing_lines, context_lines};
 use askuser::exact::Charset;
-use askuser::prompt::{Effect, Event};
+use askuser::prompt::{Effect, Event, InputMode};
 use askuser::{AskError, Context, Key, KeyCode, Prompt, Resolution, Via};
 use std::fmt::Write;
 use std::io;
@@ -141,7 +141,8 @@ fn run(
                 }
             }
             device.write(&encode(&line_prompt.text(), charset))?;
-            if line_prompt.needs_no_reply() {
+            // The help needs no line before the next text.
+            if line_prompt.prompt.mode() == InputMode::Help {
                 let effect = line_prompt.submit_line("", started.elapsed());
                 debug_assert_eq!(effect, Effect::Continue);
                 device.write(&encode(&line_prompt.text(), charset))?;

@@ -48,7 +48,8 @@ pub fn closing_lines(
     };
     if confirm == Confirm::Full {
         for question in set.questions() {
-            lines.extend(asked(question.text(), theme, columns));
+            // As it was written, for it may hold a command. Without a bar, one could pass for a confirmation.
+            lines.extend(barred::exactly(question.text(), theme, columns, |_, _| theme.style(Role::Muted)));
             let mut answers = outcome.answers().iter();
             if let Some(answer) = answers.find(|answer| answer.question == question.text_verbatim()) {
                 lines.extend(inline(&format!("{}:", question.header()), answer, mark, theme, columns));
@@ -107,19 +108,10 @@ pub(crate) fn unsent_lines(draft: &Draft, theme: &Theme, columns: u16) -> Vec<Li
     draft.words().into_iter().flat_map(lines).collect()
 }
 
+/// The person's words, after a sign of ours. Further rows have a bar, so that none can pass for another confirmation.
 fn sentence(sign: &str, role: Role, words: &str, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     let lead = [Span::styled(format!("{sign} "), theme.style(role))];
-    words_lines(&lead, words, theme, columns)
-}
-
-/// The text of a question as it was written, for it may hold a command. Without a bar, one could pass for a confirmation.
-fn asked(text: &str, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
-    barred::exactly(text, theme, columns, |_, _| theme.style(Role::Muted))
-}
-
-/// The person's words, after a sign of ours. Further rows have a bar, so that none can pass for another confirmation.
-fn words_lines(lead: &[Span<'static>], words: &str, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
-    wrap_styled([(words, theme.style(Role::Text))], lead, &[Span::raw("  "), bar(theme)], columns)
+    wrap_styled([(words, theme.style(Role::Text))], &lead, &[Span::raw("  "), bar(theme)], columns)
 }
 
 fn with_words(what: &str, words: Option<&str>) -> String {

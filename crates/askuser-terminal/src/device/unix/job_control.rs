@@ -3,12 +3,13 @@
 use super::Device;
 use crate::device::DeviceEvent;
 use crate::device::signals::{Signals, TERMINATION, TtyState};
-use crate::device::tty_lock::{LockError, TtyLock};
+use crate::device::tty_lock::TtyLock;
 use rustix::io::retry_on_intr;
 use rustix::process::{Signal, getpgrp, kill_current_process_group};
 use rustix::termios::{QueueSelector, tcflush, tcgetpgrp};
 use signal_hook::consts::{SIGCONT, SIGTSTP, SIGWINCH};
 use signal_hook::low_level::emulate_default_handler;
+use std::fs::TryLockError;
 use std::io;
 use std::time::Duration;
 
@@ -78,8 +79,8 @@ impl Device {
         while self.lock.is_none() && !signals.termination_requested() {
             match TtyLock::try_acquire(&self.tty) {
                 Ok(lock) => self.lock = Some(lock),
-                Err(LockError::Held) => std::thread::sleep(Duration::from_millis(100)),
-                Err(LockError::Unsupported) => break,
+                Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(100)),
+                Err(TryLockError::Error(_)) => break,
             }
         }
         self.set_tty_modes()
