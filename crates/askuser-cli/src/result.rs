@@ -30,7 +30,7 @@ pub(crate) fn code(set: &QuestionSet, resolution: &Resolution, settings: &Settin
     }
     let code = exit_code(set, resolution);
     if *status != Status::Answered && code != exit::ANSWERED && settings.format.is_some_and(is_for_scripts) {
-        let words = resolution.outcome().status_name().replace('_', " ");
+        let words = resolution.outcome().status().name().replace('_', " ");
         return Err(Failure::new(format!("no answer: {words}")).code(code));
     }
     // A note may be a condition: a script that does not read it must not hide it.

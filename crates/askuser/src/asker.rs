@@ -94,12 +94,8 @@ impl Closed {
                     Status::Cancelled => "Cancelled",
                     _ => "Answered",
                 };
-                let answer = |answer: &Answer| {
-                    sanitize::line(&format!("{}: {}", answer.header, report::chosen(answer))).into_owned()
-                };
-                let answers: Vec<String> = resolution.outcome().answers().iter().map(answer).collect();
-                let answers = if answers.is_empty() { String::new() } else { format!(" ({})", answers.join(" · ")) };
-                format!("{verb}{by}{via}{answers}")
+                let words = report::decided(resolution.outcome()).map(|words| format!(" ({words})"));
+                format!("{verb}{by}{via}{}", words.unwrap_or_default())
             }
         }
     }

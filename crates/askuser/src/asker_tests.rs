@@ -32,6 +32,12 @@ fn a_person_who_sees_a_question_that_ended_elsewhere_reads_how() {
     assert_eq!(elsewhere(Outcome::cancelled().through(Via::Terminal)), "Cancelled from terminal");
     let answer = elsewhere(answered(&request("Which?")).with_by("ada"));
     assert_eq!(answer, "Answered by ada from web (Database: PostgreSQL, two lines)");
+    let request = request("Which?");
+    let noted = request.set().questions()[0].answer(&[0], None, Some("for now".into())).unwrap();
+    let noted = Outcome::answered(request.set(), vec![noted]).unwrap().through(Via::Web);
+    assert_eq!(elsewhere(noted), "Answered from web (Database: PostgreSQL (note: for now))");
+    let refused = Outcome::declined(Some("too early".into())).through(Via::Web);
+    assert_eq!(elsewhere(refused), "Declined from web (too early)");
 }
 
 /// What a surface has been told about its delivery.
@@ -150,7 +156,7 @@ fn where_a_person_agrees_to_something_no_surface_hands_over_the_word_of_a_file()
     for purpose in [Purpose::Permission, Purpose::Plan, Purpose::Question] {
         let (request, may) = (asked(purpose), purpose == Purpose::Question);
         for via in [Via::AnswersFile, Via::Policy] {
-            let (forged, told) = delivery(Resolution::new(answered(&request).into_outcome(), via));
+            let (forged, told) = delivery(Resolution::new(answered(&request).outcome().clone(), via));
             let checked = forged.check_author(&request);
             assert_eq!(checked.is_ok(), may, "{purpose:?} {via:?}");
             let refused = told.lock().unwrap().first().is_some_and(Result::is_err);

@@ -50,7 +50,7 @@ pub fn shown(text: &str, charset: Charset) -> Cow<'_, str> {
     while let Some(c) = rest.next() {
         let ahead = rest.as_str();
         match (c, charset) {
-            ('\n', _) => gate.end_line(),
+            ('\n', _) => gate.put_sign("\n"),
             ('\t', Charset::Utf8) => gate.put_sign(TAB),
             ('\r', Charset::Utf8) => gate.put_sign(CARRIAGE_RETURN.encode_utf8(&mut [0; 4])),
             // The context lines of a diff are full of lines that are one blank.

@@ -189,11 +189,6 @@ impl Outcome {
         &self.status
     }
 
-    /// The status as JSON spells it.
-    pub fn status_name(&self) -> &'static str {
-        self.status.name()
-    }
-
     /// The answers: all of them when answered, those given so far otherwise.
     pub fn answers(&self) -> &[Answer] {
         &self.answers

@@ -55,7 +55,7 @@ fn decide(answers: &Value, headless: Option<Headless>) -> String {
                 Status::Unavailable { reason } => format!(" because {reason}"),
                 _ => String::new(),
             };
-            let status = outcome.status_name();
+            let status = outcome.status().name();
             format!("{status}{}{why} | {}", via.unwrap_or_default(), answers(outcome.answers()))
         }
     }

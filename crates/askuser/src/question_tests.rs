@@ -887,7 +887,7 @@ fn only_every_answer_makes_an_answered_outcome() {
     assert!(Outcome::answered(&set, vec![answer(0)]).is_err());
     let outcome = Outcome::answered(&set, vec![answer(0), answer(1)]).unwrap();
     assert_eq!(Outcome::answered(&set, vec![answer(1), answer(0)]).unwrap(), outcome, "in the order of the questions");
-    assert_eq!((outcome.status_name(), outcome.answers().len()), ("answered", 2));
+    assert_eq!((outcome.status().name(), outcome.answers().len()), ("answered", 2));
 }
 
 // ---- previews ----

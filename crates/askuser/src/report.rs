@@ -3,7 +3,7 @@
 //! Only [`Status::Answered`] ever reads as an answer. Typed text is indented inside its own answer, so that nothing a
 //! person types can pass for another answer or for the words around it.
 
-use crate::outcome::{Answer, Status};
+use crate::outcome::{Answer, Outcome, Status};
 use crate::question::{Question, QuestionSet, name_of};
 use crate::resolution::{Resolution, Via};
 use crate::sanitize;
@@ -152,6 +152,20 @@ pub fn names(answer: &Answer) -> impl Iterator<Item = String> {
 /// What was chosen and typed, as a person reads it: `PostgreSQL, with replicas`.
 pub fn chosen(answer: &Answer) -> String {
     names(answer).chain(answer.custom_input.clone()).collect::<Vec<_>>().join(", ")
+}
+
+/// What was decided, on one line: `Database: PostgreSQL (note: for now) · Cache: Redis`, or the words of a refusal.
+pub fn decided(outcome: &Outcome) -> Option<String> {
+    let answer = |answer: &Answer| {
+        let note = answer.note.as_ref().map(|note| format!(" (note: {note})")).unwrap_or_default();
+        format!("{}: {}{note}", answer.header, chosen(answer))
+    };
+    let words = match outcome.status() {
+        Status::Declined { reason: words } | Status::Discuss { message: words } => words.clone(),
+        _ => None,
+    };
+    let parts: Vec<String> = outcome.answers().iter().map(answer).chain(words).collect();
+    (!parts.is_empty()).then(|| sanitize::line(&parts.join(" · ")).into_owned())
 }
 
 /// Only a person's own answers are called that.

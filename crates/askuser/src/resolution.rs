@@ -117,11 +117,6 @@ impl Resolution {
         self.self_reported.as_ref()
     }
 
-    /// The outcome alone.
-    pub fn into_outcome(self) -> Outcome {
-        self.outcome
-    }
-
     /// Whether a person decided this, rather than a file or a rule.
     pub fn is_a_persons(&self) -> bool {
         self.via.is_some_and(Via::is_a_person)

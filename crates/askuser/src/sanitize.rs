@@ -76,7 +76,10 @@ fn pass(text: &str, lines: Lines) -> Cow<'_, str> {
                 if rest.starts_with("\r\n") {
                     used = 2;
                 }
-                gate.line_end(lines);
+                match lines {
+                    Lines::Join => _ = gate.feed(' '),
+                    Lines::Keep => gate.put_sign("\n"),
+                }
             }
             '\t' if lines == Lines::Join => _ = gate.feed(' '),
             '\t' => TAB.chars().for_each(|space| _ = gate.feed(space)),
@@ -120,17 +123,6 @@ impl Gate {
         let mut out = String::with_capacity(capacity);
         out.push_str(head);
         Gate { cluster: out.len(), out, marks: 0, closed: true, joiner: None }
-    }
-
-    fn line_end(&mut self, lines: Lines) {
-        match lines {
-            Lines::Join => _ = self.feed(' '),
-            Lines::Keep => self.end_line(),
-        }
-    }
-
-    pub(crate) fn end_line(&mut self) {
-        self.put_sign("\n");
     }
 
     /// Puts something of ours into the text; no combining character that follows stands on it.

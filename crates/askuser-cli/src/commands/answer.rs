@@ -34,7 +34,7 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
         let by = Principal::person(store::person(), via);
         return match pollster::block_on(store.by(by).answer(&question.id, outcome, &attempt()?)) {
             Ok(ending) => {
-                write(&format!("{} {}\n", question.id, words::ended(question.request.set(), &ending)))?;
+                write(&format!("{} {}\n", question.id, words::ended(&ending)))?;
                 Ok(exit::ANSWERED)
             }
             Err(StoreError::Ended(ending)) => Err(ended_elsewhere(&question, &ending)),
@@ -80,7 +80,7 @@ fn given(question: &StoredQuestion, args: &ArgMatches) -> Result<Option<(Outcome
     let policy = Policy { answers: Some(answers_file(Path::new(file))?), headless: None };
     let unfit = |violations: askuser::Violations| Failure::new(format!("{file} does not fit: {violations}"));
     match policy.apply_to(&question.request).map_err(unfit)? {
-        Decision::Settled(resolution) => Ok(Some((resolution.into_outcome(), Via::AnswersFile))),
+        Decision::Settled(resolution) => Ok(Some((resolution.outcome().clone(), Via::AnswersFile))),
         Decision::Ask(_) => Err(Failure::new(format!("{file} does not answer every question"))),
     }
 }

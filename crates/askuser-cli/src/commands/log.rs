@@ -100,7 +100,6 @@ fn line(question: &StoredQuestion) -> String {
 
 /// `answered: Database: PostgreSQL (ada from terminal, after 2 min)`.
 fn outcome(question: &StoredQuestion) -> String {
-    let set = question.request.set();
     let Some(ending) = &question.ending else {
         let waits = words::duration(question.age());
         let gone = words::presence(question).map(|gone| format!(", {gone}")).unwrap_or_default();
@@ -116,7 +115,7 @@ fn outcome(question: &StoredQuestion) -> String {
         (None, Ending::Resolved(_)) => ", not delivered yet",
         _ => "",
     };
-    let words = words::answer_words(set, ending).map(|words| format!(": {words}")).unwrap_or_default();
+    let words = words::decided(ending).map(|words| format!(": {words}")).unwrap_or_default();
     format!("{}{words} ({by}{delivered})", ending.state().name().replace('_', " "))
 }
 

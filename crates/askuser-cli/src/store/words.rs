@@ -1,13 +1,13 @@
 //! Questions and their endings, as people read them.
 
 use askuser::store::{AskerPresence, Ending, StoredQuestion};
-use askuser::{Answer, QuestionSet, Status, report, sanitize};
+use askuser::{Status, report, sanitize};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use std::time::Duration;
 
 /// How a question ended: `was answered by ada from terminal at 12:04: Database: PostgreSQL`.
-pub(crate) fn ended(set: &QuestionSet, ending: &Ending) -> String {
+pub(crate) fn ended(ending: &Ending) -> String {
     let at = ending.at_ms().map(|at| format!(" at {}", time(at))).unwrap_or_default();
     match ending {
         Ending::Withdrawn { by, .. } => format!("was withdrawn by {}{at}", sanitize::line(by)),
@@ -22,31 +22,15 @@ pub(crate) fn ended(set: &QuestionSet, ending: &Ending) -> String {
                 Status::Discuss { .. } => "was sent back for discussion",
                 Status::TimedOut => return format!("timed out{at}, no answer"),
             };
-            format!(
-                "{verb}{by}{via}{at}{}",
-                answer_words(set, ending).map(|words| format!(": {words}")).unwrap_or_default()
-            )
+            let words = decided(ending).map(|words| format!(": {words}")).unwrap_or_default();
+            format!("{verb}{by}{via}{at}{words}")
         }
     }
 }
 
-/// The answers, or the words of a refusal: `Database: PostgreSQL · Cache: none of them`.
-pub(crate) fn answer_words(set: &QuestionSet, ending: &Ending) -> Option<String> {
-    let outcome = ending.resolution()?.outcome();
-    let one = |answer: &Answer| {
-        let header = set.questions().iter().find(|question| question.text_verbatim() == answer.question);
-        let header = header.map_or_else(|| sanitize::line(&answer.header).into_owned(), |q| q.header().to_owned());
-        let note = answer.note.as_ref().map(|note| format!(" ({note})")).unwrap_or_default();
-        sanitize::line(&format!("{header}: {}{note}", report::chosen(answer))).into_owned()
-    };
-    let extra = match outcome.status() {
-        Status::Declined { reason } => reason.clone(),
-        Status::Discuss { message } => message.clone(),
-        _ => None,
-    };
-    let parts: Vec<String> =
-        outcome.answers().iter().map(one).chain(extra.map(|extra| sanitize::line(&extra).into_owned())).collect();
-    (!parts.is_empty()).then(|| parts.join(" · "))
+/// What was decided, if a person did.
+pub(crate) fn decided(ending: &Ending) -> Option<String> {
+    report::decided(ending.resolution()?.outcome())
 }
 
 /// What is asked: the questions, each on a line of its own when they are joined so.

@@ -562,7 +562,7 @@ fn the_log_tells_notes_and_reasons() {
     pollster::block_on(ada.answer(&declined, Outcome::declined(Some("not my decision".into())), &attempt)).unwrap();
     let log = run(&stage, &["log"]).stdout;
     let (first, second) = log.trim_end().split_once('\n').unwrap();
-    assert!(first.contains("MongoDB (only for the catalogue) (ada from inbox"), "{first}");
+    assert!(first.contains("MongoDB (note: only for the catalogue) (ada from inbox"), "{first}");
     assert!(second.contains("→ declined: not my decision (ada from inbox"), "{second}");
 }
 

@@ -190,7 +190,7 @@ fn status(outcome: &Outcome) -> String {
         Status::Discuss { message } => message.clone(),
         _ => None,
     };
-    format!("{}{}", outcome.status_name(), words.map(|words| format!(" “{words}”")).unwrap_or_default())
+    format!("{}{}", outcome.status().name(), words.map(|words| format!(" “{words}”")).unwrap_or_default())
 }
 
 fn answer_line(answer: &Answer) -> String {

@@ -147,8 +147,8 @@ impl Prompt {
             (_, Action::No) => return self.number(2),
             (_, Action::Up) => self.up(),
             (_, Action::Down) => self.down(),
-            (_, Action::PageUp) => self.page_up(),
-            (_, Action::PageDown) => self.page_down(),
+            (_, Action::PageUp) => self.turn_pages(-1),
+            (_, Action::PageDown) => self.turn_pages(1),
             (_, Action::Previous) => self.go_to_page(-1),
             (_, Action::Next) => self.go_to_page(1),
             (_, Action::Note) => {
@@ -452,30 +452,17 @@ impl Prompt {
         self.reveal();
     }
 
-    /// Reads on: the preview to its end, then the context, then the page.
-    fn page_down(&mut self) {
+    /// Reads on, or back: the preview to its end, then the context, then the page; back, the page before the context.
+    fn turn_pages(&mut self, pages: isize) {
         if self.form() == Some(Form::Pick) {
-            return self.leaf(1);
+            return self.leaf(pages);
         }
         let Some(viewport) = &self.viewport else { return };
-        match (viewport.preview.paged(1), viewport.context.paged(1)) {
+        let context = viewport.context.paged(pages).filter(|_| pages > 0 || viewport.page.offset == 0);
+        match (viewport.preview.paged(pages), context) {
             (Some(offset), _) => self.preview_offset = Some((self.focus(), offset)),
             (None, Some(offset)) => self.context_offset = Some(offset),
-            (None, None) => self.scroll_by_page(1),
-        }
-    }
-
-    /// Reads back: the preview to its beginning, then the page, then the context.
-    fn page_up(&mut self) {
-        if self.form() == Some(Form::Pick) {
-            return self.leaf(-1);
-        }
-        let Some(viewport) = &self.viewport else { return };
-        let context = viewport.context.paged(-1).filter(|_| viewport.page.offset == 0);
-        match (viewport.preview.paged(-1), context) {
-            (Some(offset), _) => self.preview_offset = Some((self.focus(), offset)),
-            (None, Some(offset)) => self.context_offset = Some(offset),
-            (None, None) => self.scroll_by_page(-1),
+            (None, None) => self.scroll_by_page(pages),
         }
     }
 

@@ -248,7 +248,7 @@ mod tests {
         io::BufReader::new(told).read_line(&mut line).unwrap();
         assert!(line.contains("\"type\":\"rejected\"") && line.contains("not asked, or not yet"), "{line}");
         drop(typed);
-        assert_eq!(ask(&front_end, &request("a")).outcome().status_name(), "unavailable");
+        assert_eq!(ask(&front_end, &request("a")).outcome().status().name(), "unavailable");
     }
 
     #[test]
@@ -263,9 +263,9 @@ mod tests {
 
     #[test]
     fn the_end_of_the_input_is_nobody_and_never_an_answer() {
-        assert_eq!(reply("", "a").outcome().status_name(), "unavailable");
+        assert_eq!(reply("", "a").outcome().status().name(), "unavailable");
         let unfit = answer("a", "\"answers\":[{\"selectedOptions\":[\"C\"]}]") + "not json\n{}\n";
-        assert_eq!(reply(&unfit, "a").outcome().status_name(), "unavailable");
+        assert_eq!(reply(&unfit, "a").outcome().status().name(), "unavailable");
     }
 
     #[test]
@@ -274,7 +274,7 @@ mod tests {
             [("cancelled", ""), ("declined", ",\"reason\":\"no\""), ("discuss", ",\"message\":\"hm\"")]
         {
             let line = answer("a", &format!("\"status\":\"{status}\"{says}"));
-            assert_eq!(reply(&line, "a").outcome().status_name(), status);
+            assert_eq!(reply(&line, "a").outcome().status().name(), status);
         }
     }
 
@@ -282,7 +282,7 @@ mod tests {
     fn silence_is_its_own_outcome_once_the_deadline_has_passed() {
         let (front_end, _typed, _requests, _told) = front_end();
         let request = request("a").with_deadline(Duration::from_millis(20));
-        assert_eq!(ask(&front_end, &request).outcome().status_name(), "timed_out");
+        assert_eq!(ask(&front_end, &request).outcome().status().name(), "timed_out");
         assert!(front_end.queue.pending().is_empty());
     }
 

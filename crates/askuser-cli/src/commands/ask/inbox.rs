@@ -89,7 +89,7 @@ fn wait(asker: InboxAsker, request: &Request, settings: &Settings, is_prompted: 
         Some(Ok(delivery)) => delivery,
         Some(Err(AskError::Withdrawn)) => {
             let question = done(agent.get(request.key())).ok();
-            let by = question.and_then(|question| question.ending.map(|ending| words::ended(request.set(), &ending)));
+            let by = question.and_then(|question| question.ending.map(|ending| words::ended(&ending)));
             return Err(Failure::new(format!("the question {}", by.unwrap_or_else(|| "was withdrawn".into())))
                 .code(exit::ENDED_ELSEWHERE));
         }

@@ -153,7 +153,7 @@ fn sentence(Row { question, unsent }: &Row) -> String {
     let folder = folder.map(|folder| format!(" in {folder}")).unwrap_or_default();
     let (who, asked) = (words::who(question), words::asked(question));
     match &question.ending {
-        Some(ending) => format!("{who}{folder}: {asked} It {}", words::ended(question.request.set(), ending)),
+        Some(ending) => format!("{who}{folder}: {asked} It {}", words::ended(ending)),
         None => {
             let draft = if unsent.is_empty() { "" } else { " [draft]" };
             let gone = words::presence(question).map(|gone| format!(" [{gone}]")).unwrap_or_default();

@@ -159,7 +159,7 @@ fn cells(row: &Row) -> [String; 5] {
         None => (words::titled(question), words::duration(question.age())),
         // The decision comes first: the line may be cut off.
         Some(ending) => {
-            let decided = words::answer_words(question.request.set(), ending);
+            let decided = words::decided(ending);
             let asked = words::asked(question);
             let summary = decided.map_or_else(|| asked.clone(), |decided| format!("{decided} ← {asked}"));
             (summary, ending.at_ms().map(words::time).unwrap_or_default())
@@ -212,7 +212,7 @@ fn preview(Row { question, unsent }: &Row, theme: &Theme, columns: usize, room: 
     let by = [Some(format!("From {}", words::who(question))), folder, Some(asked), gone];
     put(&mut lines, &by.into_iter().flatten().collect::<Vec<_>>().join(&dot), "  ", Role::Muted);
     if let Some(ending) = &question.ending {
-        let ended = words::ended(question.request.set(), ending);
+        let ended = words::ended(ending);
         put(&mut lines, &format!("It {ended}"), "  ", Role::Success);
     }
     for unsent in unsent {
