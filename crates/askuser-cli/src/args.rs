@@ -445,16 +445,10 @@ fn agent_arguments(command: Command) -> Command {
         .arg(
             value("script", "FILE", "Follow a script instead of a model: no key, no network; demo and plan are built in").conflicts_with("model"),
         )
-        .arg(
-            switch("continue", "Resume the last session of this folder").conflicts_with("resume"),
-        )
+        .arg(switch("continue", "Resume the last session of this folder").conflicts_with("resume"))
         .arg(value("resume", "ID", "Resume this session"))
-        .arg(
-            switch("repair-transcript", "Cut off a damaged session before its first damaged line; a copy is kept"),
-        )
-        .arg(
-            switch("plan", "Only read and ask until a plan is approved"),
-        )
+        .arg(switch("repair-transcript", "Cut off a damaged session before its first damaged line; a copy is kept"))
+        .arg(switch("plan", "Only read and ask until a plan is approved"))
         .arg(
             value("add-dir", "FOLDER", "Let tools use this folder too, besides the working folder").action(ArgAction::Append),
         )

@@ -16,39 +16,27 @@ const UNKNOWN: CallTimeout = CallTimeout::of(45, 45, 45);
 /// Half an hour: long enough where there is no limit to stay below, and a model that waits longer has lost the thread.
 const LONG: u64 = 30 * 60;
 
-/// A client whose timeout was measured.
-struct Measured {
-    /// How its name begins, in lower case.
-    name: &'static str,
-    /// The version that was measured, as far as it says something; later ones are taken to be as patient. `None` where the
-    /// client does not say its own version.
-    version: Option<[u64; 2]>,
-    timeout: CallTimeout,
-}
-
-const fn measured(name: &'static str, version: Option<[u64; 2]>, timeout: CallTimeout) -> Measured {
-    Measured { name, version, timeout }
-}
-
-/// Each is a little less than what the client was seen to wait.
-const CLIENTS: [Measured; 9] = [
+/// Clients whose timeout was measured: how its name begins, in lower case; the version that was measured, as far as it says
+/// something (later ones are taken to be as patient; `None` where the client does not say its own); a little less than what it was
+/// seen to wait.
+const CLIENTS: [(&str, Option<[u64; 2]>, CallTimeout); 9] = [
     // 30 min, and 120 s until a call goes to the background, where an answer does not count as a person's. An open dialog
     // prevents that.
-    measured("claude-code", Some([2, 1]), CallTimeout::of(110, 110, LONG - 60)),
+    ("claude-code", Some([2, 1]), CallTimeout::of(110, 110, LONG - 60)),
     // 300 s whatever the progress; an open dialog stops the clock.
-    measured("codex", Some([0, 166]), CallTimeout::of(285, 285, LONG)),
+    ("codex", Some([0, 166]), CallTimeout::of(285, 285, LONG)),
     // 180 s after the last progress.
-    measured("github-copilot", Some([1, 0]), CallTimeout::of(165, LONG, 165)),
-    measured("copilot", Some([1, 0]), CallTimeout::of(165, LONG, 165)),
+    ("github-copilot", Some([1, 0]), CallTimeout::of(165, LONG, 165)),
+    ("copilot", Some([1, 0]), CallTimeout::of(165, LONG, 165)),
     // 600 s whatever the progress.
-    measured("gemini", Some([0, 61]), CallTimeout::of(585, 585, 585)),
+    ("gemini", Some([0, 61]), CallTimeout::of(585, 585, 585)),
     // 300 s after the last progress, 600 s in all.
-    measured("qwen", None, CallTimeout::of(285, 585, 285)),
+    ("qwen", None, CallTimeout::of(285, 585, 285)),
     // 60 s after the last progress.
-    measured("opencode", Some([1, 18]), CallTimeout::of(50, LONG, 50)),
+    ("opencode", Some([1, 18]), CallTimeout::of(50, LONG, 50)),
     // 60 s, and they ask for no progress.
-    measured("continue", None, CallTimeout::of(50, 50, 50)),
-    measured("cline", None, CallTimeout::of(50, 50, 50)),
+    ("continue", None, CallTimeout::of(50, 50, 50)),
+    ("cline", None, CallTimeout::of(50, 50, 50)),
 ];
 
 impl CallTimeout {
@@ -67,10 +55,10 @@ impl CallTimeout {
             return CallTimeout { plain: limit, with_progress: limit, with_dialog: limit };
         }
         let client = client.trim_start_matches('@').to_lowercase();
-        let is_known = |measured: &&Measured| {
-            client.starts_with(measured.name) && measured.version.is_none_or(|since| numbers(version) >= since)
-        };
-        CLIENTS.iter().find(is_known).map_or(UNKNOWN, |measured| measured.timeout)
+        let mut known = CLIENTS
+            .into_iter()
+            .filter(|(name, since, _)| client.starts_with(name) && since.is_none_or(|since| numbers(version) >= since));
+        known.next().map_or(UNKNOWN, |(_, _, timeout)| timeout)
     }
 
     /// How long to wait in all.

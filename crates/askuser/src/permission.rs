@@ -39,19 +39,12 @@ pub struct Permission<R = Infallible> {
     always: Vec<Always<R>>,
 }
 
-/// What is allowed from now on: the rule, the end of its label, and what it means.
+/// What is allowed from now on: the rule, its label, and what it means.
 #[derive(Clone, Debug)]
 struct Always<R> {
     rule: R,
-    words: String,
+    label: String,
     meaning: String,
-}
-
-/// What can be chosen.
-enum Offer<'a, R> {
-    AllowOnce(Option<&'a str>),
-    AlwaysAllow(&'a Always<R>),
-    Refuse,
 }
 
 const ALLOW_ONCE: &str = "Allow once";
@@ -70,26 +63,6 @@ pub(crate) fn former_label(question: &Question, option: usize) -> Option<&'stati
         1 => Some("Deny"),
         _ if option == 0 => Some("Allow"),
         _ => None,
-    }
-}
-
-impl<R> Offer<'_, R> {
-    fn label(&self) -> String {
-        match self {
-            Offer::AllowOnce(_) => ALLOW_ONCE.to_owned(),
-            Offer::AlwaysAllow(always) => format!("{ALWAYS_ALLOW} {}", always.words),
-            Offer::Refuse => REFUSE.to_owned(),
-        }
-    }
-
-    fn meaning(&self) -> String {
-        let meaning = match self {
-            Offer::AllowOnce(None) => "This time only".to_owned(),
-            Offer::AllowOnce(Some(why)) => format!("This time only. {why}"),
-            Offer::AlwaysAllow(always) => always.meaning.clone(),
-            Offer::Refuse => "A note or Other says what to do instead".to_owned(),
-        };
-        meaning.chars().take(Limits::DEFAULT.description_chars().max).collect()
     }
 }
 
@@ -119,19 +92,11 @@ impl<R> Permission<R> {
     /// Offers to allow more than this once: `Always allow WORDS`. An offer too long for a label is left out.
     #[must_use]
     pub fn or_always(mut self, rule: R, words: impl Into<String>, meaning: &str) -> Permission<R> {
-        let always = Always { rule, words: words.into(), meaning: meaning.to_owned() };
-        if Offer::AlwaysAllow(&always).label().chars().count() <= Limits::DEFAULT.label_chars().max {
-            self.always.push(always);
+        let label = format!("{ALWAYS_ALLOW} {}", words.into());
+        if label.chars().count() <= Limits::DEFAULT.label_chars().max {
+            self.always.push(Always { rule, label, meaning: meaning.to_owned() });
         }
         self
-    }
-
-    /// In the order in which they are shown: the last refuses.
-    fn offers(&self) -> impl Iterator<Item = Offer<'_, R>> {
-        [Offer::AllowOnce(self.why.as_deref())]
-            .into_iter()
-            .chain(self.always.iter().map(Offer::AlwaysAllow))
-            .chain([Offer::Refuse])
     }
 
     /// The question as it is asked.
@@ -140,7 +105,16 @@ impl<R> Permission<R> {
     /// Where it cannot be shown whole.
     pub fn question_set(&self) -> Result<QuestionSet, Violations> {
         let question = QuestionInput::new(&self.question, header(&self.tool));
-        let question = self.offers().fold(question, |question, offer| question.option(offer.label(), offer.meaning()));
+        let once = self.why.as_ref().map_or("This time only".to_owned(), |why| format!("This time only. {why}"));
+        // The last refuses.
+        let offers = [(ALLOW_ONCE, once.as_str())]
+            .into_iter()
+            .chain(self.always.iter().map(|always| (always.label.as_str(), always.meaning.as_str())))
+            .chain([(REFUSE, "A note or Other says what to do instead")]);
+        let question = offers.fold(question, |question, (label, meaning)| {
+            let meaning: String = meaning.chars().take(Limits::DEFAULT.description_chars().max).collect();
+            question.option(label, meaning)
+        });
         QuestionSet::new([question], &Rules::strict())
     }
 
@@ -148,10 +122,7 @@ impl<R> Permission<R> {
     /// was put: an earlier version may have offered something else.
     pub fn rule(&self, set: &QuestionSet, agreed: usize) -> Option<&R> {
         let shown = set.questions().first()?.options().get(agreed)?.label_verbatim();
-        match self.offers().find(|offer| offer.label() == shown)? {
-            Offer::AlwaysAllow(Always { rule, .. }) => Some(rule),
-            Offer::AllowOnce(_) | Offer::Refuse => None,
-        }
+        self.always.iter().find(|always| always.label == shown).map(|always| &always.rule)
     }
 }
 

@@ -122,14 +122,11 @@ const fn edit_search(keys: &'static [Key], edit: Edit) -> Binding {
 }
 
 /// Those out of range are answered too: a key that did nothing would look like a prompt that hangs.
-const DIGITS: &[Key] = &{
-    let (mut digits, mut n) = ([key(Char('0')); 10], 0);
-    while n < 10 {
-        digits[n] = key(Char((b'0' + n as u8) as char));
-        n += 1;
-    }
-    digits
-};
+#[rustfmt::skip]
+const DIGITS: &[Key] = &[
+    key(Char('0')), key(Char('1')), key(Char('2')), key(Char('3')), key(Char('4')),
+    key(Char('5')), key(Char('6')), key(Char('7')), key(Char('8')), key(Char('9')),
+];
 
 /// Every key of the prompt. Footer hints appear in this order.
 pub static TABLE: &[Binding] = &[

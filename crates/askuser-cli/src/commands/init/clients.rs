@@ -115,10 +115,6 @@ fn or_with_comments(path: PathBuf) -> PathBuf {
     if is_meant { with_comments } else { path }
 }
 
-fn command_and_args(command: &str) -> Value {
-    json!({"command": command, "args": ["mcp"]})
-}
-
 fn stdio(command: &str) -> Value {
     json!({"type": "stdio", "command": command, "args": ["mcp"]})
 }
@@ -131,7 +127,7 @@ const USUAL: Client = Client {
     is_desktop: false,
     format: Format::Json,
     servers: "mcpServers",
-    entry: command_and_args,
+    entry: |command| json!({"command": command, "args": ["mcp"]}),
     user_file: |home| home.folder.clone(),
     project_file: None,
     programs: &[],
