@@ -57,6 +57,7 @@ mod permission_rules;
 #[cfg_attr(docsrs, doc(cfg(feature = "providers")))]
 pub mod provider;
 pub mod regular_file;
+mod repetition;
 mod sandbox;
 mod script;
 mod secrets;
