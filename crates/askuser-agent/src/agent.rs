@@ -219,6 +219,11 @@ impl Agent {
         !matches!(self.history.next(), Next::User) || (!self.history.is_stopped() && !self.shared.said().is_empty())
     }
 
+    /// The messages that waited for the end of the turn when the record was opened, see [`Transcript::keep`].
+    pub fn queued(&self) -> &[String] {
+        &self.history.queued
+    }
+
     /// Runs a shell command of the person's own, without asking. The model reads what came of it with their next words.
     pub fn run_command(&mut self, command: impl Into<String>) -> Run<'_> {
         let (abort, command) = (CancellationToken::new(), command.into());

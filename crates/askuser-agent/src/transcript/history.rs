@@ -1,6 +1,7 @@
 //! A conversation, made from what happened, and what comes next in it.
 
 use super::{Entry, Halt, Verbatim};
+use crate::attachment::as_written;
 use crate::compaction;
 use crate::context;
 use crate::event::Usage;
@@ -24,6 +25,8 @@ pub(crate) struct History {
     ids: HashSet<String>,
     /// What the person has said that the model has not read yet.
     pub(crate) said: Vec<String>,
+    /// What they have said for after the turn.
+    pub(crate) queued: Vec<String>,
     /// How often a call has had a result since the person last spoke, by a hash of both.
     ended: HashMap<u64, u32>,
     /// The first call that had the same result once more after the model was told.
@@ -96,9 +99,10 @@ impl History {
     pub(crate) fn apply(&mut self, entry: &Entry) {
         match entry {
             Entry::Said { text } => self.said.push(text.clone()),
-            Entry::TakenBack { text } => self.forget_said(text),
+            Entry::Queued { text } => self.queued.push(text.clone()),
+            Entry::TakenBack { text } => self.forget_unread(text),
             Entry::User { text } => {
-                self.forget_said(text);
+                self.forget_unread(text);
                 self.give_up_open_calls(&CUT_OFF);
                 self.stopped = false;
                 (self.ended, self.repeated) = Default::default();
@@ -134,7 +138,10 @@ impl History {
                 self.give_up_open_calls(&INTERRUPTED);
                 self.stopped = true;
             }
-            Entry::Cleared => *self = History { ids: std::mem::take(&mut self.ids), ..History::default() },
+            Entry::Cleared => {
+                let (ids, queued) = (std::mem::take(&mut self.ids), std::mem::take(&mut self.queued));
+                *self = History { ids, queued, ..History::default() };
+            }
             Entry::Compacted { summary, verbatim, kept, budget, after_tokens, .. } => {
                 self.verbatim.extend(verbatim.iter().cloned());
                 let dropped = self.messages.len().saturating_sub(*kept);
@@ -167,9 +174,14 @@ impl History {
         }
     }
 
-    fn forget_said(&mut self, text: &str) {
-        if let Some(at) = self.said.iter().position(|said| said == text) {
-            self.said.remove(at);
+    /// What was read or taken back does not wait any more; one of a kind.
+    fn forget_unread(&mut self, text: &str) {
+        let is_it = |unread: &String| as_written(text) == unread || text == unread;
+        for unread in [&mut self.said, &mut self.queued] {
+            if let Some(at) = unread.iter().position(is_it) {
+                unread.remove(at);
+                return;
+            }
         }
     }
 

@@ -74,18 +74,18 @@ impl Composer {
         }
     }
 
-    /// In the first row, goes back in the history; the last queued message comes before it.
-    pub(super) fn up(&mut self) {
+    /// In the first row, goes back in the history; the last queued message comes before it, and is returned.
+    pub(super) fn up(&mut self) -> Option<String> {
         if self.draft.up(self.columns) == Moved::Yes {
-            return;
+            return None;
         }
-        if self.draft.is_blank()
-            && let Some(text) = self.queue.pop_back()
-        {
-            let _ = self.draft.set(&text);
+        let taken = if self.draft.is_blank() { self.queue.pop_back() } else { None };
+        if let Some(text) = &taken {
+            let _ = self.draft.set(text);
         } else if self.draft.older() == Moved::No {
             let _ = self.draft.edit(Edit::Start);
         }
+        taken
     }
 
     /// In the last row, goes forward in the history.

@@ -250,7 +250,7 @@ impl State {
                     // For after the turn.
                     let text = self.composer.draft.take();
                     out.push(Effect::SaveHistory(text.clone()));
-                    self.composer.queue.push_back(text);
+                    self.enqueue(&text, out);
                 }
             }
             _ => match action(key, KeyContext::Typing) {
@@ -258,7 +258,9 @@ impl State {
                 Some(Action::Edit(Edit::Up)) if self.composer.draft.is_blank() && !self.composer.said.is_empty() => {
                     out.push(Effect::Command(AgentCommand::TakeBack(1)));
                 }
-                Some(Action::Edit(Edit::Up)) => self.composer.up(),
+                Some(Action::Edit(Edit::Up)) => {
+                    out.extend(self.composer.up().map(|text| Effect::Command(AgentCommand::Forget(text))));
+                }
                 Some(Action::Edit(Edit::Down)) => self.composer.down(),
                 Some(Action::Edit(edit)) => self.edit(edit, out),
                 _ => {}

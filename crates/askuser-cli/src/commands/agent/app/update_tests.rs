@@ -4,7 +4,7 @@ use crate::commands::agent::app::fixtures::request;
 use crate::commands::agent::app::state::{Motion, Presence};
 use crate::commands::agent::app::tool_calls::CallStatus;
 use askuser::{Context, Purpose, Request};
-use askuser_agent::{AgentEvent, Failure, FailureKind, PermissionMode, ToolResult};
+use askuser_agent::{ATTACHED, AgentEvent, Failure, FailureKind, PermissionMode, ToolResult};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ fn session(mode: PermissionMode) -> SessionInfo {
 /// Ready for the person, with two earlier messages.
 fn ready() -> State {
     let mut state = State::new(Presentation::Screen, Motion::Full, vec!["first".into(), "second".into()]);
-    state.update(Event::SessionOpened(session(PermissionMode::Ask), Vec::new()), Duration::ZERO);
+    state.update(Event::SessionOpened(session(PermissionMode::Ask), Vec::new(), Vec::new()), Duration::ZERO);
     state.update(Event::CommandDone, Duration::ZERO);
     state
 }
@@ -95,7 +95,8 @@ fn blank_lines_are_not_sent() {
 fn tab_keeps_a_message_for_after_the_turn() {
     let mut state = working();
     write(&mut state, "next", 10);
-    assert_eq!(press(&mut state, KeyCode::Tab, 10), [Effect::SaveHistory("next".into())]);
+    let kept = Effect::Command(AgentCommand::Keep("next".into()));
+    assert_eq!(press(&mut state, KeyCode::Tab, 10), [Effect::SaveHistory("next".into()), kept]);
     assert_eq!(state.composer.queue, ["next"]);
     agent_event(&mut state, AgentEvent::Done { text: "ok".into() }, 20);
     let effects = state.update(Event::CommandDone, at(20));
@@ -108,7 +109,8 @@ fn up_takes_a_waiting_message_back() {
     let mut state = working();
     write(&mut state, "next", 10);
     press(&mut state, KeyCode::Tab, 10);
-    press(&mut state, KeyCode::Up, 20);
+    let forgotten = Effect::Command(AgentCommand::Forget("next".into()));
+    assert_eq!(press(&mut state, KeyCode::Up, 20), [forgotten]);
     assert_eq!((state.composer.draft.as_str(), state.composer.queue.len()), ("next", 0));
 }
 
@@ -120,7 +122,8 @@ fn what_waited_comes_back_when_the_turn_is_stopped() {
     write(&mut state, "draft", 20);
     assert_eq!(press(&mut state, KeyCode::Esc, 30), [Effect::Command(AgentCommand::Stop)]);
     agent_event(&mut state, error(FailureKind::Interrupted), 40);
-    state.update(Event::CommandDone, at(40));
+    let effects = state.update(Event::CommandDone, at(40));
+    assert!(effects.contains(&Effect::Command(AgentCommand::Forget("next".into()))), "{effects:?}");
     assert_eq!((state.composer.draft.as_str(), state.composer.queue.len()), ("next\ndraft", 0));
 }
 
@@ -156,9 +159,23 @@ fn enter_during_a_turn_sends_a_message_that_the_model_reads_before_its_next_step
     let sent = [Effect::SaveHistory("only tests".into()), Effect::Command(AgentCommand::SayNow("only tests".into()))];
     assert_eq!(press(&mut state, KeyCode::Enter, 10), sent);
     assert_eq!((state.composer.said.len(), state.composer.queue.len()), (1, 0));
-    let heard = agent_event(&mut state, AgentEvent::User { text: "only tests".into() }, 20);
+    let text = format!("only tests{ATTACHED}a.txt]\n1\tone\n[End of a.txt]");
+    let heard = agent_event(&mut state, AgentEvent::User { text }, 20);
     assert_eq!(printed(&heard), [&Item::UserMessage("only tests".into())]);
     assert!(state.composer.said.is_empty());
+}
+
+#[test]
+fn a_session_that_was_cut_off_shows_what_waited_for_its_turn_and_sends_it_then() {
+    let mut state = State::new(Presentation::Screen, Motion::Full, Vec::new());
+    state.composer.queue.push_back("and this".into());
+    let waiting = vec!["one".to_owned(), "two".to_owned()];
+    state.update(Event::SessionOpened(session(PermissionMode::Ask), Vec::new(), waiting), at(0));
+    assert_eq!(state.composer.queue, ["one", "two", "and this"]);
+    state.update(Event::TurnStarted, at(0));
+    agent_event(&mut state, AgentEvent::Done { text: "ok".into() }, 20);
+    let effects = state.update(Event::CommandDone, at(20));
+    assert!(effects.contains(&Effect::Command(AgentCommand::Send("one".into()))), "{effects:?}");
 }
 
 #[test]
@@ -660,7 +677,7 @@ fn a_subagents_calls_are_shown_with_its_name() {
 /// The text that is printed of a resumed conversation.
 fn recalled(events: Vec<AgentEvent>) -> Vec<String> {
     let mut state = State::new(Presentation::Screen, Motion::Full, Vec::new());
-    let effects = state.update(Event::SessionOpened(session(PermissionMode::Ask), events), at(0));
+    let effects = state.update(Event::SessionOpened(session(PermissionMode::Ask), events, Vec::new()), at(0));
     assert_eq!((state.turn.calls.len(), state.session.spent), (0, askuser_agent::Usage::default()));
     let theme = askuser_terminal::Theme::default();
     let items = printed(&effects).into_iter().skip(1);
@@ -903,7 +920,10 @@ fn a_model_is_named_or_chosen_from_what_the_provider_has() {
 #[test]
 fn sessions_are_resumed_by_id_or_by_choice() {
     assert_eq!(command(&mut ready(), "/resume"), [Effect::ChooseSession]);
-    assert_eq!(command(&mut ready(), "/resume x1"), [Effect::Command(AgentCommand::OpenSession("x1".into()))]);
+    assert_eq!(
+        command(&mut ready(), "/resume x1"),
+        [Effect::Command(AgentCommand::OpenSession("x1".into(), Vec::new()))]
+    );
     assert!(matches!(printed(&command(&mut ready(), "/resume s1"))[..], [Item::Note(..)]));
 }
 
@@ -1035,7 +1055,7 @@ fn what_the_person_did_beside_the_conversation_is_not_recalled_as_their_words() 
     let mut state = State::new(Presentation::Screen, Motion::Full, Vec::new());
     let text = "[The user ran a command of their own: ls]\n\na\nb".to_owned();
     let aside = AgentEvent::Notice { message: text };
-    let effects = state.update(Event::SessionOpened(session(PermissionMode::Ask), vec![aside]), at(0));
+    let effects = state.update(Event::SessionOpened(session(PermissionMode::Ask), vec![aside], Vec::new()), at(0));
     let note = Item::Note(Role::Muted, "The user ran a command of their own: ls".into());
     let wrote = Item::Output { text: "a\nb".into(), role: Role::Secondary, max_lines: 20 };
     assert_eq!(printed(&effects)[1..], [&note, &wrote]);
