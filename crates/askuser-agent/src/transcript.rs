@@ -24,7 +24,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, BufRead, BufReader, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// A session's record. Clones write to the same one.
 ///
@@ -421,7 +421,12 @@ pub(crate) fn private() -> fs::OpenOptions {
 /// Takes a file for this process, until it is closed; `false` if another process has it. A file system without locks is no
 /// reason not to work.
 fn take(file: &File) -> bool {
-    !matches!(file.try_lock(), Err(TryLockError::WouldBlock))
+    // A process that was killed has it a moment longer, if it was just about to run a command.
+    let is_free = |attempt: u64| {
+        std::thread::sleep(Duration::from_millis(attempt * 10));
+        !matches!(file.try_lock(), Err(TryLockError::WouldBlock))
+    };
+    (0..6).any(is_free)
 }
 
 fn session(path: &Path) -> Option<Session> {
