@@ -989,7 +989,7 @@ fn a_file_that_is_named_is_completed_and_attached() {
         let mut terminal = start(&stage, &[]);
         terminal.wait_for(BOX);
         terminal.keys("look at @mai");
-        terminal.wait_for("  @src/main.rs  Tab");
+        terminal.wait_for("> @src/main.rs  Tab");
         assert!(!terminal.screen().contains("target/"), "{}", terminal.screen());
         terminal.keys("<tab>");
         terminal.wait_for("> look at @src/main.rs");

@@ -2,7 +2,9 @@
 
 use super::agent_events::mode_words;
 use super::agent_thread::AgentCommand;
-use super::scrollback::Item;
+use super::outputs::Heading;
+use super::pager::Pager;
+use super::scrollback::{self, Item};
 use super::slash_commands::{self, SlashCommand};
 use super::state::{Effect, LastPrinted, RunningTurn, State, Stopping, TurnEnd, Work};
 use super::tool_calls;
@@ -102,7 +104,12 @@ impl State {
             }
         };
         match command {
-            SlashCommand::Help => self.print(Item::Help(self.presentation), out),
+            SlashCommand::Help if self.presentation == Presentation::Line => self.print(Item::Help, out),
+            SlashCommand::Help => {
+                let help = self.outputs.begin(Heading::Help);
+                self.outputs.append(help, &scrollback::help_page(self.turn.text_columns));
+                self.pager = Some(Pager::open(help).at_top());
+            }
             SlashCommand::Quit => out.push(Effect::Quit),
             SlashCommand::Clear => self.command(AgentCommand::Clear, out),
             SlashCommand::Compact(wish) => {

@@ -3,7 +3,7 @@
 //! `update` handles events from the person, `agent_events` those from the agent, `view` draws the live region.
 
 use super::agent_thread::{AgentCommand, SessionInfo};
-use super::composer::Composer;
+use super::composer::{Composer, Offer};
 use super::outputs::{OutputId, Outputs};
 use super::pager::Pager;
 use super::scrollback::{Item, MAX_COLUMNS};
@@ -367,10 +367,10 @@ impl State {
         self.session.about.as_ref().map(|session| session.mode).unwrap_or_default()
     }
 
-    /// The files that may be meant by what is being typed, the likeliest first.
-    pub(crate) fn offered_files(&self) -> Vec<&str> {
+    /// What may be meant by what is being typed, the likeliest first.
+    pub(crate) fn offers(&self) -> Vec<Offer> {
         match self.presentation {
-            Presentation::Screen => self.composer.offered_files(),
+            Presentation::Screen => self.composer.offers(),
             Presentation::Line => Vec::new(),
         }
     }

@@ -233,12 +233,65 @@ fn files_are_looked_for_when_a_path_is_begun_and_tab_takes_the_likeliest() {
     assert_eq!(write(&mut state, "see @", 0), [Effect::ListFiles]);
     state.update(Event::Files(vec!["docs/my notes.md".into(), "src/main.rs".into()]), at(1));
     assert_eq!(write(&mut state, "ma", 2), []);
-    assert_eq!(state.offered_files(), ["src/main.rs"]);
+    let names = |state: &State| state.offers().into_iter().map(|offer| offer.name).collect::<Vec<_>>();
+    assert_eq!(names(&state), ["@src/main.rs"]);
     press(&mut state, KeyCode::Tab, 3);
-    assert_eq!((state.composer.draft.as_str(), state.offered_files().len()), ("see @src/main.rs ", 0));
+    assert_eq!((state.composer.draft.as_str(), names(&state).len()), ("see @src/main.rs ", 0));
     assert_eq!(write(&mut state, "@no", 4), [Effect::ListFiles]);
     press(&mut state, KeyCode::Tab, 5);
     assert_eq!(state.composer.draft.as_str(), "see @src/main.rs @\"docs/my notes.md\" ");
+}
+
+#[test]
+fn the_arrows_move_in_a_menu_and_enter_takes_what_they_chose() {
+    let mut state = ready();
+    write(&mut state, "/co", 0);
+    press(&mut state, KeyCode::Down, 1);
+    assert_eq!((state.composer.chosen, state.offers().len()), (Some(1), 2));
+    let context = press(&mut state, KeyCode::Enter, 2);
+    assert!(context.contains(&Effect::SaveHistory("/context".into())), "{context:?}");
+    write(&mut state, "/co", 3);
+    press(&mut state, KeyCode::Up, 4);
+    press(&mut state, KeyCode::Up, 4);
+    assert_eq!(press(&mut state, KeyCode::Enter, 5), []);
+    assert_eq!(state.composer.draft.as_str(), "/compact ", "something may follow");
+    let _ = state.composer.draft.set("");
+    write(&mut state, "see @", 6);
+    state.update(Event::Files(vec!["a.rs".into(), "b.rs".into()]), at(6));
+    press(&mut state, KeyCode::Down, 7);
+    assert_eq!(press(&mut state, KeyCode::Enter, 7), []);
+    assert_eq!(state.composer.draft.as_str(), "see @b.rs ");
+    // An earlier message that is a command does not hold the arrows up.
+    let _ = state.composer.draft.set("");
+    press(&mut state, KeyCode::Up, 8);
+    assert_eq!(state.composer.draft.as_str(), "/context");
+    press(&mut state, KeyCode::Down, 8);
+    assert_eq!((state.composer.draft.as_str(), state.composer.chosen), ("", None));
+}
+
+#[test]
+fn tab_takes_the_first_command_and_never_queues_one_from_a_menu() {
+    let mut state = working();
+    write(&mut state, "/c", 0);
+    press(&mut state, KeyCode::Tab, 0);
+    press(&mut state, KeyCode::Tab, 0);
+    assert_eq!((state.composer.draft.as_str(), state.composer.queue.len()), ("/clear", 0));
+}
+
+#[test]
+fn help_is_a_page_that_is_no_output_afterwards() {
+    let mut state = ready();
+    write(&mut state, "/help", 0);
+    press(&mut state, KeyCode::Enter, 0);
+    let mut pager = state.pager.take().unwrap();
+    pager.fit(&state.outputs, 100, 10);
+    let rows: Vec<String> = pager.visible().map(|row| row.text.to_owned()).collect();
+    assert!(rows[0].starts_with("/help ") && rows.len() == 10, "{rows:?}");
+    pager.key(Key::plain(KeyCode::PageDown), &state.outputs);
+    assert!(!pager.visible().any(|row| row.text.starts_with("/help ")));
+    state.pager = Some(pager);
+    press(&mut state, KeyCode::Char('q'), 1);
+    assert!(state.pager.is_none() && state.outputs.last().is_none());
 }
 
 #[test]
@@ -887,7 +940,8 @@ fn a_command_waits_for_the_turn_to_end_unless_it_changes_nothing() {
     let mut state = working();
     assert_eq!(command(&mut state, "/clear"), []);
     assert_eq!(state.composer.queue, ["/clear"]);
-    assert_eq!(printed(&command(&mut state, "/help")), [&Item::Help(Presentation::Screen)]);
+    assert_eq!(printed(&command(&mut state, "/help")), [&Item::Gap; 0]);
+    assert!(state.pager.take().is_some());
     assert_eq!(command(&mut state, "/quit"), [Effect::Quit]);
 }
 
