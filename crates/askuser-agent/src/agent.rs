@@ -17,7 +17,6 @@ use crate::turn;
 use crate::undo::{FileDiff, UndoError, UndoLog, Undone};
 use askuser::{Asker, Origin};
 use std::ffi::OsString;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -56,8 +55,6 @@ pub struct Agent {
     pub(crate) interrupted: Vec<ToolCall>,
     /// Calls that were cut off do not begin once this is cancelled: the person's message comes first.
     pub(crate) user_returned: CancellationToken,
-    /// What ended since the person last spoke: call and result, hashed.
-    pub(crate) ended: Vec<u64>,
 }
 
 impl Agent {
@@ -75,7 +72,6 @@ impl Agent {
             failed_summary: None,
             interrupted: Vec::new(),
             user_returned: CancellationToken::new(),
-            ended: Vec::new(),
         }
     }
 
@@ -223,6 +219,11 @@ impl Agent {
         !matches!(self.history.next(), Next::User) || (!self.history.is_stopped() && !self.shared.said().is_empty())
     }
 
+    /// The messages that waited for the end of the turn when the record was opened, see [`Transcript::keep`].
+    pub fn queued(&self) -> &[String] {
+        &self.history.queued
+    }
+
     /// Runs a shell command of the person's own, without asking. The model reads what came of it with their next words.
     pub fn run_command(&mut self, command: impl Into<String>) -> Run<'_> {
         let (abort, command) = (CancellationToken::new(), command.into());
@@ -340,14 +341,6 @@ impl Agent {
         &self.shared.transcript
     }
 
-    /// How often this call has ended with this result since the person last spoke.
-    pub(crate) fn count_ended(&mut self, call: &ToolCall, result: &ToolResult) -> usize {
-        let mut hasher = DefaultHasher::new();
-        (&call.name, call.input.to_string(), &result.output).hash(&mut hasher);
-        self.ended.push(hasher.finish());
-        self.ended.iter().filter(|ended| self.ended.last() == Some(*ended)).count()
-    }
-
     /// The model reads what the person has said meanwhile; `false` if that is nothing.
     pub(crate) fn hear(&mut self, events: &EventSender) -> Result<bool, Stop> {
         let said = std::mem::take(&mut *self.shared.said());
@@ -366,9 +359,6 @@ impl Agent {
                     self.history.has_begun(&call.id);
                 }
             }
-        }
-        if let Entry::User { .. } = entry {
-            self.ended.clear();
         }
         self.shared.append(entry)?;
         self.history.apply(entry);

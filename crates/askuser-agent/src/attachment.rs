@@ -1,7 +1,7 @@
 //! Files that a person names in a message: which there are, and their content. The person decides what the model reads
 //! of them, but the bounds are those of the model: the allowed folders, no links, as much as Read shows.
 
-use crate::agent::Agent;
+use crate::conversation::AgentHandle;
 use crate::event_channel::EventSender;
 use crate::message::ToolCall;
 use crate::tool::{Tool, ToolResult};
@@ -10,6 +10,14 @@ use serde_json::json;
 use std::ops::ControlFlow;
 use std::path::{Component, Path, PathBuf};
 use tokio_util::sync::CancellationToken;
+
+/// Begins a file in a message, behind what the person wrote; its path and a bracket follow.
+pub const ATTACHED: &str = "\n\n[Attached file ";
+
+/// A message as the person wrote it, without the files.
+pub fn as_written(message: &str) -> &str {
+    message.split_once(ATTACHED).map_or(message, |(written, _)| written)
+}
 
 /// The files below a folder, in path order and relative to it, at most `max`: without hidden ones, without those that
 /// version control ignores, and not through links.
@@ -26,24 +34,25 @@ pub fn files_below(folder: &Path, max: usize, cancel: &CancellationToken) -> Vec
     files
 }
 
-impl Agent {
+impl AgentHandle {
     /// A file as the model reads it with Read: numbered lines, as many as Read shows, keys redacted. `None` where there is
     /// no such file.
     pub async fn read_file(&self, path: &str) -> Option<ToolResult> {
-        let whole = self.shared.cwd.join(path);
+        let shared = self.shared();
+        let whole = shared.cwd.join(path);
         if !whole.is_file() {
             return None;
         }
-        if let Some(link) = first_link(&self.shared.cwd, Path::new(path)) {
+        if let Some(link) = first_link(&shared.cwd, Path::new(path)) {
             let words = format!("{path}: {} is a link, and links are not followed.", link.display());
             return Some(ToolResult::error(words));
         }
         let (id, name) = ("attachment".to_owned(), "Read".to_owned());
         let call = ToolCall { id, name, input: json!({"path": path}), extra: None };
         let (events, _receiver) = EventSender::channel();
-        let context = self.shared.context(&events, &CancellationToken::new());
+        let context = shared.context(&events, &CancellationToken::new());
         let read = Read.run(&call, &context).await.unwrap_or_else(|_| ToolResult::error(format!("{path}: not read")));
-        Some(self.shared.secrets.redact(read))
+        Some(shared.secrets.redact(read))
     }
 }
 
@@ -64,12 +73,13 @@ fn first_link(folder: &Path, path: &Path) -> Option<PathBuf> {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
+    use crate::agent::Agent;
     use crate::script::Script;
     use std::fs;
     use std::os::unix::fs::symlink;
 
-    fn agent(folder: &Path) -> Agent {
-        Agent::new(Script::default()).with_folder(folder)
+    fn agent(folder: &Path) -> AgentHandle {
+        Agent::new(Script::default()).with_folder(folder).start().0
     }
 
     #[test]

@@ -30,9 +30,6 @@ const MAX_PARALLEL: usize = 8;
 const USER_CAME_FIRST: &str =
     "Not run: the user came back with a message before this had begun. Read it, then decide anew.";
 
-const AGAIN: &str =
-    "\n\n(The same call had the same result three times by now. Do something else, or ask the user what to do.)";
-
 /// How long a tool that acts may take to end once the turn is stopped.
 const GRACE: Duration = Duration::from_millis(2_500);
 
@@ -158,9 +155,7 @@ fn announce(call: &ToolCall, context: &ToolContext) {
 fn finish(agent: &mut Agent, call: &ToolCall, ended: Ended, context: &ToolContext) -> Result<(), Stop> {
     let Ended { result, halt } = ended;
     let mut result = context.shared.secrets.redact(result);
-    if agent.count_ended(call, &result) == 3 {
-        result.output.push_str(AGAIN);
-    }
+    agent.history.mark_repetition(call, &mut result);
     let (id, name) = (call.id.clone(), call.name.clone());
     agent.record(&Entry::Result { id: id.clone(), name: name.clone(), result: result.clone(), halt })?;
     context.emit(AgentEvent::ToolResult { id, name, result });

@@ -11,7 +11,7 @@ use crate::message::Message;
 use crate::model::Model;
 use crate::permission::PermissionMode;
 use crate::shared::Shared;
-use crate::transcript::{Entry, TranscriptError};
+use crate::transcript::{Entry, Transcript, TranscriptError};
 use futures_util::future::{BoxFuture, ready};
 use futures_util::{Stream, StreamExt};
 use std::pin::Pin;
@@ -87,9 +87,13 @@ impl Agent {
 }
 
 impl AgentHandle {
-    /// Says something to the agent, now or once the turn is over.
+    /// Says something to the agent, now or once the turn is over. Until then it is kept, as by [`Transcript::keep`].
     pub fn say(&self, text: impl Into<String>) {
         let text = text.into();
+        if self.state().unfinished > 0 {
+            // What cannot be recorded is said all the same.
+            let _ = self.transcript().keep(&text);
+        }
         self.yield_to_user();
         self.queue(|agent| Box::pin(ready(Some(agent.run(text)))));
     }
@@ -100,7 +104,7 @@ impl AgentHandle {
     /// # Errors
     /// Where the transcript cannot be written; nothing was said then.
     pub fn say_now(&self, text: impl Into<String>) -> Result<(), TranscriptError> {
-        let (text, shared) = (text.into(), self.state().shared.clone());
+        let (text, shared) = (text.into(), self.shared());
         shared.transcript.append(&[], &Entry::Said { text: text.clone() })?;
         shared.said().push(text);
         self.queue(|agent| Box::pin(ready(agent.resume())));
@@ -109,10 +113,8 @@ impl AgentHandle {
 
     /// Takes back what was said last and the model has not read yet.
     pub fn take_back(&self) -> Option<String> {
-        let shared = self.state().shared.clone();
-        let text = shared.said().pop()?;
-        // What cannot be recorded comes once more after a crash.
-        let _ = shared.transcript.append(&[], &Entry::TakenBack { text: text.clone() });
+        let text = self.shared().said().pop()?;
+        self.transcript().forget(&text);
         Some(text)
     }
 
@@ -142,18 +144,22 @@ impl AgentHandle {
         self.state().stop.is_cancelled()
     }
 
+    /// The agent's record.
+    pub fn transcript(&self) -> Transcript {
+        self.shared().transcript.clone()
+    }
+
     /// Changes what needs permission, also during a turn: the next call minds it. A question that is open stays open.
     ///
     /// # Errors
     /// Where the transcript cannot be written; nothing has changed then.
     pub fn set_mode(&self, mode: PermissionMode) -> Result<(), TranscriptError> {
-        let shared = self.state().shared.clone();
-        shared.set_mode(mode)
+        self.shared().set_mode(mode)
     }
 
     /// What needs permission.
     pub fn mode(&self) -> PermissionMode {
-        self.state().shared.permissions().mode
+        self.shared().permissions().mode
     }
 
     /// Lets another model answer, now or once the turn is over.
@@ -184,6 +190,10 @@ impl AgentHandle {
         self.state().unfinished += 1;
         // Without a stream there is no agent any more.
         let _ = self.commands.send(Box::new(command));
+    }
+
+    pub(crate) fn shared(&self) -> Arc<Shared> {
+        self.state().shared.clone()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

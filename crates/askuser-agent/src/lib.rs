@@ -57,6 +57,7 @@ mod permission_rules;
 #[cfg_attr(docsrs, doc(cfg(feature = "providers")))]
 pub mod provider;
 pub mod regular_file;
+mod repetition;
 mod sandbox;
 mod script;
 mod secrets;
@@ -71,7 +72,7 @@ mod turn;
 mod undo;
 
 pub use agent::Agent;
-pub use attachment::files_below;
+pub use attachment::{ATTACHED, as_written, files_below};
 pub use command_prefix::{NotPlain, Prefixes};
 pub use context::ContextUse;
 pub use conversation::{AgentEvents, AgentHandle};

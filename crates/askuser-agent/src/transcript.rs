@@ -24,7 +24,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, BufRead, BufReader, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// A session's record. Clones write to the same one.
 ///
@@ -215,6 +215,21 @@ impl Transcript {
         Ok(())
     }
 
+    /// Records a message that waits for the end of the turn: after a crash [`Agent::queued`](crate::Agent::queued) has it, until
+    /// it is said.
+    ///
+    /// # Errors
+    /// Where the file cannot be written.
+    pub fn keep(&self, text: &str) -> Result<(), TranscriptError> {
+        self.append(&[], &Entry::Queued { text: text.to_owned() })
+    }
+
+    /// Such a message is not to be said any more.
+    pub fn forget(&self, text: &str) {
+        // What cannot be recorded comes once more after a crash.
+        let _ = self.append(&[], &Entry::TakenBack { text: text.to_owned() });
+    }
+
     /// Returns once everything is on the disk.
     pub(crate) fn sync(&self) -> Result<(), TranscriptError> {
         #[cfg(test)]
@@ -384,14 +399,15 @@ fn open_file(folder: &Path, id: &str) -> Result<(PathBuf, File), TranscriptError
     if take(&file) { Ok((path, file)) } else { Err(TranscriptError::InUse { id: id.to_owned() }) }
 }
 
-/// What was kept beside a session goes with it: what edits replaced, and long outputs.
+/// What was kept beside a session goes with it: what edits replaced, long outputs, and what was typed at a question.
 fn remove_leftovers(folder: &Path) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = entry.path();
-        let is_beside = path.extension().is_some_and(|extension| extension == "undo" || extension == "outputs");
-        if is_beside && entry.file_type().is_ok_and(|kind| kind.is_dir()) && !path.with_extension("jsonl").exists() {
-            let _ = fs::remove_dir_all(path);
-        }
+    for path in fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
+        let _ = match path.extension().and_then(|end| end.to_str()) {
+            _ if path.with_extension("jsonl").exists() => Ok(()),
+            Some("undo" | "outputs") => fs::remove_dir_all(path),
+            Some("draft") => fs::remove_file(path),
+            _ => Ok(()),
+        };
     }
 }
 
@@ -405,7 +421,12 @@ pub(crate) fn private() -> fs::OpenOptions {
 /// Takes a file for this process, until it is closed; `false` if another process has it. A file system without locks is no
 /// reason not to work.
 fn take(file: &File) -> bool {
-    !matches!(file.try_lock(), Err(TryLockError::WouldBlock))
+    // A process that was killed has it a moment longer, if it was just about to run a command.
+    let is_free = |attempt: u64| {
+        std::thread::sleep(Duration::from_millis(attempt * 10));
+        !matches!(file.try_lock(), Err(TryLockError::WouldBlock))
+    };
+    (0..6).any(is_free)
 }
 
 fn session(path: &Path) -> Option<Session> {

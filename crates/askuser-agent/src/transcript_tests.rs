@@ -160,9 +160,11 @@ fn what_was_kept_beside_a_session_goes_with_it() {
             fs::create_dir_all(beside(id, what).join("below")).unwrap();
         }
     }
-    fs::write(beside("file", "undo"), "x").unwrap();
+    for (id, what) in [("file", "undo"), ("gone", "draft"), (&kept, "draft")] {
+        fs::write(beside(id, what), "x").unwrap();
+    }
     Transcript::create(folder.path(), folder.path()).unwrap();
     let is_there = |id: &str| ["undo", "outputs", "other"].map(|what| beside(id, what).exists());
     assert_eq!((is_there(&kept), is_there("gone")), ([true; 3], [false, false, true]));
-    assert!(beside("file", "undo").exists());
+    assert!(beside("file", "undo").exists() && beside(&kept, "draft").exists() && !beside("gone", "draft").exists());
 }

@@ -4,12 +4,12 @@ use crate::close_signal::CloseSignal;
 use crate::decode::TerminalInput;
 use crate::device::{Device, WakeSource};
 use crate::environment::Presentation;
-use crate::kept_question::KeptQuestion;
+use crate::kept_question::{KeepsDrafts, KeptQuestion};
 use crate::view::{Background, ColorDepth, Confirm, Theme};
 use crate::{ending, inline_prompt, line_prompt};
 use askuser::prompt::Trigger;
-use askuser::store::Handle;
 use askuser::{AskError, Outcome, Prompt, QuestionSet, Request, RequestKey, Resolution, Via};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How to ask: what the terminal can do, how the prompt looks and how it behaves.
@@ -45,7 +45,7 @@ pub struct Options {
     pub trigger: Trigger,
     /// The store that keeps the questions asked here, as the person at this terminal uses it: it is told when they stop the
     /// clock, and keeps what they have typed and not sent.
-    pub kept_in: Option<Handle>,
+    pub kept_in: Option<Arc<dyn KeepsDrafts>>,
     /// Whether this process ends with its prompt. Until then the terminal stays locked: what is printed below the prompt is not
     /// drawn over by one that has waited. And once the answer is handed over, no signal ends the process instead.
     pub ends_process: bool,
@@ -186,7 +186,7 @@ pub(crate) fn ask_on(
         Keyboard::InUse(since) => prompt.among_keys(since),
     };
     let context = asked.request.context();
-    let (kept, prompt) = KeptQuestion::open(asked.request, options.kept_in.as_ref(), prompt);
+    let (kept, prompt) = KeptQuestion::open(asked.request, options.kept_in.as_deref(), prompt);
     match asked.presentation {
         Presentation::Screen => inline_prompt::ask(prompt, context, options, device, type_ahead, kept, store),
         Presentation::Line => line_prompt::ask(prompt, context, options, device, kept, store),

@@ -4,8 +4,9 @@
 //! without an answer. While nothing changes there is nothing to do, and no reason to wake up.
 
 use askuser::store::{Call, Draft, Handle, StoreError};
-use askuser::{Outcome, Prompt, Request, Status};
+use askuser::{Outcome, Prompt, Request, RequestKey, Status};
 use std::error::Error;
+use std::fmt;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
@@ -14,10 +15,36 @@ const SOON: Duration = Duration::from_secs(1);
 /// How long after a look at a draft that is being saved the next one is due.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
+/// Keeps what a person does at a prompt: a store as this person uses it, or a place for what is typed alone.
+pub trait KeepsDrafts: Send + Sync + fmt::Debug {
+    /// What they had typed and not sent. [`StoreError::NotFound`] where nothing of this question is kept.
+    fn draft(&self, key: &RequestKey) -> Call<Draft>;
+
+    /// They have typed this; an empty one was sent or deleted.
+    fn save_draft(&self, key: &RequestKey, draft: &Draft) -> Call<()>;
+
+    /// They stopped the clock.
+    fn hold(&self, key: &RequestKey) -> Call<()>;
+}
+
+impl KeepsDrafts for Handle {
+    fn draft(&self, key: &RequestKey) -> Call<Draft> {
+        Handle::draft(self, key)
+    }
+
+    fn save_draft(&self, key: &RequestKey, draft: &Draft) -> Call<()> {
+        Handle::save_draft(self, key, draft)
+    }
+
+    fn hold(&self, key: &RequestKey) -> Call<()> {
+        Handle::hold(self, key)
+    }
+}
+
 /// A question at a prompt, and the store that keeps it, if one does.
 pub(crate) struct KeptQuestion<'a> {
     request: &'a Request,
-    store: Option<&'a Handle>,
+    store: Option<&'a dyn KeepsDrafts>,
     is_held: bool,
     /// What the prompt held when it was opened, and what it holds now.
     opened: Draft,
@@ -33,7 +60,11 @@ pub(crate) struct KeptQuestion<'a> {
 
 impl<'a> KeptQuestion<'a> {
     /// Fills in what the person had typed before. Questions of which the store knows nothing are not kept.
-    pub(crate) fn open(request: &'a Request, store: Option<&'a Handle>, prompt: Prompt) -> (KeptQuestion<'a>, Prompt) {
+    pub(crate) fn open(
+        request: &'a Request,
+        store: Option<&'a dyn KeepsDrafts>,
+        prompt: Prompt,
+    ) -> (KeptQuestion<'a>, Prompt) {
         let read = store.map(|store| pollster::block_on(store.draft(request.key())));
         let (store, draft, unread) = match read {
             Some(Ok(draft)) => (store, draft, None),
@@ -142,7 +173,7 @@ impl<'a> KeptQuestion<'a> {
         is_changed
     }
 
-    fn save(&mut self, store: &Handle) -> Call<()> {
+    fn save(&mut self, store: &dyn KeepsDrafts) -> Call<()> {
         self.is_in_store = true;
         store.save_draft(self.request.key(), &self.typed)
     }

@@ -60,6 +60,7 @@ pub use decode::{Decoder, Focus, TerminalInput};
 pub use device::Waker;
 pub use editor::{EditedText, open_editor};
 pub use environment::Presentation;
+pub use kept_question::KeepsDrafts;
 pub use line_prompt::LinePrompt;
 pub use session::PromptSession;
 pub use view::{

@@ -22,6 +22,8 @@ pub enum Entry {
     User { text: String },
     /// A message of the person's that the model reads between two calls: it is one once it is a [`Entry::User`].
     Said { text: String },
+    /// A message of the person's for after the turn: it is one once it is a [`Entry::User`], alone or before the files it names.
+    Queued { text: String },
     /// They took it back before that.
     TakenBack { text: String },
     /// The person did something beside the conversation: they took an edit back, or ran a command of their own. The model

@@ -1,12 +1,14 @@
 //! A conversation, made from what happened, and what comes next in it.
 
 use super::{Entry, Halt, Verbatim};
+use crate::attachment::as_written;
 use crate::compaction;
 use crate::context;
 use crate::event::Usage;
 use crate::message::{Block, CallResult, Message, ToolCall};
 use crate::tool::ToolResult;
 use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// A conversation, and what of it is still open.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -23,6 +25,12 @@ pub(crate) struct History {
     ids: HashSet<String>,
     /// What the person has said that the model has not read yet.
     pub(crate) said: Vec<String>,
+    /// What they have said for after the turn.
+    pub(crate) queued: Vec<String>,
+    /// How often a call has had a result since the person last spoke, by a hash of both.
+    ended: HashMap<u64, u32>,
+    /// The first call that had the same result once more after the model was told.
+    pub(crate) repeated: Option<ToolCall>,
     /// What the person did beside the conversation since they last said something.
     user_actions: Vec<String>,
     /// The person stopped the turn: nothing comes next but what they say.
@@ -63,6 +71,17 @@ const INTERRUPTED: GivenUp = GivenUp {
     no_effect: "The user interrupted before this had any effect: nothing was asked or changed by it.",
 };
 
+/// What the model reads the third time.
+const AGAIN: &str =
+    "\n\n(The same call had the same result three times by now. Do something else, or ask the user what to do.)";
+
+fn ending(call: &ToolCall, result: &ToolResult) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    let output = result.output.strip_suffix(AGAIN).unwrap_or(&result.output);
+    (&call.name, call.input.to_string(), output).hash(&mut hasher);
+    hasher.finish()
+}
+
 /// What is read of a call that the person stopped.
 pub(crate) fn interrupted(has_begun: bool) -> ToolResult {
     let words = if has_begun { INTERRUPTED.begun } else { INTERRUPTED.no_effect };
@@ -80,11 +99,13 @@ impl History {
     pub(crate) fn apply(&mut self, entry: &Entry) {
         match entry {
             Entry::Said { text } => self.said.push(text.clone()),
-            Entry::TakenBack { text } => self.forget_said(text),
+            Entry::Queued { text } => self.queued.push(text.clone()),
+            Entry::TakenBack { text } => self.forget_unread(text),
             Entry::User { text } => {
-                self.forget_said(text);
+                self.forget_unread(text);
                 self.give_up_open_calls(&CUT_OFF);
                 self.stopped = false;
+                (self.ended, self.repeated) = Default::default();
                 for action in std::mem::take(&mut self.user_actions) {
                     self.push(Message::User { text: action });
                 }
@@ -109,6 +130,7 @@ impl History {
             Entry::Result { id, result, halt, .. } => {
                 self.halts.extend(halt.map(|halt| (id.clone(), halt)));
                 self.refused.extend((*halt == Some(Halt::NotAllowed)).then(|| id.clone()));
+                self.count_ended(id, result);
                 self.results.insert(id.clone(), result.clone());
                 self.close_calls();
             }
@@ -116,7 +138,10 @@ impl History {
                 self.give_up_open_calls(&INTERRUPTED);
                 self.stopped = true;
             }
-            Entry::Cleared => *self = History { ids: std::mem::take(&mut self.ids), ..History::default() },
+            Entry::Cleared => {
+                let (ids, queued) = (std::mem::take(&mut self.ids), std::mem::take(&mut self.queued));
+                *self = History { ids, queued, ..History::default() };
+            }
             Entry::Compacted { summary, verbatim, kept, budget, after_tokens, .. } => {
                 self.verbatim.extend(verbatim.iter().cloned());
                 let dropped = self.messages.len().saturating_sub(*kept);
@@ -131,9 +156,32 @@ impl History {
         }
     }
 
-    fn forget_said(&mut self, text: &str) {
-        if let Some(at) = self.said.iter().position(|said| said == text) {
-            self.said.remove(at);
+    fn count_ended(&mut self, id: &str, result: &ToolResult) {
+        let Some(call) = self.messages.last().and_then(|message| message.calls().find(|call| call.id == id)) else {
+            return;
+        };
+        let count = self.ended.entry(ending(call, result)).or_default();
+        *count += 1;
+        if *count > 3 && self.repeated.is_none() {
+            self.repeated = Some(call.clone());
+        }
+    }
+
+    /// Tells the model that a call is about to end for the third time as it did twice before.
+    pub(crate) fn mark_repetition(&self, call: &ToolCall, result: &mut ToolResult) {
+        if self.ended.get(&ending(call, result)) == Some(&2) {
+            result.output.push_str(AGAIN);
+        }
+    }
+
+    /// What was read or taken back does not wait any more; one of a kind.
+    fn forget_unread(&mut self, text: &str) {
+        let is_it = |unread: &String| as_written(text) == unread || text == unread;
+        for unread in [&mut self.said, &mut self.queued] {
+            if let Some(at) = unread.iter().position(is_it) {
+                unread.remove(at);
+                return;
+            }
         }
     }
 

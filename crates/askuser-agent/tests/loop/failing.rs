@@ -236,19 +236,3 @@ async fn some_failures_are_tried_again_less_often_than_others() {
         assert_eq!(short(&collect(agent.run("go")).await), expected);
     }
 }
-
-#[tokio::test]
-async fn the_same_call_with_the_same_result_for_the_third_time_is_said_to_be() {
-    let look = |id: &str, at: &str| vec![calls(id, "Look", json!({"at": at}))];
-    let turns =
-        vec![look("a", "x"), look("b", "y"), look("c", "x"), look("d", "x"), look("e", "x"), vec![says("done")]];
-    let (model, requests) = watched(Played::new(turns));
-    let mut agent = Agent::new(model).with_tools(registry(&Log::default()));
-    finish(&mut agent, "go").await;
-    let told = |message: &Message| match message {
-        Message::Results { results } => Some(results[0].output.contains("same result three times")),
-        _ => None,
-    };
-    let told: Vec<bool> = requests.all().pop().unwrap().messages.iter().filter_map(told).collect();
-    assert_eq!(told, [false, false, false, true, false]);
-}

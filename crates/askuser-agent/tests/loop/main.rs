@@ -15,6 +15,7 @@ mod permission;
 mod plan;
 mod record;
 #[cfg(target_os = "linux")]
+mod repetition;
 mod sandbox;
 mod sessions;
 mod stopping;

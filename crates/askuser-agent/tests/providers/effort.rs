@@ -79,6 +79,31 @@ async fn gemini_has_levels_and_before_them_budgets() {
 }
 
 #[tokio::test]
+async fn the_highest_efforts_are_said_where_they_are_names_and_are_as_much_as_there_is_elsewhere() {
+    for (effort, name) in [(Effort::XHigh, "xhigh"), (Effort::Max, "max")] {
+        let effort = Some(effort);
+        is_sent("anthropic/claude-opus-4-7", effort, &[("/output_config", json!({"effort": name}))]).await;
+        is_sent("openai/gpt-6", effort, &[("/reasoning/effort", json!(name))]).await;
+        is_sent("openai-chat/gpt-6", effort, &[("/reasoning_effort", json!(name))]).await;
+        is_sent("openrouter/a/b", effort, &[("/reasoning", json!({"effort": name}))]).await;
+        is_sent("anthropic/claude-sonnet-4-5", effort, &[("/thinking/budget_tokens", json!(32_000))]).await;
+        is_sent("gemini/gemini-2.5-pro", effort, &[("/generationConfig/thinkingConfig/thinkingBudget", json!(24_576))])
+            .await;
+        is_sent("gemini/gemini-3-pro", effort, &[("/generationConfig/thinkingConfig/thinkingLevel", json!("high"))])
+            .await;
+    }
+}
+
+#[tokio::test]
+async fn a_model_that_does_not_know_the_highest_efforts_gets_the_next_lower_one() {
+    let refuse = |value: &str| rejected(&format!("Unsupported value: 'reasoning_effort' does not support '{value}'"));
+    let responses = vec![refuse("max"), refuse("xhigh"), CannedResponse::stream("")];
+    let bodies = sent("openai-chat/gpt-6", Some(Effort::Max), responses).await;
+    let efforts: Vec<&Value> = bodies.iter().map(|body| &body["reasoning_effort"]).collect();
+    assert_eq!(efforts, ["max", "xhigh", "high"]);
+}
+
+#[tokio::test]
 async fn a_model_does_not_begin_to_think_between_a_call_and_its_result() {
     let messages = [
         Message::User { text: "What time is it?".into() },

@@ -20,6 +20,7 @@ use clap::ArgMatches;
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How many questions are looked through for the next one.
@@ -203,7 +204,7 @@ pub(crate) fn open(
     if trigger == Trigger::Popup {
         options.key_delay = options.key_delay.max(Duration::from_secs(1));
     }
-    options.kept_in = Some(store.clone());
+    options.kept_in = Some(Arc::new(store.clone()));
     let terminal = TerminalAsker::new(options);
     let shown = runtime()?.block_on(answer_at(store, question, &terminal));
     drop(terminal);

@@ -105,6 +105,34 @@ fn a_front_end_can_hold_a_whole_conversation() {
 }
 
 #[test]
+fn a_message_for_after_the_turn_is_there_again_after_a_kill_and_said_once() {
+    let place = Place::new();
+    let script =
+        json!({"turns": [{"if": "one", "wait_ms": 2_000, "text": "First."}, {"if": "two", "text": "Second."}]});
+    let mut driver = Driver::start(place.agent(&script, &[]).args(STREAM));
+    driver.until("session");
+    driver.send(&json!({"type": "user", "text": "one"}));
+    driver.send(&json!({"type": "user", "text": "two"}));
+    let session = || Place::entries(&place.sessions()[0]);
+    while !session().iter().any(|entry| entry["type"] == "queued" && entry["text"] == "two") {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    driver.kill();
+    let mut driver = Driver::start(place.agent(&script, &["--continue"]).args(STREAM));
+    assert_eq!(driver.until("queued")["text"], "two");
+    assert_eq!(driver.until("done")["text"], "First.");
+    assert_eq!(driver.until("done")["text"], "Second.");
+    assert_eq!(driver.finish(), 0);
+    let said = session().iter().filter(|entry| entry["type"] == "user").count();
+    assert_eq!(said, 2);
+    let mut driver = Driver::start(place.agent(&script, &["--continue"]).args(STREAM));
+    assert_eq!(driver.next().unwrap()["type"], "session");
+    driver.hang_up();
+    let rest: Vec<_> = std::iter::from_fn(|| driver.next()).filter(|event| event["type"] != "replay").collect();
+    assert_eq!(rest, Vec::<Value>::new());
+}
+
+#[test]
 fn an_interrupt_withdraws_the_question_and_ends_the_turn() {
     let place = Place::new();
     let mut driver = start(&place, &one_question());

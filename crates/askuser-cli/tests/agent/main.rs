@@ -4,6 +4,8 @@
 mod crash;
 mod front_end;
 mod headless;
+mod killed;
 mod models;
 mod place;
+mod provider;
 mod state;

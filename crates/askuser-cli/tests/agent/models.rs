@@ -1,74 +1,8 @@
 //! Which model answers, and what there is to choose from: against a provider on this machine.
 
 use crate::place::{Place, output};
+use crate::provider::Provider;
 use serde_json::{Value, json};
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
-
-/// A provider with Anthropic's protocol. It ends with the test.
-struct Provider {
-    url: String,
-    requests: Arc<Mutex<Vec<(String, Value)>>>,
-}
-
-const MODELS: &str = r#"{"data": [
-    {"id": "claude-haiku-9", "display_name": "Claude Haiku 9", "created_at": "2027-01-01T00:00:00Z", "max_input_tokens": 200000},
-    {"id": "claude-sonnet-9", "display_name": "Claude Sonnet 9", "created_at": "2026-12-01T00:00:00Z"}
-]}"#;
-
-const ANSWER: &str = "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"Hi.\"}}\n\n\
-data: {\"type\":\"content_block_stop\",\"index\":0}\n\n\
-data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"}}\n\n\
-data: {\"type\":\"message_stop\"}\n\n";
-
-impl Provider {
-    fn start() -> Provider {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        let requests: Arc<Mutex<Vec<(String, Value)>>> = Arc::default();
-        let kept = requests.clone();
-        std::thread::spawn(move || {
-            for stream in listener.incoming() {
-                let request = serve(stream.unwrap());
-                kept.lock().unwrap().push(request);
-            }
-        });
-        Provider { url, requests }
-    }
-
-    fn requests(&self) -> Vec<(String, Value)> {
-        self.requests.lock().unwrap().clone()
-    }
-}
-
-fn serve(mut stream: TcpStream) -> (String, Value) {
-    let mut reader = BufReader::new(stream.try_clone().unwrap());
-    let mut line = String::new();
-    reader.read_line(&mut line).unwrap();
-    let mut length = 0;
-    loop {
-        let mut header = String::new();
-        reader.read_line(&mut header).unwrap();
-        match header.trim().split_once(": ") {
-            Some((name, value)) if name.eq_ignore_ascii_case("content-length") => length = value.parse().unwrap(),
-            Some(_) => {}
-            None => break,
-        }
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).unwrap();
-    let (kind, answer) = match line.starts_with("GET") {
-        true => ("application/json", MODELS),
-        false => ("text/event-stream", ANSWER),
-    };
-    let head = format!(
-        "HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
-        answer.len()
-    );
-    let _ = stream.write_all(format!("{head}{answer}").as_bytes());
-    (line.trim().to_owned(), serde_json::from_slice(&body).unwrap_or_default())
-}
 
 #[test]
 fn a_key_in_the_environment_is_enough() {
@@ -106,7 +40,7 @@ fn the_models_of_a_provider_are_listed() {
     let arguments = ["agent", "models", "anthropic", "--base-url", &provider.url];
     let (code, stdout, _) = output(&mut place.askuser(&arguments));
     let expected = "anthropic/claude-haiku-9   Claude Haiku 9, 200000 tokens\n\
-                    anthropic/claude-sonnet-9  Claude Sonnet 9 (default)\n";
+                    anthropic/claude-sonnet-9  Claude Sonnet 9, 123456 tokens (default)\n";
     assert_eq!((code, stdout.as_str()), (0, expected));
     let (_, stdout, _) = output(place.askuser(&arguments).arg("--json"));
     let lines: Vec<Value> = stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -208,4 +142,27 @@ fn examples_are_built_in_and_a_missing_script_names_them() {
     let message = "askuser: --script: cannot open nope.json: No such file or directory\nhint: a file, or one of the examples that \
                 are built in: demo, plan\n";
     assert_eq!(stderr, message);
+}
+
+#[test]
+fn the_window_that_a_list_of_models_states_is_the_one_that_counts() {
+    let (place, provider) = (Place::new(), Provider::start());
+    let mut command = place.askuser(&["agent", "-p", "hello", "--output", "stream-json"]);
+    command.env("ANTHROPIC_API_KEY", "sk-test-0123456789").env("ANTHROPIC_BASE_URL", &provider.url);
+    let (code, stdout, stderr) = output(&mut command);
+    let events: Vec<Value> = stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let context = events.iter().find(|event| event["type"] == "context").unwrap_or_else(|| panic!("{stdout}{stderr}"));
+    assert_eq!((code, &context["window"]), (0, &json!(123_456)));
+}
+
+#[test]
+fn a_provider_that_is_away_is_asked_again_for_as_long_as_retry_for_says() {
+    for (time, requests) in [("1s", 2), ("2s", 3)] {
+        let (place, provider) = (Place::new(), Provider::answering(|_| Vec::new()));
+        let mut command = place.askuser(&["agent", "-p", "hello", "--model", "anthropic/claude-sonnet-9"]);
+        command.env("ANTHROPIC_API_KEY", "sk-test-0123456789").env("ANTHROPIC_BASE_URL", &provider.url);
+        let (code, _, stderr) = output(command.env("ASKUSER_RETRY_FOR", time));
+        assert_eq!((code, provider.requests().len()), (2, requests), "{stderr}");
+        assert!(stderr.contains("trying again in"), "{stderr}");
+    }
 }

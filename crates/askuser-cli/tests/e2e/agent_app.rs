@@ -219,6 +219,74 @@ fn killed_at_a_question_it_asks_again_and_goes_on() {
 }
 
 #[test]
+fn killed_at_a_half_answered_set_it_shows_what_was_filled_in() {
+    let mut set = question("Database");
+    let mut second = question("Cache")["input"]["questions"][0].take();
+    second["question"] = "Which cache?".into();
+    set["input"]["questions"].as_array_mut().expect("questions").push(second);
+    let stage = stage(json!([{"calls": [set]}, {"if": "Other: in a shoe box", "text": "Thanks."}]));
+    let mut terminal = start(&stage, &["hello"]);
+    terminal.wait_for("Which database?");
+    terminal.keys("<down><enter>");
+    terminal.wait_for("Which cache?");
+    terminal.keys("<down><down>in a shoe");
+    terminal.wait_for("in a shoe");
+    wait_until("the draft is kept", || {
+        let kept = stage.path(&format!(".local/state/askuser/sessions/{}.draft", sessions(&stage)[0]));
+        fs::read_to_string(kept).is_ok_and(|kept| kept.contains("in a shoe"))
+    });
+    terminal.signal(Signal::KILL);
+    drop(terminal);
+    let mut again = start(&stage, &["--continue"]);
+    again.wait_for("Which cache?");
+    again.wait_for("in a shoe");
+    again.keys("<down><down><enter> box<enter>");
+    again.wait_for("SQLite");
+    again.keys("<enter>");
+    again.wait_for("Thanks.");
+    let kept = stage.path(&format!(".local/state/askuser/sessions/{}.draft", sessions(&stage)[0]));
+    wait_until("what was sent is no draft", || !kept.exists());
+}
+
+#[test]
+fn killed_with_a_queued_message_it_is_queued_again_and_sent_once() {
+    let stage =
+        stage(json!([{"text": "First.", "wait_ms": 3_000}, {"if": "second", "text": "Second."}, {"text": "Again."}]));
+    let mut terminal = start(&stage, &["first"]);
+    terminal.wait_for("Working");
+    terminal.keys("second<tab>");
+    terminal.wait_for("queued: second");
+    terminal.signal(Signal::KILL);
+    drop(terminal);
+    let again = start(&stage, &["--continue"]);
+    again.wait_for("queued: second");
+    again.wait_for("Second.");
+    again.wait_gone("queued");
+    again.signal(Signal::KILL);
+    drop(again);
+    let third = start(&stage, &["--continue"]);
+    third.wait_for("Second.");
+    third.wait_for(BOX);
+    assert!(!third.shows_within(Duration::from_millis(500), "Again."), "{}", third.screen());
+}
+
+#[test]
+fn a_file_that_is_named_while_the_agent_works_is_attached_too() {
+    let stage = stage(json!([
+        {"calls": [{"name": "Bash", "input": {"command": "sleep 2"}}]}, {"if": "fn hidden_inside", "text": "I have read it."},
+    ]))
+    .file("main.rs", "fn hidden_inside() {}\n");
+    let mut terminal = start(&stage, &["hello", "--permissions", "allow"]);
+    terminal.wait_for("Bash sleep 2");
+    terminal.keys("look at @main.rs, please<enter>");
+    terminal.wait_for("sent: look at @main.rs, please");
+    terminal.wait_for("• Attached: main.rs (1 line)");
+    terminal.wait_for("I have read it.");
+    terminal.wait_gone("sent:");
+    assert!(!terminal.screen().contains("hidden_inside"), "{}", terminal.screen());
+}
+
+#[test]
 fn told_to_end_at_a_question_it_leaves_the_question_open() {
     let stage = stage(json!([{"calls": [question("Database")]}, {"if": "PostgreSQL", "text": "Thanks."}]));
     let terminal = start(&stage, &["hello"]);
@@ -921,7 +989,7 @@ fn a_file_that_is_named_is_completed_and_attached() {
         let mut terminal = start(&stage, &[]);
         terminal.wait_for(BOX);
         terminal.keys("look at @mai");
-        terminal.wait_for("  @src/main.rs  Tab");
+        terminal.wait_for("> @src/main.rs  Tab");
         assert!(!terminal.screen().contains("target/"), "{}", terminal.screen());
         terminal.keys("<tab>");
         terminal.wait_for("> look at @src/main.rs");

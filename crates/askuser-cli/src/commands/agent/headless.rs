@@ -16,6 +16,7 @@ use askuser_agent::{
 };
 use clap::ArgMatches;
 use futures_util::StreamExt;
+use futures_util::future::ready;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -162,23 +163,35 @@ async fn converse(
 ) -> Result<u8, Failure> {
     let (session, model, output) = (agent.transcript().id(), agent.model(), wanted.output);
     let (cwd, replay, is_cut_off) = (agent.transcript().cwd(), agent.transcript().replay(), agent.is_cut_off());
+    let queued = agent.queued().to_vec();
     let tally = Tally { mode: agent.mode(), ..Tally::default() };
     let (handle, events) = agent.start();
-    let turns_left = usize::from(is_cut_off) + usize::from(wanted.prompt.is_some());
+    let turns_left = usize::from(is_cut_off) + queued.len() + usize::from(wanted.prompt.is_some());
     let mut talk = Talk { output, handle, events, turns_left, unheard: 0, requests, lines, signals, tally };
     if output == Output::Stream {
         talk.emit(&json!({"type": "session", "id": session, "model": model, "cwd": cwd})).await?;
         for event in replay {
             talk.emit(&json!({"type": "replay", "event": event})).await?;
         }
+        for text in &queued {
+            talk.emit(&json!({"type": "queued", "text": text})).await?;
+        }
     } else if turns_left == 0 {
         return Err(Failure::new(format!("session {session} has nothing left to do")).hint("give a prompt with -p"));
     }
     let one_turn = wanted.prompt.is_some();
-    match wanted.prompt {
-        Some(prompt) => talk.handle.say(prompt),
-        None if is_cut_off => talk.listen_first().await?,
-        None => {}
+    let first = match wanted.prompt {
+        None if is_cut_off || !queued.is_empty() => talk.listen_first().await?,
+        _ => None,
+    };
+    // They were for after the turn that was cut off: it does not make room for them.
+    for text in queued {
+        talk.handle.queue(|agent| Box::pin(ready(Some(agent.run(text)))));
+    }
+    match (first, wanted.prompt) {
+        (_, Some(prompt)) => talk.handle.say(prompt),
+        (Some(request), None) => talk.take_request(request),
+        (None, None) => {}
     }
     let mut resumes = is_cut_off;
     while talk.goes_on(one_turn) {
@@ -230,16 +243,16 @@ impl Talk<'_> {
     }
 
     /// A front end that resumes a session says first whether it continues, or what comes before.
-    async fn listen_first(&mut self) -> Result<(), Failure> {
-        if self.requests.is_some() {
-            self.emit(&json!({"type": "cut_off"})).await?;
-            tokio::select! {
-                biased;
-                signal = self.signals.next() => return Err(self.ended_by(signal)),
-                request = next_request(&mut self.requests) => self.take_request(request),
-            }
+    async fn listen_first(&mut self) -> Result<Option<Option<FrontEndRequest>>, Failure> {
+        if self.requests.is_none() {
+            return Ok(None);
         }
-        Ok(())
+        self.emit(&json!({"type": "cut_off"})).await?;
+        tokio::select! {
+            biased;
+            signal = self.signals.next() => Err(self.ended_by(signal)),
+            request = next_request(&mut self.requests) => Ok(Some(request)),
+        }
     }
 
     /// Whether anything is left to do. With `-p` one turn is all, and what a front end says meanwhile.

@@ -112,10 +112,7 @@ pub(crate) fn run_with_keys(words: impl Iterator<Item = OsString>) -> Result<u8,
         (None, Some(surface)) => {
             let surfaces = surfaces.telling(surface.teller());
             let store = store::store_beside(&settings, &surfaces)?;
-            let surface = match &store {
-                Some(store) => surface.kept_in(store::at_the_terminal(store)),
-                None => surface,
-            };
+            let surface = surface.kept_in(store.as_ref().map(store::at_the_terminal));
             let here = Some(surface.asker());
             let person = store::beside(&settings, &surfaces, store.clone(), here, surface.teller())?;
             if let Some(asker) = surfaces.chain(person) {

@@ -14,7 +14,7 @@ pub(crate) fn protected() -> Vec<PathBuf> {
 }
 
 /// Where sessions are. Sessions that another user could have written there are not resumed.
-fn folder() -> Result<PathBuf, Failure> {
+pub(crate) fn folder() -> Result<PathBuf, Failure> {
     let state = state_folder()?;
     check_state_folder(&state)?;
     Ok(state.join("sessions"))

@@ -34,7 +34,7 @@ pub(super) fn run(set: QuestionSet, args: &ArgMatches, settings: &Settings) -> R
     let store = open(settings)?;
     let terminal = here.then(|| {
         let mut options = super::prompt_options(args, settings);
-        options.kept_in = Some(at_the_terminal(&store));
+        options.kept_in = Some(Arc::new(at_the_terminal(&store)));
         Arc::new(TerminalAsker::new(options)) as Arc<dyn Asker>
     });
     let asker = asker(settings, store, terminal)?.on_waiting(move |question| {

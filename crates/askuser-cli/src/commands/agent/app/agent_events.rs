@@ -1,5 +1,6 @@
 //! Events from the agent thread, turned into scrollback items and state changes.
 
+use super::agent_thread::AgentCommand;
 use super::outputs::{Heading, OutputKind};
 use super::scrollback::Item;
 use super::state::{Effect, Event, LastPrinted, State, Stopping, Streamed, Thought, TurnEnd, Work};
@@ -7,7 +8,9 @@ use super::tool_calls::{
     self, CallStatus, CallSummary, EndedCall, RunningCall, WaitingFor, diff, failure_output, is_shown_by_prompt,
 };
 use askuser::{Fit, Purpose, Request, sanitize};
-use askuser_agent::{AgentEvent, ContextUse, Failure, FailureKind, OWN_COMMAND, PermissionMode, ToolResult};
+use askuser_agent::{
+    AgentEvent, ContextUse, Failure, FailureKind, OWN_COMMAND, PermissionMode, ToolResult, as_written,
+};
 use askuser_terminal::{Presentation, Role, wrap};
 use serde_json::Value;
 use std::time::Duration;
@@ -20,7 +23,8 @@ const DIFF_LINES: usize = 40;
 impl State {
     pub(super) fn agent_update(&mut self, event: Event, now: Duration, out: &mut Vec<Effect>) {
         match event {
-            Event::SessionOpened(session, events) => {
+            Event::SessionOpened(session, events, waiting) => {
+                waiting.into_iter().rev().for_each(|text| self.composer.queue.push_front(text));
                 self.session.about = Some(session.clone());
                 self.session.context = session.context;
                 self.turn.end = TurnEnd::Completed;
@@ -111,6 +115,7 @@ impl State {
         match self.turn.end {
             TurnEnd::Stopped | TurnEnd::Failed if turn.is_some() => {
                 let waiting: Vec<String> = self.composer.queue.drain(..).collect();
+                out.extend(waiting.iter().map(|text| Effect::Command(AgentCommand::Forget(text.clone()))));
                 // If they do not fit together with the draft, they are still in the history.
                 if !waiting.is_empty() && self.composer.draft.put_back(&waiting.join("\n")) == Fit::Refused {
                     self.warn(Role::Warning, "What you had queued is in the history: Up.", out);
@@ -164,8 +169,9 @@ impl State {
             }
             AgentEvent::User { text } if task.is_none() => {
                 self.close_text(out);
-                self.composer.said.retain(|said| *said != text);
-                self.print(Item::UserMessage(text), out);
+                let text = as_written(&text);
+                self.composer.said.retain(|said| said != text);
+                self.print(Item::UserMessage(text.to_owned()), out);
             }
             AgentEvent::ToolStart { id, name, input } => {
                 self.close_text(out);

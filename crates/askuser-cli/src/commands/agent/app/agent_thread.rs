@@ -1,6 +1,6 @@
 //! The thread that the agent works in: commands from the UI thread go to its [`AgentHandle`], what happens goes back as events.
 
-use super::attachments::{self, Attached};
+use super::attachments;
 use super::open_questions::UiSender;
 use super::state::Event;
 use crate::commands::agent::models::Models;
@@ -8,7 +8,7 @@ use crate::commands::agent::{permissions_command, session};
 use crate::failure::Failure;
 use askuser_agent::{
     Agent, AgentEvent, AgentEvents, AgentHandle, ContextUse, FileDiff, PermissionMode, PermissionRules, Transcript,
-    UndoError, Undone, UndoneState,
+    UndoError, Undone, UndoneState, as_written,
 };
 use futures_util::StreamExt;
 use futures_util::future::ready;
@@ -20,7 +20,8 @@ use std::time::Duration;
 use tokio::runtime;
 use tokio_util::sync::CancellationToken;
 
-/// From the UI thread to the agent. All but `Stop`, `SetMode`, `Permissions`, `SayNow` and `TakeBack` wait until the turn is over.
+/// From the UI thread to the agent. All but `Stop`, `SetMode`, `Permissions`, `SayNow`, `TakeBack`, `Keep` and
+/// `Forget` wait until the turn is over.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum AgentCommand {
     Send(String),
@@ -28,6 +29,10 @@ pub(crate) enum AgentCommand {
     SayNow(String),
     /// At most this many of what was said last and not read yet.
     TakeBack(usize),
+    /// A message waits for the end of the turn.
+    Keep(String),
+    /// Such a message waits no more.
+    Forget(String),
     Resume,
     SetMode(PermissionMode),
     SetModel(String),
@@ -42,8 +47,8 @@ pub(crate) enum AgentCommand {
     Clear,
     /// Summarise the conversation, minding this.
     Compact(Option<String>),
-    /// Switch to another session of the same folder.
-    OpenSession(String),
+    /// Switch to another session of the same folder, and take these messages along.
+    OpenSession(String, Vec<String>),
     /// Stop the turn for good.
     Stop,
 }
@@ -133,32 +138,42 @@ impl AgentThread {
                 });
                 return;
             }
+            AgentCommand::Keep(text) => {
+                // It waits all the same, only not for long enough to outlive this process.
+                return self.handle.transcript().keep(&text).unwrap_or_else(|error| {
+                    ui.send(Event::CommandFailed(error.to_string()));
+                });
+            }
+            AgentCommand::Forget(text) => return self.handle.transcript().forget(&text),
             AgentCommand::SayNow(text) => {
-                if let Err(error) = self.handle.say_now(text) {
+                let message = self.runtime.block_on(attachments::attach(&self.handle, text, &ui));
+                if let Err(error) = self.handle.say_now(message) {
                     ui.send(Event::CommandFailed(error.to_string()));
                 }
             }
             AgentCommand::TakeBack(most) => {
-                let mut texts: Vec<String> = std::iter::from_fn(|| self.handle.take_back()).take(most).collect();
+                let taken = std::iter::from_fn(|| self.handle.take_back()).take(most);
+                let mut texts: Vec<String> = taken.map(|text| as_written(&text).to_owned()).collect();
                 texts.reverse();
                 return ui.send(Event::TakenBack(texts));
             }
-            AgentCommand::Send(text) => self.handle.queue(|agent| {
-                Box::pin(async move {
-                    let Attached { message, files, refused } = attachments::attach(agent, text).await;
-                    if !files.is_empty() || !refused.is_empty() {
-                        ui.send(Event::Attached { files, refused });
-                    }
-                    Some(agent.run(message))
-                })
-            }),
+            AgentCommand::Send(text) => {
+                let handle = self.handle.clone();
+                self.handle.queue(move |agent| {
+                    Box::pin(async move { Some(agent.run(attachments::attach(&handle, text, &ui).await)) })
+                });
+            }
             AgentCommand::Resume => self.handle.queue(move |agent| {
                 show_cut_off_turn(agent, &ui);
                 Box::pin(ready(agent.resume()))
             }),
-            AgentCommand::OpenSession(id) => self.handle.queue(move |agent| {
+            AgentCommand::OpenSession(id, waiting) => self.handle.queue(move |agent| {
                 Box::pin(ready(match open(&id, agent) {
                     Ok(transcript) => {
+                        for text in &waiting {
+                            agent.transcript().forget(text);
+                            let _ = transcript.keep(text);
+                        }
                         agent.set_transcript(transcript);
                         show_session(agent, &ui);
                         agent.resume()
@@ -262,8 +277,15 @@ async fn forward(mut events: AgentEvents, handle: &AgentHandle, ui: &UiSender, q
     while handle.is_stopping() && events.next().await.is_some() {}
 }
 
+/// Shows a session. What waited for the end of a turn waits for it again; if that is over, the person has it back.
 fn show_session(agent: &Agent, ui: &UiSender) {
-    ui.send(Event::SessionOpened(about(agent), agent.transcript().replay()));
+    let (waiting, back) = match agent.is_cut_off() {
+        true => (agent.queued().to_vec(), Vec::new()),
+        false => (Vec::new(), agent.queued().to_vec()),
+    };
+    back.iter().for_each(|text| agent.transcript().forget(text));
+    ui.send(Event::SessionOpened(about(agent), agent.transcript().replay(), waiting));
+    ui.send(Event::TakenBack(back));
     show_cut_off_turn(agent, ui);
 }
 

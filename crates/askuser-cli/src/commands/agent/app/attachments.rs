@@ -1,25 +1,16 @@
 //! The content of files that a message names, added to the message for the model.
 
 use super::mentions;
+use super::open_questions::UiSender;
+use super::state::Event;
 use super::tool_calls::counted;
-use askuser_agent::Agent;
+use askuser_agent::{ATTACHED, AgentHandle};
 
 const MAX_FILES: usize = 10;
-/// Begins a file in a message; its path and a bracket follow.
-const BEGIN: &str = "\n\n[Attached file ";
 
-/// A message with the files it names.
-pub(crate) struct Attached {
-    pub(crate) message: String,
-    /// The files, and what of them is attached: `12 lines`, `lines 1-2000 of 5000`.
-    pub(crate) files: Vec<(String, String)>,
-    /// Why others are not.
-    pub(crate) refused: Vec<String>,
-}
-
-/// Reads the files that a message names. What names no file is left as it is.
-pub(crate) async fn attach(agent: &Agent, text: String) -> Attached {
-    let mut attached = Attached { message: text.clone(), files: Vec::new(), refused: Vec::new() };
+/// A message with the files it names, of which the person is told. What names no file is left as it is.
+pub(crate) async fn attach(agent: &AgentHandle, text: String, ui: &UiSender) -> String {
+    let (mut message, mut files, mut refused) = (text.clone(), Vec::<(String, String)>::new(), Vec::new());
     for path in mentions::paths(&text) {
         let short = mentions::without_punctuation(&path);
         let (path, read) = match agent.read_file(&path).await {
@@ -28,27 +19,25 @@ pub(crate) async fn attach(agent: &Agent, text: String) -> Attached {
             None => continue,
         };
         let Some(read) = read else { continue };
-        if attached.files.iter().any(|(known, _)| known == path) {
+        if files.iter().any(|(known, _)| known == path) {
             continue;
         }
-        if attached.files.len() == MAX_FILES {
-            attached.refused.push(format!("{path}: at most {MAX_FILES} files are attached to a message."));
+        if files.len() == MAX_FILES {
+            refused.push(format!("{path}: at most {MAX_FILES} files are attached to a message."));
         } else if read.success {
             let output = read.output.trim_end_matches('\n');
-            attached.message.push_str(&format!("{BEGIN}{path}]\n{output}\n[End of {path}]"));
+            message.push_str(&format!("{ATTACHED}{path}]\n{output}\n[End of {path}]"));
             // As Read shows them: a number and a tab before each, and at the end which these are if they are not all.
             let all = || counted(output.lines().filter(|line| line.contains('\t')).count(), "line");
             let part = output.lines().next_back().and_then(|note| note.strip_prefix("(Lines ")?.split_once(". "));
             let lines = part.map_or_else(all, |(part, _)| format!("lines {part}"));
-            attached.files.push((path.to_owned(), lines));
+            files.push((path.to_owned(), lines));
         } else {
-            attached.refused.push(read.output);
+            refused.push(read.output);
         }
     }
-    attached
-}
-
-/// A message as the person wrote it, without the files.
-pub(crate) fn as_written(message: &str) -> &str {
-    message.split_once(BEGIN).map_or(message, |(written, _)| written)
+    if !files.is_empty() || !refused.is_empty() {
+        ui.send(Event::Attached { files, refused });
+    }
+    message
 }

@@ -155,7 +155,7 @@ impl ComposedText {
     }
 
     pub(crate) fn newer(&mut self) -> Moved {
-        if self.at < self.entries.len() { self.show(self.at + 1) } else { Moved::No }
+        if self.is_older() { self.show(self.at + 1) } else { Moved::No }
     }
 
     fn show(&mut self, at: usize) -> Moved {
@@ -167,10 +167,15 @@ impl ComposedText {
         Moved::Yes
     }
 
+    /// Whether an earlier message is shown.
+    pub(crate) fn is_older(&self) -> bool {
+        self.at < self.entries.len()
+    }
+
     /// Takes the text and adds it to the history. If it was an older entry, the new text is shown again.
     pub(crate) fn take(&mut self) -> String {
         let taken = self.expanded();
-        let begun = if self.at < self.entries.len() { self.touched.remove(&self.entries.len()) } else { None };
+        let begun = if self.is_older() { self.touched.remove(&self.entries.len()) } else { None };
         if self.entries.last() != Some(&taken) && !self.is_blank() {
             self.entries.push(taken.clone());
         }

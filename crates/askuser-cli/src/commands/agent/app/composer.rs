@@ -3,8 +3,10 @@
 use super::composed_text::{ComposedText, Moved};
 use super::mentions;
 use super::scrollback::MAX_COLUMNS;
-use askuser::Edit;
+use super::slash_commands;
+use askuser::{Edit, sanitize};
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::time::Duration;
 
 #[derive(Debug)]
@@ -15,12 +17,24 @@ pub(crate) struct Composer {
     /// The files that a message may name, as of when the last one was begun.
     pub(crate) files: Vec<String>,
     naming: Naming,
+    /// What is chosen of what is offered, once the arrows have moved there.
+    pub(super) chosen: Option<usize>,
     /// Messages to send when the turn is over, first in first out.
     pub(crate) queue: VecDeque<String>,
     /// Messages that the model reads before its next request, and has not read yet.
     pub(crate) said: VecDeque<String>,
     /// Until when Enter and Esc are ignored after a question, as they may have been meant for it.
     pub(super) stray_until: Option<Duration>,
+}
+
+/// A command or a file that may be meant by what is being typed.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Offer {
+    pub(crate) name: String,
+    pub(crate) about: &'static str,
+    /// Where it goes in the draft, and what is written there.
+    place: Range<usize>,
+    text: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +50,7 @@ impl Composer {
             columns: MAX_COLUMNS,
             files: Vec::new(),
             naming: Naming::Nothing,
+            chosen: None,
             queue: VecDeque::new(),
             said: VecDeque::new(),
             stray_until: None,
@@ -47,10 +62,23 @@ impl Composer {
         self.stray_until.is_some_and(|until| now < until)
     }
 
-    /// The files that may be meant by what is being typed, the likeliest first.
-    pub(super) fn offered_files(&self) -> Vec<&str> {
-        let typed = mentions::being_typed(self.draft.as_str(), self.draft.text().caret());
-        typed.map(|(_, typed)| mentions::matching(&self.files, typed)).unwrap_or_default()
+    /// What may be meant by what is being typed, the likeliest first. Nothing while earlier messages are looked at.
+    pub(super) fn offers(&self) -> Vec<Offer> {
+        let (text, caret) = (self.draft.as_str(), self.draft.text().caret());
+        let command = |row: &slash_commands::Row| {
+            let (name, end) = (row.name, if row.argument.is_empty() { "" } else { " " });
+            let shown = format!("/{name} {}", row.argument).trim_end().to_owned();
+            Offer { name: shown, about: row.about, place: 0..text.len(), text: format!("/{name}{end}") }
+        };
+        let commands: Vec<Offer> = slash_commands::matching(text).map(command).collect();
+        let Some((place, typed)) = mentions::being_typed(text, caret).filter(|_| commands.is_empty()) else {
+            return commands;
+        };
+        let file = |path: &str| {
+            let (name, text) = (format!("@{}", sanitize::line(path)), format!("{} ", mentions::spelled(path)));
+            Offer { name, about: "", place: place.clone(), text }
+        };
+        mentions::matching(&self.files, typed).into_iter().map(file).collect()
     }
 
     /// Whether the last key has begun the path of a file.
@@ -61,31 +89,29 @@ impl Composer {
         (before, naming) == (Naming::Nothing, Naming::File)
     }
 
-    /// Completes the path that is being typed to the likeliest file.
-    pub(super) fn complete_path(&mut self) {
-        let caret = self.draft.text().caret();
-        let typed = mentions::being_typed(self.draft.as_str(), caret).map(|(range, _)| range);
-        let path = self.offered_files().first().map(|path| mentions::spelled(path));
-        if let (Some(range), Some(path)) = (typed, path) {
-            while self.draft.text().caret() > range.start {
-                let _ = self.draft.edit(Edit::Backspace);
-            }
-            let _ = self.draft.edit(Edit::Paste(format!("{path} ")));
+    /// Writes what is offered in the place of what was typed.
+    pub(super) fn accept(&mut self, offer: &Offer) {
+        while self.draft.text().caret() < offer.place.end {
+            let _ = self.draft.edit(Edit::Right);
         }
+        while self.draft.text().caret() > offer.place.start {
+            let _ = self.draft.edit(Edit::Backspace);
+        }
+        let _ = self.draft.edit(Edit::Paste(offer.text.clone()));
     }
 
-    /// In the first row, goes back in the history; the last queued message comes before it.
-    pub(super) fn up(&mut self) {
+    /// In the first row, goes back in the history; the last queued message comes before it, and is returned.
+    pub(super) fn up(&mut self) -> Option<String> {
         if self.draft.up(self.columns) == Moved::Yes {
-            return;
+            return None;
         }
-        if self.draft.is_blank()
-            && let Some(text) = self.queue.pop_back()
-        {
-            let _ = self.draft.set(&text);
+        let taken = if self.draft.is_blank() { self.queue.pop_back() } else { None };
+        if let Some(text) = &taken {
+            let _ = self.draft.set(text);
         } else if self.draft.older() == Moved::No {
             let _ = self.draft.edit(Edit::Start);
         }
+        taken
     }
 
     /// In the last row, goes forward in the history.

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 /// How many files are offered.
-pub(crate) const MAX_OFFERED: usize = 6;
+const MAX_OFFERED: usize = 20;
 /// What may end a sentence after a path.
 const PUNCTUATION: &[char] = &[',', '.', ';', ':', '!', '?', ')'];
 

@@ -13,6 +13,7 @@ mod agent_thread;
 mod attachments;
 mod composed_text;
 mod composer;
+mod drafts;
 mod driver;
 #[cfg(test)]
 mod fixtures;
@@ -35,6 +36,7 @@ mod update;
 mod view;
 
 use crate::commands::agent::models::Models;
+use crate::commands::agent::session;
 use crate::config::Settings;
 use crate::failure::{Failure, exit};
 use crate::surfaces::terminal_options;
@@ -42,7 +44,8 @@ use agent_thread::{AgentThread, Opening};
 use askuser::Asker;
 use askuser::store::Handle;
 use askuser_agent::{Agent, AgentEvent};
-use askuser_terminal::{Console, Options};
+use askuser_terminal::{Console, KeepsDrafts, Options};
+use drafts::SessionDrafts;
 use driver::Driver;
 use history::HistoryFile;
 use open_questions::{Questions, UiSender};
@@ -75,9 +78,11 @@ impl Surface {
         Ok(Surface { console, options, ui, questions, events })
     }
 
-    /// For questions that a store keeps too, which is used as the person here uses it.
-    pub(crate) fn kept_in(mut self, store: Handle) -> Surface {
-        self.options.kept_in = Some(store);
+    /// For questions that a store keeps too, which is used as the person here uses it; without one, what is typed at a question is
+    /// kept beside the session.
+    pub(crate) fn kept_in(mut self, store: Option<Handle>) -> Surface {
+        let beside = || session::folder().ok().map(|folder| Arc::new(SessionDrafts { folder }) as Arc<dyn KeepsDrafts>);
+        self.options.kept_in = store.map(|store| Arc::new(store) as Arc<dyn KeepsDrafts>).or_else(beside);
         self
     }
 

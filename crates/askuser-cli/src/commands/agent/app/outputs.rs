@@ -44,6 +44,8 @@ pub(crate) enum Heading {
     Call(CallSummary),
     /// The model's thoughts, and how long they took.
     Thoughts(Duration),
+    /// The keys and commands: no output, and only here while they are read.
+    Help,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,6 +101,10 @@ impl Outputs {
         {
             (output.text, output.cut) = (whole, 0);
         }
+    }
+
+    pub(crate) fn forget_help(&mut self) {
+        self.kept.retain(|output| output.heading != Heading::Help);
     }
 
     pub(crate) fn get(&self, id: OutputId) -> Option<&Output> {

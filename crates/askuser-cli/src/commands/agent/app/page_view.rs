@@ -44,6 +44,7 @@ fn heading(state: &State, pager: &Pager, theme: &Theme, columns: usize) -> Line<
     let mut line = match state.outputs.get(pager.shown).map(|output| &output.heading) {
         Some(Heading::Call(call)) => call_line(call, theme, room),
         Some(Heading::Thoughts(took)) => Line::styled(thought_words(*took), theme.style(Role::Text)),
+        Some(Heading::Help) => Line::styled("Commands and keys", theme.style(Role::Text)),
         None => Line::default(),
     };
     line.spans.push(Span::styled(place, theme.style(Role::Muted)));

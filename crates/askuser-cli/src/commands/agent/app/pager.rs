@@ -70,13 +70,18 @@ impl Pager {
         }
     }
 
+    pub(crate) fn at_top(self) -> Pager {
+        Pager { top: 0, ..self }
+    }
+
     pub(crate) fn shown(&self) -> OutputId {
         self.shown
     }
 
     /// Lays the output out for so many columns and rows of text. Who has seen its end goes on seeing it while it grows.
     pub(crate) fn fit(&mut self, outputs: &Outputs, columns: usize, height: usize) {
-        let at_end = self.top >= self.last_top();
+        let is_new = self.made_from.is_none();
+        let at_end = self.top >= if is_new { usize::MAX } else { self.last_top() };
         self.height = height.max(1);
         if let Some(output) = outputs.get(self.shown) {
             let made_from = Some((self.shown, output.written(), columns));

@@ -1,12 +1,11 @@
 //! A conversation that is resumed, shown as it was: its events once more, with answers as the prompt left them.
 
-use super::attachments;
 use super::scrollback::Item;
 use super::state::{Effect, State, TurnEnd};
 use super::tool_calls::{counted, is_shown_by_prompt};
 use askuser::input::QuestionInput;
 use askuser::{Answer, Context, Outcome, QuestionSet, Rules, reply, sanitize};
-use askuser_agent::{AgentEvent, QuestionOutcome, ToolResult};
+use askuser_agent::{AgentEvent, QuestionOutcome, ToolResult, as_written};
 use askuser_terminal::Role;
 use serde::Deserialize;
 use serde_json::Value;
@@ -49,7 +48,7 @@ impl State {
 
     fn recall_event(&mut self, event: AgentEvent, out: &mut Vec<Effect>) {
         match event {
-            AgentEvent::User { text } => self.print(Item::UserMessage(attachments::as_written(&text).to_owned()), out),
+            AgentEvent::User { text } => self.print(Item::UserMessage(as_written(&text).to_owned()), out),
             AgentEvent::ToolResult { id, name, result } if is_shown_by_prompt(&name) && result.success => {
                 let call = self.turn.calls.iter().position(|call| call.id == id).map(|at| self.turn.calls.remove(at));
                 let input = call.map(|call| call.input).unwrap_or_default();

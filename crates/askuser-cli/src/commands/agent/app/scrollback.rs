@@ -13,9 +13,7 @@ use crate::truncate::truncate;
 use askuser::{exact, sanitize};
 use askuser_terminal::markdown::{self, Row};
 use askuser_terminal::text::{Line, Modifier, Span};
-use askuser_terminal::{
-    Confirm, Presentation, Role, Signs, Theme, closing_lines, context_lines, diff_role, width, wrap_styled,
-};
+use askuser_terminal::{Confirm, Role, Signs, Theme, closing_lines, context_lines, diff_role, width, wrap_styled};
 use std::time::Duration;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -42,7 +40,8 @@ pub(crate) enum Item {
     Note(Role, String),
     /// What came of a question of an earlier process.
     Closing(Box<Closing>),
-    Help(Presentation),
+    /// The keys and commands, in line mode; on a screen they are a page.
+    Help,
 }
 
 /// Text is wrapped at this width: longer lines are hard to read.
@@ -73,7 +72,7 @@ pub(crate) fn lines(item: &Item, theme: &Theme, columns: usize) -> Vec<Line<'sta
         Item::Closing(closing) => closing_of(closing, theme, columns),
         Item::Thought(took) => note(Role::Muted, &thought_words(*took), theme, columns),
         Item::Note(role, text) => note(*role, text, theme, columns),
-        Item::Help(presentation) => help(*presentation, theme, columns),
+        Item::Help => help(&KEYS[KEYS.len() - LINE_MODE_KEYS..], theme, columns),
     }
 }
 
@@ -285,10 +284,10 @@ fn note(role: Role, text: &str, theme: &Theme, columns: usize) -> Vec<Line<'stat
 
 /// The keys on the help page. The last [`LINE_MODE_KEYS`] work in line mode too.
 const KEYS: &[(&str, &str)] = &[
-    ("Enter", "send; while the agent works: send when it is done"),
+    ("Enter", "send; while the agent works: it is read before the next step"),
     ("Alt-Enter, Ctrl-J", "new line"),
-    ("Up, Down", "earlier and later messages; Up takes a waiting one back"),
-    ("Tab", "open a question that waits; complete a command or a file"),
+    ("Up, Down", "move in a menu; earlier and later messages; Up takes a waiting one back"),
+    ("Tab", "open a question that waits; complete a command or a file; while the agent works: send when it is done"),
     ("@path", "attach a file to the message"),
     ("Shift-Tab", "ask first, accept edits, plan mode"),
     ("Esc", "stop the agent"),
@@ -302,13 +301,15 @@ const KEYS: &[(&str, &str)] = &[
 
 const LINE_MODE_KEYS: usize = 4;
 
-fn help(presentation: Presentation, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
+/// The keys and commands as a text in so many columns.
+pub(crate) fn help_page(columns: usize) -> String {
+    let lines = help(KEYS, &Theme::default(), columns);
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+fn help(keys: &[(&str, &'static str)], theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     let commands = slash_commands::TABLE.iter().map(|row| (format!("/{} {}", row.name, row.argument), row.about));
-    let skipped = match presentation {
-        Presentation::Screen => 0,
-        Presentation::Line => KEYS.len() - LINE_MODE_KEYS,
-    };
-    let keys = KEYS[skipped..].iter().map(|(keys, about)| ((*keys).to_owned(), *about));
+    let keys = keys.iter().map(|(keys, about)| ((*keys).to_owned(), *about));
     let rows: Vec<(String, &str)> = commands.chain(keys).collect();
     let names = rows.iter().map(|(name, _)| name.trim_end().len()).max().unwrap_or(0) + 2;
     let mut lines = Vec::new();

@@ -2,7 +2,9 @@
 
 use super::agent_events::mode_words;
 use super::agent_thread::AgentCommand;
-use super::scrollback::Item;
+use super::outputs::Heading;
+use super::pager::Pager;
+use super::scrollback::{self, Item};
 use super::slash_commands::{self, SlashCommand};
 use super::state::{Effect, LastPrinted, RunningTurn, State, Stopping, TurnEnd, Work};
 use super::tool_calls;
@@ -15,7 +17,19 @@ fn own_command(line: &str) -> Option<&str> {
     line.trim().strip_prefix('!').map(str::trim)
 }
 
+/// Whether a line is for the model.
+fn is_message(line: &str) -> bool {
+    own_command(line).is_none() && slash_commands::read(line).is_none()
+}
+
 impl State {
+    /// Keeps a message, or a command, for after the turn; a message also in the record, until it is said.
+    pub(super) fn enqueue(&mut self, text: &str, out: &mut Vec<Effect>) {
+        let text = text.trim_end().to_owned();
+        out.extend(is_message(&text).then(|| Effect::Command(AgentCommand::Keep(text.clone()))));
+        self.composer.queue.push_back(text);
+    }
+
     pub(super) fn submit(&mut self, now: Duration, out: &mut Vec<Effect>) {
         if self.composer.draft.is_blank() {
             if self.turn.end == TurnEnd::Failed && self.turn.pending_commands == 0 {
@@ -48,9 +62,8 @@ impl State {
                 | SlashCommand::Model(None)
                 | SlashCommand::Permissions(_)))
         );
-        let is_message = command.is_none() && own_command(&text).is_none();
         let hears = |turn: RunningTurn| turn.stopping == Stopping::No && turn.work == Work::Conversation;
-        if is_message && self.turn.running.is_some_and(hears) {
+        if is_message(&text) && self.turn.running.is_some_and(hears) {
             if self.presentation == Presentation::Line {
                 self.print(Item::Note(Role::Muted, "The agent reads it before its next step.".into()), out);
             }
@@ -59,7 +72,7 @@ impl State {
             self.session.message_count += 1;
             self.command(AgentCommand::SayNow(text), out);
         } else if self.turn.pending_commands > 0 && !at_once {
-            self.composer.queue.push_back(text);
+            self.enqueue(&text, out);
             if self.presentation == Presentation::Line {
                 self.print(Item::Note(Role::Muted, "Sent when the agent is done.".into()), out);
             }
@@ -91,7 +104,12 @@ impl State {
             }
         };
         match command {
-            SlashCommand::Help => self.print(Item::Help(self.presentation), out),
+            SlashCommand::Help if self.presentation == Presentation::Line => self.print(Item::Help, out),
+            SlashCommand::Help => {
+                let help = self.outputs.begin(Heading::Help);
+                self.outputs.append(help, &scrollback::help_page(self.turn.text_columns));
+                self.pager = Some(Pager::open(help).at_top());
+            }
             SlashCommand::Quit => out.push(Effect::Quit),
             SlashCommand::Clear => self.command(AgentCommand::Clear, out),
             SlashCommand::Compact(wish) => {
@@ -159,7 +177,8 @@ impl State {
         if self.session.about.as_ref().is_some_and(|session| session.id == id) {
             return self.print(Item::Note(Role::Muted, "This is that session.".into()), out);
         }
-        self.command(AgentCommand::OpenSession(id), out);
+        let waiting = self.composer.queue.iter().filter(|text| is_message(text)).cloned().collect();
+        self.command(AgentCommand::OpenSession(id, waiting), out);
     }
 
     pub(super) fn begin_turn(&mut self, work: Work, now: Duration) {

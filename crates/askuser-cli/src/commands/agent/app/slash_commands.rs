@@ -91,17 +91,6 @@ pub(crate) fn matching(line: &str) -> impl Iterator<Item = &'static Row> {
     TABLE.iter().filter(move |row| start.is_some_and(|start| row.name.starts_with(start)))
 }
 
-/// Completes a command as far as it is unambiguous.
-pub(crate) fn complete(line: &str) -> Option<String> {
-    let names: Vec<&str> = matching(line).map(|row| row.name).collect();
-    let (first, rest) = names.split_first()?;
-    let shared = |a: &str, b: &str| a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
-    let common = rest.iter().fold(first.len(), |common, name| common.min(shared(first, name)));
-    let space = if rest.is_empty() && matching(line).any(|row| !row.argument.is_empty()) { " " } else { "" };
-    let completed = format!("/{}{space}", &first[..common]);
-    (completed.len() > line.len()).then_some(completed)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -139,14 +128,5 @@ mod tests {
     fn too_much_after_a_command_is_an_error() {
         assert_eq!(read("/quit now"), Some(Err("/quit takes nothing after it.".into())));
         assert_eq!(read("/model a b"), Some(Err("/model takes one word: [provider/name].".into())));
-    }
-
-    #[test]
-    fn completion_goes_as_far_as_it_is_certain() {
-        assert_eq!(complete("/h").as_deref(), Some("/help"));
-        assert_eq!(complete("/m").as_deref(), Some("/model "));
-        assert_eq!(complete("/help"), None);
-        assert_eq!(complete("/x"), None);
-        assert_eq!(complete("/"), None);
     }
 }

@@ -3,7 +3,7 @@
 //! `update` handles events from the person, `agent_events` those from the agent, `view` draws the live region.
 
 use super::agent_thread::{AgentCommand, SessionInfo};
-use super::composer::Composer;
+use super::composer::{Composer, Offer};
 use super::outputs::{OutputId, Outputs};
 use super::pager::Pager;
 use super::scrollback::{Item, MAX_COLUMNS};
@@ -196,8 +196,8 @@ pub(crate) enum Event {
     Edited(Result<String, String>),
     /// Nothing but the passing of time.
     Tick,
-    /// A session was started or resumed; with what has happened in it so far.
-    SessionOpened(SessionInfo, Vec<AgentEvent>),
+    /// A session was started or resumed; with what has happened in it so far, and what waits for the end of its turn.
+    SessionOpened(SessionInfo, Vec<AgentEvent>, Vec<String>),
     SessionChanged(SessionInfo),
     /// The files that a message may name.
     Files(Vec<String>),
@@ -218,7 +218,7 @@ pub(crate) enum Event {
     ModelsListed(Offered),
     /// Continues a turn that was cut off.
     TurnStarted,
-    /// What was said for the turn that runs, and the model has not read.
+    /// What was said for or after a turn, and the model has not read.
     TakenBack(Vec<String>),
     /// A command is finished, failed or not. Also sent once after start-up, when a turn that was cut off is over.
     CommandDone,
@@ -367,10 +367,10 @@ impl State {
         self.session.about.as_ref().map(|session| session.mode).unwrap_or_default()
     }
 
-    /// The files that may be meant by what is being typed, the likeliest first.
-    pub(crate) fn offered_files(&self) -> Vec<&str> {
+    /// What may be meant by what is being typed, the likeliest first.
+    pub(crate) fn offers(&self) -> Vec<Offer> {
         match self.presentation {
-            Presentation::Screen => self.composer.offered_files(),
+            Presentation::Screen => self.composer.offers(),
             Presentation::Line => Vec::new(),
         }
     }

@@ -4,7 +4,6 @@ use super::agent_thread::AgentCommand;
 use super::composed_text::LIMIT;
 use super::pager::{Pager, Reading};
 use super::scrollback::Item;
-use super::slash_commands;
 use super::state::{
     Effect, Event, LastPrinted, Notice, Notified, OpenTrigger, Presence, QUIT_WINDOW, QuestionEnd, STRAY_KEY_WINDOW,
     State, Stopping,
@@ -170,7 +169,7 @@ impl State {
             | Item::Closing(_)
             | Item::UserMessage(_)
             | Item::Note(..)
-            | Item::Help(_) => (LastPrinted::Other, !is_apart),
+            | Item::Help => (LastPrinted::Other, !is_apart),
         };
         if with_gap {
             out.push(Effect::Print(Item::Gap));
@@ -219,6 +218,7 @@ impl State {
         if let Some(pager) = &mut self.pager {
             if pager.key(key, &self.outputs) == Reading::IsOver {
                 self.pager = None;
+                self.outputs.forget_help();
             }
             return;
         }
@@ -234,8 +234,27 @@ impl State {
             return;
         }
         self.composer.stray_until = None;
+        let (chosen, offers) = (self.composer.chosen.take(), self.offers());
+        let offer = offers.get(chosen.unwrap_or(0));
+        // Earlier messages that happen to be commands do not hold the arrows up.
+        let moves = offers.len() > 1 && !self.composer.draft.is_older();
         match key {
-            Key { code: KeyCode::Enter, mods } if mods == Key::plain(KeyCode::Enter).mods => self.submit(now, out),
+            Key { code: KeyCode::Enter, mods } if mods == Key::plain(KeyCode::Enter).mods => match offer {
+                Some(offer) if chosen.is_some() => {
+                    self.composer.accept(offer);
+                    // Something follows, or it is a file in a message.
+                    if !self.composer.draft.as_str().ends_with(' ') {
+                        self.submit(now, out);
+                    }
+                }
+                _ => self.submit(now, out),
+            },
+            Key { code: KeyCode::Up, .. } if moves => {
+                self.composer.chosen = Some((chosen.unwrap_or(0) + offers.len() - 1) % offers.len());
+            }
+            Key { code: KeyCode::Down, .. } if moves => {
+                self.composer.chosen = Some((chosen.unwrap_or(0) + 1) % offers.len());
+            }
             Key { code: KeyCode::Esc, .. } => self.stop(out),
             _ if key == Key::ctrl('d') && self.composer.draft.text().is_empty() => out.push(Effect::Quit),
             _ if key == Key::ctrl('o') => self.read_outputs(out),
@@ -243,23 +262,23 @@ impl State {
             _ if key == Key::ctrl('l') => out.push(Effect::Redraw),
             Key { code: KeyCode::BackTab, .. } => self.next_mode(out),
             Key { code: KeyCode::Tab, .. } if !self.questions.pending.is_empty() => self.open_question(out),
-            Key { code: KeyCode::Tab, .. } if !self.offered_files().is_empty() => self.composer.complete_path(),
-            Key { code: KeyCode::Tab, .. } => {
-                if let Some(completed) = slash_commands::complete(self.composer.draft.as_str()) {
-                    let _ = self.composer.draft.set(&completed);
-                } else if self.turn.running.is_some() && !self.composer.draft.is_blank() {
-                    // For after the turn.
-                    let text = self.composer.draft.take();
-                    out.push(Effect::SaveHistory(text.clone()));
-                    self.composer.queue.push_back(text);
-                }
+            Key { code: KeyCode::Tab, .. } if !offers.is_empty() => {
+                offer.into_iter().for_each(|offer| self.composer.accept(offer))
+            }
+            Key { code: KeyCode::Tab, .. } if self.turn.running.is_some() && !self.composer.draft.is_blank() => {
+                // For after the turn.
+                let text = self.composer.draft.take();
+                out.push(Effect::SaveHistory(text.clone()));
+                self.enqueue(&text, out);
             }
             _ => match action(key, KeyContext::Typing) {
                 // What was sent last comes back first, if it has not been read.
                 Some(Action::Edit(Edit::Up)) if self.composer.draft.is_blank() && !self.composer.said.is_empty() => {
                     out.push(Effect::Command(AgentCommand::TakeBack(1)));
                 }
-                Some(Action::Edit(Edit::Up)) => self.composer.up(),
+                Some(Action::Edit(Edit::Up)) => {
+                    out.extend(self.composer.up().map(|text| Effect::Command(AgentCommand::Forget(text))));
+                }
                 Some(Action::Edit(Edit::Down)) => self.composer.down(),
                 Some(Action::Edit(edit)) => self.edit(edit, out),
                 _ => {}

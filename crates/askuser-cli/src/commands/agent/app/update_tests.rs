@@ -4,7 +4,7 @@ use crate::commands::agent::app::fixtures::request;
 use crate::commands::agent::app::state::{Motion, Presence};
 use crate::commands::agent::app::tool_calls::CallStatus;
 use askuser::{Context, Purpose, Request};
-use askuser_agent::{AgentEvent, Failure, FailureKind, PermissionMode, ToolResult};
+use askuser_agent::{ATTACHED, AgentEvent, Failure, FailureKind, PermissionMode, ToolResult};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ fn session(mode: PermissionMode) -> SessionInfo {
 /// Ready for the person, with two earlier messages.
 fn ready() -> State {
     let mut state = State::new(Presentation::Screen, Motion::Full, vec!["first".into(), "second".into()]);
-    state.update(Event::SessionOpened(session(PermissionMode::Ask), Vec::new()), Duration::ZERO);
+    state.update(Event::SessionOpened(session(PermissionMode::Ask), Vec::new(), Vec::new()), Duration::ZERO);
     state.update(Event::CommandDone, Duration::ZERO);
     state
 }
@@ -95,7 +95,8 @@ fn blank_lines_are_not_sent() {
 fn tab_keeps_a_message_for_after_the_turn() {
     let mut state = working();
     write(&mut state, "next", 10);
-    assert_eq!(press(&mut state, KeyCode::Tab, 10), [Effect::SaveHistory("next".into())]);
+    let kept = Effect::Command(AgentCommand::Keep("next".into()));
+    assert_eq!(press(&mut state, KeyCode::Tab, 10), [Effect::SaveHistory("next".into()), kept]);
     assert_eq!(state.composer.queue, ["next"]);
     agent_event(&mut state, AgentEvent::Done { text: "ok".into() }, 20);
     let effects = state.update(Event::CommandDone, at(20));
@@ -108,7 +109,8 @@ fn up_takes_a_waiting_message_back() {
     let mut state = working();
     write(&mut state, "next", 10);
     press(&mut state, KeyCode::Tab, 10);
-    press(&mut state, KeyCode::Up, 20);
+    let forgotten = Effect::Command(AgentCommand::Forget("next".into()));
+    assert_eq!(press(&mut state, KeyCode::Up, 20), [forgotten]);
     assert_eq!((state.composer.draft.as_str(), state.composer.queue.len()), ("next", 0));
 }
 
@@ -120,7 +122,8 @@ fn what_waited_comes_back_when_the_turn_is_stopped() {
     write(&mut state, "draft", 20);
     assert_eq!(press(&mut state, KeyCode::Esc, 30), [Effect::Command(AgentCommand::Stop)]);
     agent_event(&mut state, error(FailureKind::Interrupted), 40);
-    state.update(Event::CommandDone, at(40));
+    let effects = state.update(Event::CommandDone, at(40));
+    assert!(effects.contains(&Effect::Command(AgentCommand::Forget("next".into()))), "{effects:?}");
     assert_eq!((state.composer.draft.as_str(), state.composer.queue.len()), ("next\ndraft", 0));
 }
 
@@ -156,9 +159,23 @@ fn enter_during_a_turn_sends_a_message_that_the_model_reads_before_its_next_step
     let sent = [Effect::SaveHistory("only tests".into()), Effect::Command(AgentCommand::SayNow("only tests".into()))];
     assert_eq!(press(&mut state, KeyCode::Enter, 10), sent);
     assert_eq!((state.composer.said.len(), state.composer.queue.len()), (1, 0));
-    let heard = agent_event(&mut state, AgentEvent::User { text: "only tests".into() }, 20);
+    let text = format!("only tests{ATTACHED}a.txt]\n1\tone\n[End of a.txt]");
+    let heard = agent_event(&mut state, AgentEvent::User { text }, 20);
     assert_eq!(printed(&heard), [&Item::UserMessage("only tests".into())]);
     assert!(state.composer.said.is_empty());
+}
+
+#[test]
+fn a_session_that_was_cut_off_shows_what_waited_for_its_turn_and_sends_it_then() {
+    let mut state = State::new(Presentation::Screen, Motion::Full, Vec::new());
+    state.composer.queue.push_back("and this".into());
+    let waiting = vec!["one".to_owned(), "two".to_owned()];
+    state.update(Event::SessionOpened(session(PermissionMode::Ask), Vec::new(), waiting), at(0));
+    assert_eq!(state.composer.queue, ["one", "two", "and this"]);
+    state.update(Event::TurnStarted, at(0));
+    agent_event(&mut state, AgentEvent::Done { text: "ok".into() }, 20);
+    let effects = state.update(Event::CommandDone, at(20));
+    assert!(effects.contains(&Effect::Command(AgentCommand::Send("one".into()))), "{effects:?}");
 }
 
 #[test]
@@ -216,12 +233,65 @@ fn files_are_looked_for_when_a_path_is_begun_and_tab_takes_the_likeliest() {
     assert_eq!(write(&mut state, "see @", 0), [Effect::ListFiles]);
     state.update(Event::Files(vec!["docs/my notes.md".into(), "src/main.rs".into()]), at(1));
     assert_eq!(write(&mut state, "ma", 2), []);
-    assert_eq!(state.offered_files(), ["src/main.rs"]);
+    let names = |state: &State| state.offers().into_iter().map(|offer| offer.name).collect::<Vec<_>>();
+    assert_eq!(names(&state), ["@src/main.rs"]);
     press(&mut state, KeyCode::Tab, 3);
-    assert_eq!((state.composer.draft.as_str(), state.offered_files().len()), ("see @src/main.rs ", 0));
+    assert_eq!((state.composer.draft.as_str(), names(&state).len()), ("see @src/main.rs ", 0));
     assert_eq!(write(&mut state, "@no", 4), [Effect::ListFiles]);
     press(&mut state, KeyCode::Tab, 5);
     assert_eq!(state.composer.draft.as_str(), "see @src/main.rs @\"docs/my notes.md\" ");
+}
+
+#[test]
+fn the_arrows_move_in_a_menu_and_enter_takes_what_they_chose() {
+    let mut state = ready();
+    write(&mut state, "/co", 0);
+    press(&mut state, KeyCode::Down, 1);
+    assert_eq!((state.composer.chosen, state.offers().len()), (Some(1), 2));
+    let context = press(&mut state, KeyCode::Enter, 2);
+    assert!(context.contains(&Effect::SaveHistory("/context".into())), "{context:?}");
+    write(&mut state, "/co", 3);
+    press(&mut state, KeyCode::Up, 4);
+    press(&mut state, KeyCode::Up, 4);
+    assert_eq!(press(&mut state, KeyCode::Enter, 5), []);
+    assert_eq!(state.composer.draft.as_str(), "/compact ", "something may follow");
+    let _ = state.composer.draft.set("");
+    write(&mut state, "see @", 6);
+    state.update(Event::Files(vec!["a.rs".into(), "b.rs".into()]), at(6));
+    press(&mut state, KeyCode::Down, 7);
+    assert_eq!(press(&mut state, KeyCode::Enter, 7), []);
+    assert_eq!(state.composer.draft.as_str(), "see @b.rs ");
+    // An earlier message that is a command does not hold the arrows up.
+    let _ = state.composer.draft.set("");
+    press(&mut state, KeyCode::Up, 8);
+    assert_eq!(state.composer.draft.as_str(), "/context");
+    press(&mut state, KeyCode::Down, 8);
+    assert_eq!((state.composer.draft.as_str(), state.composer.chosen), ("", None));
+}
+
+#[test]
+fn tab_takes_the_first_command_and_never_queues_one_from_a_menu() {
+    let mut state = working();
+    write(&mut state, "/c", 0);
+    press(&mut state, KeyCode::Tab, 0);
+    press(&mut state, KeyCode::Tab, 0);
+    assert_eq!((state.composer.draft.as_str(), state.composer.queue.len()), ("/clear", 0));
+}
+
+#[test]
+fn help_is_a_page_that_is_no_output_afterwards() {
+    let mut state = ready();
+    write(&mut state, "/help", 0);
+    press(&mut state, KeyCode::Enter, 0);
+    let mut pager = state.pager.take().unwrap();
+    pager.fit(&state.outputs, 100, 10);
+    let rows: Vec<String> = pager.visible().map(|row| row.text.to_owned()).collect();
+    assert!(rows[0].starts_with("/help ") && rows.len() == 10, "{rows:?}");
+    pager.key(Key::plain(KeyCode::PageDown), &state.outputs);
+    assert!(!pager.visible().any(|row| row.text.starts_with("/help ")));
+    state.pager = Some(pager);
+    press(&mut state, KeyCode::Char('q'), 1);
+    assert!(state.pager.is_none() && state.outputs.last().is_none());
 }
 
 #[test]
@@ -663,7 +733,7 @@ fn a_subagents_calls_are_shown_with_its_name() {
 /// The text that is printed of a resumed conversation.
 fn recalled(events: Vec<AgentEvent>) -> Vec<String> {
     let mut state = State::new(Presentation::Screen, Motion::Full, Vec::new());
-    let effects = state.update(Event::SessionOpened(session(PermissionMode::Ask), events), at(0));
+    let effects = state.update(Event::SessionOpened(session(PermissionMode::Ask), events, Vec::new()), at(0));
     assert_eq!((state.turn.calls.len(), state.session.spent), (0, askuser_agent::Usage::default()));
     let theme = askuser_terminal::Theme::default();
     let items = printed(&effects).into_iter().skip(1);
@@ -873,7 +943,8 @@ fn a_command_waits_for_the_turn_to_end_unless_it_changes_nothing() {
     let mut state = working();
     assert_eq!(command(&mut state, "/clear"), []);
     assert_eq!(state.composer.queue, ["/clear"]);
-    assert_eq!(printed(&command(&mut state, "/help")), [&Item::Help(Presentation::Screen)]);
+    assert_eq!(printed(&command(&mut state, "/help")), [&Item::Gap; 0]);
+    assert!(state.pager.take().is_some());
     assert_eq!(command(&mut state, "/quit"), [Effect::Quit]);
 }
 
@@ -906,7 +977,10 @@ fn a_model_is_named_or_chosen_from_what_the_provider_has() {
 #[test]
 fn sessions_are_resumed_by_id_or_by_choice() {
     assert_eq!(command(&mut ready(), "/resume"), [Effect::ChooseSession]);
-    assert_eq!(command(&mut ready(), "/resume x1"), [Effect::Command(AgentCommand::OpenSession("x1".into()))]);
+    assert_eq!(
+        command(&mut ready(), "/resume x1"),
+        [Effect::Command(AgentCommand::OpenSession("x1".into(), Vec::new()))]
+    );
     assert!(matches!(printed(&command(&mut ready(), "/resume s1"))[..], [Item::Note(..)]));
 }
 
@@ -1038,7 +1112,7 @@ fn what_the_person_did_beside_the_conversation_is_not_recalled_as_their_words() 
     let mut state = State::new(Presentation::Screen, Motion::Full, Vec::new());
     let text = "[The user ran a command of their own: ls]\n\na\nb".to_owned();
     let aside = AgentEvent::Notice { message: text };
-    let effects = state.update(Event::SessionOpened(session(PermissionMode::Ask), vec![aside]), at(0));
+    let effects = state.update(Event::SessionOpened(session(PermissionMode::Ask), vec![aside], Vec::new()), at(0));
     let note = Item::Note(Role::Muted, "The user ran a command of their own: ls".into());
     let wrote = Item::Output { text: "a\nb".into(), role: Role::Secondary, max_lines: 20 };
     assert_eq!(printed(&effects)[1..], [&note, &wrote]);

@@ -1,9 +1,9 @@
 //! The live region: the model's unfinished text, running calls, queued messages, the input box and the status line. A pure
 //! function of state, size and time.
 
+use super::composer::Offer;
 use super::scrollback::{MAX_COLUMNS, MODEL_INDENT, call_line, call_start, join_fitting, model_text};
 use super::send::context_percent;
-use super::slash_commands;
 use super::state::{State, Stopping};
 use super::tool_calls::{RunningCall, format_count, format_duration, is_shown_by_prompt, shown_name};
 use crate::config::Price;
@@ -25,6 +25,8 @@ const SPINNER_ASCII: &[&str] = &["|", "/", "-", "\\"];
 const PLACEHOLDER: &str = "Say what to do, or /help";
 /// How many queued messages and how many running calls are shown.
 const MAX_LISTED: usize = 4;
+/// How many rows a menu has.
+const MENU_ROWS: usize = 14;
 /// How many lines are shown of what a running call writes.
 const OUTPUT_LINES: usize = 5;
 
@@ -38,7 +40,7 @@ pub(crate) fn live(state: &State, theme: &Theme, size: (u16, u16), now: Duration
     let room = rows.saturating_sub(input.len());
     // The line about a pending question comes before the status lines.
     let status_room = room.saturating_sub(usize::from(!state.questions.pending.is_empty()));
-    let status = fitting(status, status_room, theme);
+    let status = fitting(status, status_room.min(MENU_ROWS), state.composer.chosen.unwrap_or(0), theme);
     let room = room - status.len();
     let activity: Vec<Line<'static>> =
         // Keeps the last lines: the very last one announces a pending question.
@@ -61,15 +63,15 @@ pub(crate) fn live(state: &State, theme: &Theme, size: (u16, u16), now: Duration
     Live { lines, caret: Position::new(caret_in_box.0 as u16, top + caret_in_box.1 as u16) }
 }
 
-/// The lines that there is room for; the last one says how many there are besides.
-fn fitting(mut lines: Vec<Line<'static>>, room: usize, theme: &Theme) -> Vec<Line<'static>> {
-    if lines.len() > room {
-        let hidden = lines.len() - room.saturating_sub(1);
-        lines.truncate(room.saturating_sub(1));
-        let words = format!("  {} {hidden} more", theme.signs.ellipsis);
-        lines.extend((room > 0).then(|| Line::styled(words, theme.style(Role::Muted))));
+/// The lines that there is room for, with this one among them; the last one says how many there are besides.
+fn fitting(lines: Vec<Line<'static>>, room: usize, chosen: usize, theme: &Theme) -> Vec<Line<'static>> {
+    if lines.len() <= room {
+        return lines;
     }
-    lines
+    let shown = room.saturating_sub(1);
+    let words = format!("  {} {} more", theme.signs.ellipsis, lines.len() - shown);
+    let more = (room > 0).then(|| Line::styled(words, theme.style(Role::Muted)));
+    lines.into_iter().skip((chosen + 1).saturating_sub(shown)).take(shown).chain(more).collect()
 }
 
 /// Running calls, the spinner, queued messages, and the pending question.
@@ -316,30 +318,24 @@ fn status(state: &State, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
         let words = sanitize::line(&notice.text).into_owned();
         return wrap_styled([(words.as_str(), theme.style(notice.role))], &lead, &lead, columns);
     }
-    let matching: Vec<_> = slash_commands::matching(state.composer.draft.as_str()).collect();
-    if !matching.is_empty() {
-        let name = |row: &&slash_commands::Row| format!("/{} {}", row.name, row.argument);
-        let names = matching.iter().map(|row| width(&name(row))).max().unwrap_or(0) + 2;
-        let line = |row: &&slash_commands::Row| {
+    let offers = state.offers();
+    if !offers.is_empty() {
+        let chosen = state.composer.chosen.unwrap_or(0);
+        let names = offers.iter().map(|offer| width(&offer.name)).max().unwrap_or(0).min(columns.saturating_sub(9)) + 2;
+        let line = |(i, offer): (usize, &Offer)| {
+            let (lead, role) = if i == chosen { (theme.signs.cursor, Role::Primary) } else { (" ", Role::Secondary) };
+            let name = truncate(&offer.name, names - 2, theme);
+            // A file says itself what it is.
+            let (room, about) = match offer.about {
+                "" => (width(&name) + 2, if i == chosen { "Tab" } else { "" }),
+                about => (names, about),
+            };
             Line::from(vec![
-                Span::styled(format!("  {:names$}", name(row)), theme.style(Role::Primary)),
-                Span::styled(truncate(row.about, columns.saturating_sub(names + 2), theme), theme.style(Role::Muted)),
+                Span::styled(format!("{lead} {name:room$}"), theme.style(role)),
+                Span::styled(truncate(about, columns.saturating_sub(room + 2), theme), theme.style(Role::Muted)),
             ])
         };
-        return matching.iter().map(line).collect();
-    }
-    let offered = state.offered_files();
-    if !offered.is_empty() {
-        let line = |(i, path): (usize, &&str)| {
-            let role = if i == 0 { Role::Primary } else { Role::Muted };
-            let hint = if i == 0 { "  Tab" } else { "" };
-            let path = truncate(&sanitize::line(path), columns.saturating_sub(10), theme);
-            Line::from(vec![
-                Span::styled(format!("  @{path}"), theme.style(role)),
-                Span::styled(hint, theme.style(Role::Muted)),
-            ])
-        };
-        return offered.iter().enumerate().map(line).collect();
+        return offers.iter().enumerate().map(line).collect();
     }
     let mut facts = Vec::new();
     if let Some(session) = &state.session.about {

@@ -20,7 +20,7 @@ fn session(mode: PermissionMode) -> SessionInfo {
 
 fn idle() -> State {
     let mut state = State::new(Presentation::Screen, Motion::Full, Vec::new());
-    state.update(Event::SessionOpened(session(PermissionMode::Ask), Vec::new()), Duration::ZERO);
+    state.update(Event::SessionOpened(session(PermissionMode::Ask), Vec::new(), Vec::new()), Duration::ZERO);
     state.update(Event::CommandDone, Duration::ZERO);
     state
 }

@@ -124,8 +124,9 @@ impl Driver {
 
     /// Puts a question of the app's own; `None` if it was not answered.
     fn choose(&mut self, request: &Request, out: &mut Vec<Effect>) -> Result<Option<Answer>, End> {
-        let began = Instant::now();
+        let (began, kept_in) = (Instant::now(), self.options.kept_in.take());
         let asked = self.show_question(request, None, &mut |_| Ok(()));
+        self.options.kept_in = kept_in;
         let end = match &asked {
             Ok(outcome) if terminal_is_gone(outcome) => return Err(End::Closed),
             Err(AskError::Signal(signal)) => return Err(End::Signal(*signal)),

@@ -1,0 +1,83 @@
+//! The same call with the same result again, though the model was told: the person decides whether that goes on, once a turn.
+
+use crate::agent::Agent;
+use crate::asking::Asked;
+use crate::event::{AgentEvent, FailureKind};
+use crate::event_channel::EventSender;
+use crate::message::ToolCall;
+use crate::tool::Stop;
+use crate::transcript::Entry;
+use askuser::input::QuestionInput;
+use askuser::permission::{MayPermit, Verdict, header, verdict};
+use askuser::{Answer, Context, Purpose, QuestionSet, Resolution, Rules};
+use tokio_util::sync::CancellationToken;
+
+/// How much of a call is shown.
+const MOST_CHARS: usize = 2_000;
+
+/// What the person wants.
+enum Decided {
+    GoOn,
+    Say(String),
+    Stop,
+    /// No person has decided; why.
+    Nobody(String),
+}
+
+/// Asks whether to go on, if a call repeats itself. Only a person's own word lets it.
+pub(crate) async fn ask(agent: &mut Agent, events: &EventSender, abort: &CancellationToken) -> Result<(), Stop> {
+    let Some(call) = agent.history.repeated.clone() else { return Ok(()) };
+    let shared = agent.shared.clone();
+    let recorded = shared.transcript.question(&shared.tasks, &call.id, Purpose::Choice);
+    let decided_before = recorded.and_then(|asked| Some(decided(asked.request?.set(), &asked.resolution?)));
+    if let Some(Decided::GoOn) = decided_before {
+        return Ok(());
+    }
+    let context = shared.context(events, abort);
+    context.wait_until_taken().await?;
+    let shown: String = format!("{} {}", call.name, call.input).chars().take(MOST_CHARS).collect();
+    let about = Some(Context::tool_input(shown));
+    let Asked { set, resolution } = tokio::select! {
+        biased;
+        asked = context.ask_for(Purpose::Choice, &call.id, question(&call)?, about) => asked?,
+        () = abort.cancelled() => return Err(Stop::Interrupted),
+    };
+    match decided(&set, &resolution) {
+        Decided::GoOn => Ok(()),
+        Decided::Say(text) => {
+            agent.record(&Entry::User { text: text.clone() })?;
+            events.send(AgentEvent::User { text });
+            Ok(())
+        }
+        Decided::Stop => Err(Stop::Interrupted),
+        Decided::Nobody(why) => {
+            let message = format!(
+                "stopped, because {} has had the same result four times and no person said to go on: {why}",
+                call.name
+            );
+            Err(Stop::failed(FailureKind::NobodyThere, message))
+        }
+    }
+}
+
+fn question(call: &ToolCall) -> Result<QuestionSet, Stop> {
+    let text = format!("{} had the same result four times, though the model was told. Go on?", header(&call.name));
+    let question = QuestionInput::new(text, "Repetition")
+        .option("Go on", "You are not asked again in this turn")
+        // The last one refuses.
+        .option("Stop", "The turn ends here. Other says something to the model instead");
+    QuestionSet::new([question], &Rules::strict()).map_err(|_| Stop::Interrupted)
+}
+
+fn decided(set: &QuestionSet, resolution: &Resolution) -> Decided {
+    let typed = |answer: &Answer| answer.selected_options.is_empty();
+    let says = resolution.outcome().answers().first().is_some_and(typed);
+    match verdict(set, resolution, MayPermit::Person) {
+        Verdict::Agreed(_) => Decided::GoOn,
+        Verdict::Conditional { note: text } | Verdict::Discuss { words: Some(text) } => Decided::Say(text),
+        Verdict::Refused { words: Some(text) } if says => Decided::Say(text),
+        Verdict::Refused { .. } | Verdict::Discuss { words: None } | Verdict::Dismissed => Decided::Stop,
+        Verdict::TimedOut => Decided::Nobody("the time ran out".into()),
+        Verdict::NotAsked { reason } => Decided::Nobody(reason),
+    }
+}

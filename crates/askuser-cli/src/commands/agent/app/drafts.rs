@@ -1,0 +1,67 @@
+//! What a person has typed at a question of the agent and not sent, in a file beside the session: there again after a crash.
+
+use askuser::RequestKey;
+use askuser::store::{Call, Draft, StoreError};
+use askuser_agent::regular_file::{self, Links};
+use askuser_terminal::KeepsDrafts;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::future::ready;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+/// The folder of the sessions. One question is asked at a time, so each session has one draft.
+#[derive(Debug)]
+pub(crate) struct SessionDrafts {
+    pub(crate) folder: PathBuf,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    key: RequestKey,
+    draft: Draft,
+}
+
+impl SessionDrafts {
+    fn path(&self, key: &RequestKey) -> PathBuf {
+        self.folder.join(format!("{}.draft", key.session()))
+    }
+
+    fn read(&self, key: &RequestKey) -> Option<Draft> {
+        let bytes = regular_file::read(&self.path(key), Links::Refuse, u64::MAX).ok()?;
+        let kept: Kept = serde_json::from_slice(&bytes).ok()?;
+        (kept.key == *key).then_some(kept.draft)
+    }
+
+    /// A process that is killed leaves the one before or this one. Not synced: the machine need not survive it.
+    fn write(&self, key: &RequestKey, draft: &Draft) -> io::Result<()> {
+        let path = self.path(key);
+        if draft.is_empty() {
+            return fs::remove_file(path).or_else(|error| match error.kind() {
+                io::ErrorKind::NotFound => Ok(()),
+                _ => Err(error),
+            });
+        }
+        let new = path.with_extension("draft-new");
+        let kept = serde_json::to_vec(&Kept { key: key.clone(), draft: draft.clone() })?;
+        let mut options = regular_file::private();
+        options.write(true).create(true).truncate(true);
+        regular_file::open_with(&mut options, &new, Links::Refuse)?.write_all(&kept)?;
+        fs::rename(new, path)
+    }
+}
+
+impl KeepsDrafts for SessionDrafts {
+    fn draft(&self, key: &RequestKey) -> Call<Draft> {
+        Box::pin(ready(Ok(self.read(key).unwrap_or_default())))
+    }
+
+    fn save_draft(&self, key: &RequestKey, draft: &Draft) -> Call<()> {
+        Box::pin(ready(self.write(key, draft).map_err(|error| StoreError::unavailable("keeping a draft", error))))
+    }
+
+    /// The deadline is the prompt's own here.
+    fn hold(&self, _: &RequestKey) -> Call<()> {
+        Box::pin(ready(Ok(())))
+    }
+}
