@@ -104,27 +104,28 @@ class Serve:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
 
-    def environment(self, user="ada"):
-        return {"PATH": os.environ["PATH"], "HOME": str(self.home), "USER": user, "ASKUSER_STORE": self.address, "ASKUSER_POPUP": "none",
+    def environment(self):
+        return {"PATH": os.environ["PATH"], "HOME": str(self.home), "USER": "ada", "ASKUSER_STORE": self.address, "ASKUSER_POPUP": "none",
                 "ASKUSER_NOTIFY": "false"}
 
     def start(self):
         self.process = subprocess.Popen([*self.before, ASKUSER, "serve", "--listen", f"127.0.0.1:{self.port}"], env=self.environment(),
-                                        stdout=subprocess.PIPE, stderr=open(self.home / "serve.log", "ab"), cwd=self.home)
+                                        stdout=subprocess.PIPE, stderr=open(self.home / "serve.log", "ab"), cwd=self.home, start_new_session=True)
         line = self.process.stdout.readline()
         assert line, (self.home / "serve.log").read_text()[-2000:]
         return self
 
-    def run(self, *words, user="ada"):
-        return subprocess.run([ASKUSER, *words], env=self.environment(user), capture_output=True, text=True, cwd=self.home)
+    def run(self, *words):
+        return subprocess.run([ASKUSER, *words], env=self.environment(), capture_output=True, text=True, cwd=self.home)
 
-    def token(self, name, scope, user="ada"):
-        made = self.run("token", "new", name, scope, user=user)
+    def token(self, name, *words):
+        made = self.run("token", "new", name, *words)
         assert made.returncode == 0, made.stderr
         return made.stdout.strip()
 
     def kill(self):
-        self.process.kill()
+        # What stands before it (faketime) is another process, which would leave it running.
+        os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
 
@@ -221,7 +222,9 @@ class Trial:
         self.home.mkdir()
         self.address = address(self) if address else self.database.address()
         self.serves = [Serve(self.address, self.home, words) for words in before]
-        self.tokens = [self.serves[0].token("ci", "--ask"), self.serves[0].token("a", "--answer"), self.serves[0].token("b", "--answer", user="bob")]
+        people = [self.serves[0].run("people", "add", name) for name in ("ada", "bob")]
+        assert not any(one.returncode for one in people), people
+        self.tokens = [self.serves[0].token("ci", "--ask"), *(self.serves[0].token(f"{name}'s", "--answer", "--person", name) for name in ("ada", "bob"))]
         [serve.start() for serve in self.serves]
         self.ports, self.name, self.began = [serve.port for serve in self.serves], name, time.time()
         self.ended, self.running, self.logs, self.follows = multiprocessing.Event(), [], [], []

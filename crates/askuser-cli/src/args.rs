@@ -3,6 +3,7 @@
 use crate::settings::{Of, SETTINGS, Setting};
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, Command};
+use std::ffi::OsString;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -29,7 +30,7 @@ pub(crate) fn command() -> Command {
         .max_term_width(MAX_WIDTH)
         .subcommand_required(true)
         .subcommands([ask(), confirm(), input(), pick(), inbox(), wait(), answer(), withdraw(), log(), mcp(), agent()])
-        .subcommands([serve(), token(), devices(), pair()])
+        .subcommands([serve(), token(), devices(), pair(), people()])
         .subcommands([init(), uninstall(), hook(), check(), schema(), demo(), doctor(), config(), completions(), man()])
         .after_help(EXIT_CODES)
 }
@@ -61,11 +62,14 @@ fn ask_arguments(command: Command) -> Command {
         .args(settings(&[Of::Asking, Of::Results]))
 }
 
-fn in_the_inbox() -> [Arg; 3] {
+fn in_the_inbox() -> [Arg; 4] {
     let key = "In the inbox: asking again with the same key attaches to the same question and answer";
     [
         value("key", "TEXT", key).value_parser(not_blank),
         value("from", "NAME", "In the inbox: who asks").value_parser(not_blank),
+        value("for", "NAMES", "In the inbox: who may answer, with commas between them [default: everybody]")
+            .value_delimiter(',')
+            .value_parser(not_blank),
         switch("detach", "In the inbox: print the question's id and do not wait"),
     ]
 }
@@ -133,6 +137,9 @@ pub(crate) fn inbox() -> Command {
              for scripts and status bars, --next for a key binding.",
         )
         .after_help(EXIT_CODES)
+        .subcommand(inbox_copy())
+        .disable_help_subcommand(true)
+        .args_conflicts_with_subcommands(true)
         .defer(|command| {
             command
                 .arg(switch("json", "Print the waiting questions, one JSON object per line"))
@@ -141,6 +148,17 @@ pub(crate) fn inbox() -> Command {
                 .arg(switch("next", "Answer the oldest question and exit").conflicts_with_all(["json", "count", "follow"]))
                 .args(inbox_settings())
         })
+}
+
+fn inbox_copy() -> Command {
+    let place = |name: &'static str, names: &'static str, help: &'static str| {
+        Arg::new(name).value_name(names).required(true).value_parser(clap::value_parser!(OsString)).help(help)
+    };
+    Command::new("copy")
+        .about("Copy a whole inbox; begun again it goes on where it was broken off")
+        .arg(place("from", "FROM", "A file, or postgres://…"))
+        .arg(place("to", "TO", "A file, or postgres://…: new, or of a copy that was broken off"))
+        .arg(switch("with-waiting", "Copy what is still waiting too; its askers go on waiting at FROM"))
 }
 
 pub(crate) fn wait() -> Command {
@@ -282,6 +300,7 @@ pub(crate) fn token() -> Command {
                 .arg(scope("answer", "It lists and answers questions"))
                 .arg(scope("admin", "It lists, makes and revokes tokens, and lets devices in"))
                 .group(clap::ArgGroup::new("scope").required(true))
+                .arg(of_person("Whose answers it gives [default: it acts under its own name]").requires("answer"))
                 .args(some_settings(&["store", "token_file"])),
         )
         .subcommand(Command::new("list").about("List the tokens").args(some_settings(&["store", "token_file"])))
@@ -310,8 +329,28 @@ pub(crate) fn pair() -> Command {
     Command::new("pair").about("Let in the browser that shows this code").defer(|command| {
         command
             .arg(Arg::new("code").value_name("CODE").required(true).help("The code on the page: ABCD-EFGH"))
+            .arg(of_person("Whose browser it is [default: yours]"))
             .args(inbox_settings())
     })
+}
+
+fn of_person(help: &'static str) -> Arg {
+    value("person", "NAME", help).value_parser(not_blank)
+}
+
+pub(crate) fn people() -> Command {
+    let settings = || some_settings(&["store", "token_file"]);
+    let named = |command, about, help| {
+        let name = Arg::new("name").value_name("NAME").required(true).help(help);
+        Command::new(command).about(about).arg(name).args(settings())
+    };
+    Command::new("people")
+        .about("List the people whom questions can be for, add and remove them")
+        .disable_help_subcommand(true)
+        .args(settings())
+        .subcommand(Command::new("list").about("List them").args(settings()))
+        .subcommand(named("add", "Add a person", "Their name, as in `ask --for NAME`"))
+        .subcommand(named("remove", "Remove a person, and revoke their tokens and devices at once", "Their name"))
 }
 
 fn loopback(text: &str) -> Result<std::net::SocketAddr, &'static str> {

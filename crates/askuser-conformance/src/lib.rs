@@ -76,6 +76,9 @@ macro_rules! credentials_conformance {
                 a_credential_is_kept_until_it_is_revoked_and_every_process_hears_of_that,
                 a_name_has_one_scope_and_a_renewed_token_keeps_it,
                 a_pairing_is_redeemed_once_in_time_and_a_code_only_after_somebody_let_it_in,
+                of_tokens_of_one_name_that_are_made_at_once_the_last_is_left,
+                a_name_is_a_persons_or_a_tokens_and_never_both,
+                a_person_who_is_removed_takes_all_that_is_theirs_along,
                 failed_credentials_are_counted;
         }
     };
@@ -128,7 +131,8 @@ macro_rules! conformance {
                 pages_leave_nothing_out_and_repeat_nothing_while_questions_come_and_go,
                 a_list_is_narrowed_by_state_age_and_agent,
                 words_are_those_that_a_person_reads_in_any_case,
-                a_list_holds_what_its_reader_sees;
+                a_list_holds_what_its_reader_sees,
+                what_waits_for_a_person_comes_before_what_waits_for_others_on_every_page;
             model:
                 the_store_does_what_a_small_model_of_it_does;
             principals:
@@ -137,6 +141,7 @@ macro_rules! conformance {
                 the_store_says_who_answered_through_what_and_when,
                 an_agent_with_a_credential_settles_its_own_questions_and_is_never_a_person,
                 each_credential_has_keys_of_its_own,
+                only_its_audience_answers_declines_discusses_or_drafts,
                 what_no_principal_may_do_leaves_no_trace,
                 a_failed_notice_is_remembered_with_the_stores_time;
             purges:

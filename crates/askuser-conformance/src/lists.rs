@@ -141,7 +141,7 @@ pub fn words_are_those_that_a_person_reads_in_any_case(place: &dyn Place) {
     }
 }
 
-/// People see what is for them, agents what is theirs.
+/// People see everything, what is for them before the rest; agents see what is theirs.
 pub fn a_list_holds_what_its_reader_sees(place: &dyn Place) {
     let process = Stage::new(place).open();
     let (all, ada) = (process.ask(&request("1")), process.ask(&request("2").with_audience(["ada", "o'neil"])));
@@ -157,13 +157,64 @@ pub fn a_list_holds_what_its_reader_sees(place: &dyn Place) {
     let is_listed = |by: Principal, expected: &[&QuestionId]| {
         assert_eq!(listed(by.clone()).iter().collect::<Vec<_>>(), expected, "what {by:?} sees");
     };
-    is_listed(person("ada"), &[all, ada, nameless]);
-    is_listed(person("o'neil"), &[all, ada, nameless]);
-    is_listed(person("bob"), &[all, bob, nameless]);
+    is_listed(person("ada"), &[all, ada, nameless, bob]);
+    is_listed(person("o'neil"), &[all, ada, nameless, bob]);
+    is_listed(person("bob"), &[all, bob, nameless, ada]);
     // A part of a name is another name.
-    is_listed(person("AD"), &[all, nameless]);
+    is_listed(person("AD"), &[all, nameless, ada, bob]);
     is_listed(agent("tester"), &[all, ada]);
     is_listed(agent("another"), &[bob]);
     is_listed(Principal::agent(&Origin::default()), &[nameless]);
     is_listed(Principal::person("", Via::Policy), &[all, ada, bob, nameless]);
+}
+
+/// Every page, in either direction and from every place, keeps what waits for its reader before what waits for others; a count
+/// is that of the list, and what is for nobody else can be had alone.
+pub fn what_waits_for_a_person_comes_before_what_waits_for_others_on_every_page(place: &dyn Place) {
+    let process = Stage::new(place).open();
+    let mut waiting = Vec::new();
+    for i in 0..12 {
+        let asked = request(&i.to_string());
+        let id = process.ask(&match i % 3 {
+            0 => asked,
+            1 => asked.with_audience(["ada", "bob"]),
+            _ => asked.with_audience(["bob"]),
+        });
+        match i == 4 {
+            true => _ = process.answer(&id, 0, "ada"),
+            false => waiting.push((i % 3 == 2, i, id)),
+        }
+    }
+    waiting.sort();
+    let (ada, mine) = (process.person("ada"), waiting.iter().filter(|(is_others, ..)| !is_others).count());
+    let expected: Vec<&QuestionId> = waiting.iter().map(|(_, _, id)| id).collect();
+    for latest_first in [false, true] {
+        let filter = Filter { latest_first, ..Filter::pending() };
+        let mut expected = expected.clone();
+        if latest_first {
+            expected.reverse();
+        }
+        for limit in 1..=expected.len() as u32 + 1 {
+            let (mut seen, mut after) = (Vec::new(), None);
+            loop {
+                let page = ok(wait(ada.list(&Filter { after, ..filter.clone() }.at_most(limit))));
+                seen.extend(page.questions);
+                match page.next {
+                    Some(next) => after = Some(next),
+                    None => break,
+                }
+            }
+            assert_eq!(seen.iter().map(|question| &question.id).collect::<Vec<_>>(), expected, "{limit} a page");
+            let is_sorted = seen.is_sorted_by(|one, next| (one.cursor < next.cursor) != latest_first);
+            assert!(is_sorted, "places are in the order of the list");
+            for (i, question) in seen.iter().enumerate() {
+                let rest = Filter { after: Some(question.cursor), ..filter.clone() };
+                assert_eq!(ok(wait(ada.count(&rest))), (expected.len() - i - 1) as u64, "what is behind it");
+            }
+        }
+    }
+    let own = ok(wait(ada.list(&Filter::mine())));
+    assert_eq!(own.questions.iter().map(|question| &question.id).collect::<Vec<_>>(), &expected[..mine]);
+    assert_eq!(ok(wait(ada.count(&Filter::mine()))), mine as u64);
+    assert_eq!(ok(wait(process.person("carol").count(&Filter::mine()))), 4, "what is for everybody");
 }

@@ -49,13 +49,18 @@ pub fn every_principal_may_do_what_the_table_says_and_nothing_else(place: &dyn P
     let table: [(&str, Principal, Make<'_>, Vec<&str>); 9] = [
         ("a person and a question for everybody", person("ada"), &mine, following.clone()),
         ("a person and a question for them", person("ada"), &for_ada, following.clone()),
-        ("a person and a question for others", person("bob"), &for_ada, vec!["follow", "read events", "purge"]),
+        (
+            "a person and a question for others",
+            person("bob"),
+            &for_ada,
+            vec!["see", "see by key", "watch", "follow", "read events", "purge"],
+        ),
         ("a person at a web page", Principal::person("ada", Via::Web), &others, following),
         ("an agent and its own", agent("tester"), &mine, agents.to_vec()),
         ("an agent and another's", agent("tester"), &others, vec![]),
         ("an agent without a name", Principal::agent(&Default::default()), &mine, vec![]),
         ("a policy", policy(), &mine, answers.to_vec()),
-        ("a policy and a question for one person", policy(), &for_ada, answers.to_vec()),
+        ("a policy and a question for one person", policy(), &for_ada, sees.to_vec()),
     ];
     let mut number = 0;
     for (who, by, make, allowed) in table {
@@ -196,6 +201,49 @@ pub fn each_credential_has_keys_of_its_own(place: &dyn Place) {
     assert_eq!(ok(wait(ada.get(request("2").key()))).id, only, "to a person it names the only one");
 }
 
+/// Whoever a question is not for may read it, and do nothing else with it; they are told for whom it is.
+pub fn only_its_audience_answers_declines_discusses_or_drafts(place: &dyn Place) {
+    let process = Stage::new(place).open();
+    let outcomes = [choice(0), Outcome::declined(Some("no".into())), Outcome::discuss(None), Outcome::cancelled()];
+    for (i, outcome) in outcomes.into_iter().enumerate() {
+        let origin = request("").origin().clone().with_credential("ci");
+        let asked = request(&i.to_string()).with_origin(origin.clone()).with_audience(["o'neil", "ada", "ada"]);
+        let id = process.ask(&asked);
+        let others = [person("bob").on_device("ada"), person("ad"), person("ada, o'neil")];
+        for by in others.into_iter().chain([Principal::person("ada", Via::AnswersFile), Principal::agent(&origin)]) {
+            let handle = process.by(by.clone());
+            let mut refused = vec![wait(handle.answer(&id, outcome.clone(), &new_attempt())).map(drop)];
+            if by.is_a_person() {
+                refused.push(wait(handle.save_draft(&id, &Draft::default())));
+                refused.push(wait(handle.draft(&id)).map(drop));
+                refused.push(wait(handle.hold(&id)));
+                refused.push(wait(handle.withdraw(&id, &new_attempt())).map(drop));
+            }
+            for result in refused {
+                let says = matches!(&result, Err(StoreError::Forbidden(why)) if why.contains("for ada, o'neil"));
+                assert!(says, "{by:?} is told for whom it is: {result:?}");
+            }
+            let read = ok(wait(handle.get(&id)));
+            assert_eq!((read.state(), read.request.audience()), (State::Pending, asked.audience()), "and reads it");
+        }
+        let ada = process.by(person("ada").on_device("phone"));
+        ok(wait(ada.save_draft(&id, &Draft { discuss: Some("hm".into()), ..Draft::default() })));
+        let ending = ok(wait(ada.answer(&id, outcome, &new_attempt())));
+        let resolution = ending.resolution().expect("a person's");
+        assert_eq!((resolution.by(), resolution.device()), (Some("ada"), Some("phone")), "it says who did");
+    }
+    // What an asker was told at its own terminal is its word, and only of whom it asked.
+    let origin = request("").origin().clone().with_credential("ci");
+    let id = process.ask(&request("own").with_origin(origin.clone()).with_audience(["ada"]));
+    let word = |by: &str| End::Resolve {
+        outcome: choice(0),
+        self_reported: Map::from_iter([("by".to_owned(), Value::from(by))]),
+    };
+    let agent = process.by(Principal::agent(&origin));
+    assert!(is_forbidden(wait(agent.end(&id, &word("bob"), &new_attempt()))), "bob was not asked");
+    assert_eq!(ok(wait(agent.end(&id, &word("ada"), &new_attempt()))).state(), State::Settled);
+}
+
 /// A refused call changes nothing, and no watcher hears of it.
 pub fn what_no_principal_may_do_leaves_no_trace(place: &dyn Place) {
     let stage = Stage::new(place);
@@ -204,7 +252,11 @@ pub fn what_no_principal_may_do_leaves_no_trace(place: &dyn Place) {
     let id = &put.question.id;
     let stranger = [person("bob"), agent("another"), Principal::agent(&Default::default())];
     for by in stranger {
-        for (deed, act) in DEEDS.into_iter().filter(|(deed, _)| !["follow", "read events", "purge"].contains(deed)) {
+        let reads = ["see", "see by key", "watch"];
+        let may = |deed: &str| {
+            ["follow", "read events", "purge"].contains(&deed) || by.is_a_person() && reads.contains(&deed)
+        };
+        for (deed, act) in DEEDS.into_iter().filter(|(deed, _)| !may(deed)) {
             let result = act(&process, &by, &request("1").with_audience(["ada"]), id);
             let is_refused = match result {
                 Err(StoreError::Forbidden(_)) => true,

@@ -83,6 +83,8 @@ impl InboxAsker {
     /// Waits for the end of a question that is stored, and asks it at the surface beside meanwhile.
     async fn wait_for(&self, put: Put, request: &Request, beside: Option<&dyn Asker>) -> Result<Delivery, AskError> {
         let Put { question, attachment, .. } = put;
+        // Who sits here answers nothing that is for others.
+        let beside = beside.filter(|_| request.is_for(&self.person));
         let (agent, id) = (self.agent(&question.request), &question.id);
         if let Some(ending) = question.ending.clone() {
             return self.deliver(&question, ending, None, attachment).await;
@@ -108,7 +110,8 @@ impl InboxAsker {
             Some(_) if !is_on_device => agent,
             _ => self.handle(answerer(&self.person, via)),
         };
-        match record(&answerer, id, delivery).await {
+        let by = (!request.audience().is_empty()).then_some(&*self.person);
+        match record(&answerer, id, delivery, by).await {
             Ok((ending, delivery)) => self.deliver(&question, ending, Some(delivery), attachment).await,
             Err(StoreError::Ended(ending)) => self.deliver(&question, *ending, None, attachment).await,
             Err(error) => Err(AskError::Store(error)),

@@ -46,7 +46,7 @@ pub(crate) async fn race(
     }
 }
 
-/// Records what a surface delivered, as this principal's. Where another was earlier, or it cannot be kept, the surface is told
+/// Records what a surface delivered, as this principal's, and by whom where the surface does not say. Where another was earlier, or it cannot be kept, the surface is told
 /// here.
 ///
 /// # Errors
@@ -55,12 +55,13 @@ pub(crate) async fn record(
     store: &Handle,
     id: &QuestionId,
     delivery: Delivery,
+    by: Option<&str>,
 ) -> Result<(Ending, Delivery), StoreError> {
     let resolution = delivery.resolution();
     let mut self_reported = resolution.self_reported().cloned().unwrap_or_default();
     // An agent's word says through what it came, and from whom.
     if store.principal().via().is_none() {
-        let says = [("via", resolution.via().map(Via::name)), ("by", resolution.by())];
+        let says = [("via", resolution.via().map(Via::name)), ("by", resolution.by().or(by))];
         self_reported.extend(says.into_iter().filter_map(|(name, said)| Some((name.to_owned(), said?.into()))));
     }
     let end = End::Resolve { outcome: resolution.outcome().clone(), self_reported };
@@ -153,7 +154,7 @@ async fn show(store: &Handle, question: &StoredQuestion, surface: &dyn Asker) ->
         drop(delivery.stored());
         return Err(AskError::surface("no person can be asked here", reason));
     }
-    match record(store, id, delivery).await {
+    match record(store, id, delivery, None).await {
         Ok((ending, delivery)) => {
             drop(delivery.stored());
             Ok(Shown::Answered(ending))

@@ -2,7 +2,7 @@
 
 use crate::database::{Database, Doing, end_row};
 use crate::fault::unwritable;
-use crate::pool::Connection;
+use crate::pool::{Connection, Value};
 use crate::row::signed;
 use askuser::store::{Act, Attempt, Draft, End, Ending, MAX_DRAFT, Principal, StoreError, Which};
 use tokio_postgres::types::Type;
@@ -61,19 +61,16 @@ impl Database {
         let save = async |connection: &Connection| {
             let (_, row) = self.known(connection, by, which).await?;
             by.check(Act::Consider(&row.question.request))?;
-            let question = (&row.n as _, Type::INT8);
-            match draft.is_empty() {
-                true => {
-                    let sql = "DELETE FROM askuser.draft WHERE question = $1 AND person = $2";
-                    connection.execute(sql, &[question, (&person, Type::TEXT)]).await?;
-                }
-                false => {
-                    let sql = "INSERT INTO askuser.draft (question, person, answers) VALUES ($1, $2, $3)
-                         ON CONFLICT (question, person) DO UPDATE SET answers = EXCLUDED.answers";
-                    connection.execute(sql, &[question, (&person, Type::TEXT), (&text, Type::TEXT)]).await?;
-                }
-            }
-            Ok(())
+            let question: Value<'_> = (&row.n, Type::INT8);
+            // One of no particular person, from a copied file of an early version, becomes this person's.
+            let sql = "WITH kept AS (
+                     INSERT INTO askuser.draft (question, person, answers) SELECT $1, $2, $3 WHERE NOT $4
+                     ON CONFLICT (question, person) DO UPDATE SET answers = EXCLUDED.answers
+                 )
+                 DELETE FROM askuser.draft WHERE question = $1 AND (person = '' OR $4 AND person = $2)";
+            let is_empty = draft.is_empty();
+            let values = [question, (&person as _, Type::TEXT), (&text as _, Type::TEXT), (&is_empty as _, Type::BOOL)];
+            connection.execute(sql, &values).await.map(drop)
         };
         self.run(Doing::Writing, save).await
     }
@@ -103,7 +100,8 @@ impl Database {
         let read = async |connection: &Connection| {
             let (_, row) = self.known(connection, by, which).await?;
             by.check(Act::Consider(&row.question.request))?;
-            let sql = "SELECT answers FROM askuser.draft WHERE question = $1 AND person = $2";
+            let sql =
+                "SELECT answers FROM askuser.draft WHERE question = $1 AND person IN ($2, '') ORDER BY person = ''";
             let rows = connection.query(sql, &[(&row.n, Type::INT8), (&person, Type::TEXT)]).await?;
             // One that cannot be read is none.
             let text: Option<&str> = rows.first().map(|row| row.try_get(0)).transpose()?;

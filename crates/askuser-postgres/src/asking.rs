@@ -81,7 +81,7 @@ impl Database {
         series: &Series,
         now: u64,
     ) -> Result<Option<Kept>, Fault> {
-        let name = series_digest(series);
+        let name = series_digest(&series.name);
         let lock = i64::from_be_bytes(name[..8].try_into().unwrap_or_default());
         connection.execute("SELECT pg_advisory_xact_lock($1)", &[(&lock, Type::INT8)]).await?;
         let sql = format!(
@@ -142,8 +142,8 @@ impl Database {
         let mut question = StoredQuestion::new(id, request.clone(), now, Cursor(0));
         let sql = "WITH new AS (
                  INSERT INTO askuser.question (id, key, bare_key, request, agent, agent_words, words, audience, credential,
-                     state, asked_ms, expires_ms, series, conversation, put_by)
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'pending', $10, $11, $12, $13, $14)
+                     state, asked_ms, expires_ms, series, conversation, put_by, series_name)
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'pending', $10, $11, $12, $13, $14, $16)
                  ON CONFLICT DO NOTHING RETURNING n
              ), event AS (
                  INSERT INTO askuser.event (question, state, at_ms) SELECT n, 'pending', $10 FROM new
@@ -168,10 +168,11 @@ impl Database {
                     (&origin.credential, Type::TEXT),
                     (&signed(now), Type::INT8),
                     (&question.expires_ms.map(signed), Type::INT8),
-                    (&asked.series.map(series_digest), Type::BYTEA),
+                    (&asked.series.map(|series| series_digest(&series.name)), Type::BYTEA),
                     (&asked.series.map(|series| &series.conversation), Type::TEXT),
                     (&asked.waiter, Type::TEXT),
                     (&self.leases.process, Type::TEXT),
+                    (&asked.series.map(|series| without_nul(&series.name)), Type::TEXT),
                 ],
             )
             .await?;
@@ -259,8 +260,8 @@ impl Database {
 }
 
 /// However long its name is, an index holds this.
-fn series_digest(series: &Series) -> Vec<u8> {
-    Sha256::digest(series.name.as_bytes()).to_vec()
+pub(crate) fn series_digest(name: &str) -> Vec<u8> {
+    Sha256::digest(name.as_bytes()).to_vec()
 }
 
 /// PostgreSQL keeps every character but one. Only what is searched by is written so; a request has it escaped.

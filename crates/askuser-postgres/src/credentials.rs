@@ -5,12 +5,12 @@ use crate::database::{Database, Doing};
 use crate::fault::{Fault, unreadable};
 use crate::following::CHANNEL;
 use crate::lanes::Lane;
-use crate::pool::{Connection, Shared};
+use crate::pool::{Connection, Shared, Value};
 use crate::random_id;
 use crate::row::{number, optional, signed};
 use askuser::store::{
     Call, Credential, CredentialScope, Credentials, Digest, FailedCredentials, NewCredential, Pairing, PairingKind,
-    StoreError, Watch,
+    Person, Removed, StoreError, Watch,
 };
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
@@ -29,7 +29,7 @@ fn read(row: &Row) -> Result<Credential, Fault> {
         name: row.try_get("name")?,
         scope,
         is_device: row.try_get("is_device")?,
-        person: row.try_get("person")?,
+        person: Some(row.try_get("person")?).filter(|person: &String| !person.is_empty()),
         digest: read_digest(row)?,
         address: row.try_get("address")?,
     };
@@ -53,20 +53,11 @@ async fn insert(connection: &Connection, new: &NewCredential) -> Result<Credenti
     if let Some(known) = live(connection, &new.id).await?.filter(|known| known.made.digest == new.digest) {
         return Ok(known);
     }
-    // Of two that take a name for different scopes at once, one comes first.
-    connection
-        .execute(
-            "SELECT pg_advisory_xact_lock(hashtextextended('askuser credential ' || $1, 0))",
-            &[(&new.name, Type::TEXT)],
-        )
-        .await?;
+    lock_names(connection, [&new.name, new.acts_as()]).await?;
     let sql = "SELECT scope FROM askuser.credential WHERE name = $1 AND scope <> $2 AND revoked_ms IS NULL LIMIT 1";
     let others = connection.query(sql, &[(&new.name, Type::TEXT), (&new.scope.name(), Type::TEXT)]).await?;
-    if let Some(other) = others.first() {
-        let other: &str = other.try_get(0)?;
-        let why = format!("{} is the name of a credential with the scope {other}: revoke it first", new.name);
-        return Err(StoreError::Forbidden(why).into());
-    }
+    let other = others.first().map(|row| row.try_get(0)).transpose()?;
+    new.check(other, is_person(connection, new.acts_as()).await?)?;
     let sql = "INSERT INTO askuser.credential (id, name, scope, is_device, person, digest, made_ms, address)
          VALUES ($1, $2, $3, $4, $5, $6, askuser.now_ms(), $7) RETURNING made_ms";
     let values = [
@@ -74,7 +65,7 @@ async fn insert(connection: &Connection, new: &NewCredential) -> Result<Credenti
         (&new.name as _, Type::TEXT),
         (&new.scope.name() as _, Type::TEXT),
         (&new.is_device as _, Type::BOOL),
-        (&new.person as _, Type::TEXT),
+        (&new.person.as_deref().unwrap_or_default() as _, Type::TEXT),
         (&&new.digest[..] as _, Type::BYTEA),
         (&new.address as _, Type::TEXT),
     ];
@@ -82,10 +73,76 @@ async fn insert(connection: &Connection, new: &NewCredential) -> Result<Credenti
     Ok(Credential { made: new.clone(), made_ms: number(&row, "made_ms")?, seen_ms: None })
 }
 
+/// Of two that take a name at once, for different scopes or for a person and a token, one comes first.
+async fn lock_names(connection: &Connection, mut names: [&str; 2]) -> Result<(), Fault> {
+    // In the same order by everybody, or two would wait for each other.
+    names.sort_unstable();
+    for name in names {
+        let sql = "SELECT pg_advisory_xact_lock(hashtextextended('askuser credential ' || $1, 0))";
+        connection.execute(sql, &[(&name, Type::TEXT)]).await?;
+    }
+    Ok(())
+}
+
+async fn is_person(connection: &Connection, name: &str) -> Result<bool, Fault> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM askuser.person WHERE name = $1)";
+    Ok(connection.row(sql, &[(&name, Type::TEXT)]).await?.try_get(0)?)
+}
+
+/// Whether they were not there. A repeated call, after its reply was lost, says that they were: nothing else depends on it.
+async fn add_person(connection: &Connection, name: &str) -> Result<bool, Fault> {
+    lock_names(connection, [name, name]).await?;
+    let sql = "SELECT EXISTS (SELECT 1 FROM askuser.credential WHERE name = $1 AND person = '' AND revoked_ms IS NULL)";
+    if connection.row(sql, &[(&name, Type::TEXT)]).await?.try_get(0)? {
+        return Err(StoreError::Forbidden(format!("{name} is the name of a token: revoke it first")).into());
+    }
+    let sql = "INSERT INTO askuser.person (name, added_ms) VALUES ($1, askuser.now_ms()) ON CONFLICT DO NOTHING";
+    Ok(connection.execute(sql, &[(&name, Type::TEXT)]).await? == 1)
+}
+
+/// Removes a person, and revokes what is theirs.
+async fn remove_person(connection: &Connection, name: &str, call: &str) -> Result<Option<Removed>, Fault> {
+    lock_names(connection, [name, name]).await?;
+    let removed = connection.execute("DELETE FROM askuser.person WHERE name = $1", &[(&name, Type::TEXT)]).await?;
+    connection.execute("DELETE FROM askuser.pairing WHERE person = $1", &[(&name, Type::TEXT)]).await?;
+    let condition = "person = $1 AND revoked_ms IS NULL";
+    let revoked = revoke_all(connection, condition, &[(&name, Type::TEXT)], call).await?;
+    let sql = "SELECT count(*) AS count FROM askuser.question WHERE state = 'pending' AND audience = ARRAY[$1]";
+    let waiting = number(&connection.row(sql, &[(&name, Type::TEXT)]).await?, "count")?;
+    // The reply to an earlier try may have been lost.
+    Ok((removed == 1 || revoked > 0).then_some(Removed { revoked, waiting }))
+}
+
+/// Keeps a token that takes the place of those of its name.
+async fn replace(connection: &Connection, new: &NewCredential) -> Result<(Credential, u64), Fault> {
+    let made = insert(connection, new).await?;
+    if new.is_device {
+        return Ok((made, 0));
+    }
+    let condition = "name = $1 AND id <> $2 AND NOT is_device AND revoked_ms IS NULL";
+    let values = [(&new.name as _, Type::TEXT), (&new.id as _, Type::TEXT)];
+    Ok((made, revoke_all(connection, condition, &values, &new.id).await?))
+}
+
+/// Revokes by one call, and says how many that call has revoked, whichever try it was.
+async fn revoke_all(connection: &Connection, which: &str, values: &[Value<'_>], call: &str) -> Result<u64, Fault> {
+    let sql = format!(
+        "UPDATE askuser.credential SET revoked_ms = askuser.now_ms(), revoked_by = ${} WHERE {which}",
+        values.len() + 1
+    );
+    let mut all = values.to_vec();
+    all.push((&call as _, Type::TEXT));
+    connection.execute(&sql, &all).await?;
+    // Every process that has let one of them in hears of it.
+    connection.execute("SELECT pg_notify($1, '')", &[(&CHANNEL, Type::TEXT)]).await?;
+    let sql = "SELECT count(*) AS count FROM askuser.credential WHERE revoked_by = $1";
+    number(&connection.row(sql, &[(&call, Type::TEXT)]).await?, "count")
+}
+
 /// The pairing of this id, unless it is over; locked where it is about to be used.
 async fn pairing(connection: &Connection, id: &str, lock: &str) -> Result<Option<Pairing>, Fault> {
     let sql = format!(
-        "SELECT id, is_link, digest, address, browser, expires_ms, tries, is_approved FROM askuser.pairing
+        "SELECT id, is_link, digest, address, browser, expires_ms, tries, is_approved, person FROM askuser.pairing
          WHERE id = $1 AND expires_ms > askuser.now_ms() AND tries < $2 {lock}"
     );
     let most = i32::try_from(Pairing::MOST_TRIES).unwrap_or(i32::MAX);
@@ -100,6 +157,7 @@ async fn pairing(connection: &Connection, id: &str, lock: &str) -> Result<Option
             expires_ms: number(row, "expires_ms")?,
             tries: row.try_get::<_, i32>("tries")?.unsigned_abs(),
             is_approved: row.try_get("is_approved")?,
+            person: row.try_get("person")?,
         })
     };
     rows.first().map(read).transpose()
@@ -119,8 +177,8 @@ async fn offer(connection: &Connection, pairing: &Pairing) -> Result<Pairing, Fa
         }
     }
     // A repeated offer, after its reply was lost, is the same one.
-    let sql = "INSERT INTO askuser.pairing (id, is_link, digest, address, browser, expires_ms)
-         VALUES ($1, $2, $3, $4, $5, askuser.now_ms() + $6)
+    let sql = "INSERT INTO askuser.pairing (id, is_link, digest, address, browser, expires_ms, person)
+         VALUES ($1, $2, $3, $4, $5, askuser.now_ms() + $6, $7)
          ON CONFLICT (id) DO UPDATE SET expires_ms = EXCLUDED.expires_ms
          WHERE pairing.digest = EXCLUDED.digest RETURNING expires_ms";
     let values = [
@@ -130,6 +188,7 @@ async fn offer(connection: &Connection, pairing: &Pairing) -> Result<Pairing, Fa
         (&pairing.address as _, Type::TEXT),
         (&pairing.browser as _, Type::TEXT),
         (&signed(Pairing::LASTS_MS) as _, Type::INT8),
+        (&pairing.person as _, Type::TEXT),
     ];
     let rows = connection.query(sql, &values).await?;
     let row = rows.first().ok_or_else(|| StoreError::Forbidden("another device shows this code: try again".into()))?;
@@ -149,17 +208,6 @@ async fn redeem(connection: &Connection, id: &str, new: &NewCredential) -> Resul
     insert(connection, new).await.map(Some)
 }
 
-async fn revoke(connection: &Connection, id: &str, call: &str) -> Result<bool, Fault> {
-    let sql = "UPDATE askuser.credential SET revoked_ms = askuser.now_ms(), revoked_by = $2
-         WHERE id = $1 AND revoked_ms IS NULL";
-    let changed = connection.execute(sql, &[(&id, Type::TEXT), (&call, Type::TEXT)]).await?;
-    let sql = "SELECT EXISTS (SELECT 1 FROM askuser.credential WHERE id = $1 AND revoked_by = $2)";
-    let is_ours = changed == 1 || connection.row(sql, &[(&id, Type::TEXT), (&call, Type::TEXT)]).await?.try_get(0)?;
-    // Every process that has let it in hears of it.
-    connection.execute("SELECT pg_notify($1, '')", &[(&CHANNEL, Type::TEXT)]).await?;
-    Ok(is_ours)
-}
-
 impl PostgresStore {
     /// Does something in one transaction, which may be repeated.
     fn transact<T: Send + 'static>(
@@ -175,9 +223,33 @@ impl PostgresStore {
 }
 
 impl Credentials for PostgresStore {
-    fn add_credential(&self, new: &NewCredential) -> Call<Credential> {
+    fn add_person(&self, name: &str) -> Call<bool> {
+        let name = name.to_owned();
+        self.transact(async move |connection| add_person(connection, &name).await)
+    }
+
+    fn people(&self) -> Call<Vec<Person>> {
+        self.call(Lane::Free, async move |database: Shared<Database>| {
+            let list = async |connection: &Connection| {
+                let sql = "SELECT name, added_ms FROM askuser.person ORDER BY name COLLATE \"C\"";
+                let read = |row: &Row| Ok(Person { name: row.try_get("name")?, added_ms: number(row, "added_ms")? });
+                connection.query(sql, &[]).await?.iter().map(read).collect()
+            };
+            database.run(Doing::Reading, list).await
+        })
+    }
+
+    fn remove_person(&self, name: &str) -> Call<Option<Removed>> {
+        let (name, call) = (name.to_owned(), random_id());
+        self.transact(async move |connection| match &call {
+            Ok(call) => remove_person(connection, &name, call).await,
+            Err(error) => Err(StoreError::unavailable("cannot name a call", error.chain()).into()),
+        })
+    }
+
+    fn add_credential(&self, new: &NewCredential) -> Call<(Credential, u64)> {
         let new = new.clone();
-        self.transact(async move |connection| insert(connection, &new).await)
+        self.transact(async move |connection| replace(connection, &new).await)
     }
 
     fn credential(&self, id: &str) -> Call<Option<Credential>> {
@@ -211,7 +283,11 @@ impl Credentials for PostgresStore {
         let id = id.to_owned();
         self.call(Lane::Free, async move |database: Shared<Database>| {
             let call = random_id()?;
-            database.run(Doing::Writing, async |connection| revoke(connection, &id, &call).await).await
+            let revoke = async |connection: &Connection| {
+                let which = "id = $1 AND revoked_ms IS NULL";
+                Ok(revoke_all(connection, which, &[(&id, Type::TEXT)], &call).await? == 1)
+            };
+            database.run(Doing::Writing, revoke).await
         })
     }
 
@@ -240,15 +316,20 @@ impl Credentials for PostgresStore {
         })
     }
 
-    fn approve_pairing(&self, id: &str) -> Call<bool> {
-        let id = id.to_owned();
+    fn approve_pairing(&self, id: &str, person: &str) -> Call<bool> {
+        let (id, person) = (id.to_owned(), person.to_owned());
         self.transact(async move |connection| {
+            if !is_person(connection, &person).await? {
+                return Err(StoreError::Forbidden(Person::unknown(&person)).into());
+            }
             let known = pairing(connection, &id, "FOR UPDATE").await?;
             if known.is_none_or(|pairing| pairing.kind != PairingKind::Code) {
                 return Ok(false);
             }
-            let sql = "UPDATE askuser.pairing SET is_approved = true WHERE id = $1";
-            Ok(connection.execute(sql, &[(&id, Type::TEXT)]).await? == 1)
+            // A repeated call, after its reply was lost, finds it let in as this person's.
+            let sql = "UPDATE askuser.pairing SET is_approved = true, person = $2
+                 WHERE id = $1 AND (NOT is_approved OR person = $2)";
+            Ok(connection.execute(sql, &[(&id, Type::TEXT), (&person, Type::TEXT)]).await? == 1)
         })
     }
 

@@ -20,6 +20,7 @@
 
 mod address;
 mod answering;
+mod archive;
 mod asking;
 mod credentials;
 mod database;

@@ -7,7 +7,7 @@ use crate::pool::{Connection, Value};
 use crate::random_id;
 use crate::row::{SELECT, StoredRow, number, optional, signed};
 use askuser::store::{
-    Act, Cursor, Events, Filter, NotifierFailure, Page, Principal, QuestionId, Scope, State, StoreError, StoreEvent,
+    Act, Events, Filter, NotifierFailure, Page, Part, Principal, QuestionId, Scope, State, StoreError, StoreEvent,
     StoredQuestion, Which,
 };
 use tokio_postgres::types::Type;
@@ -30,12 +30,13 @@ struct Conditions {
 }
 
 impl Conditions {
-    fn new(by: &Principal, filter: &Filter) -> Conditions {
-        let (scope, seen) = match by.scope() {
-            Scope::Everything => (None, "true"),
-            Scope::For(name) => (Some(name), "(q.audience IS NULL OR $1 = ANY (q.audience))"),
-            Scope::Of(name) => (name, "q.agent IS NOT DISTINCT FROM $1 AND q.credential IS NULL"),
-            Scope::OfCredential(name) => (Some(name), "q.credential = $1"),
+    fn new(by: &Principal, part: Part, filter: &Filter) -> Conditions {
+        let (scope, seen) = match (by.scope(), part) {
+            (Scope::Person(name), Part::Mine) => (Some(name), "(q.audience IS NULL OR $1 = ANY (q.audience))"),
+            (Scope::Person(name), Part::Others) => (Some(name), "q.audience IS NOT NULL AND $1 <> ALL (q.audience)"),
+            (Scope::Everything | Scope::Person(_), _) => (None, "true"),
+            (Scope::Of(name), _) => (name, "q.agent IS NOT DISTINCT FROM $1 AND q.credential IS NULL"),
+            (Scope::OfCredential(name), _) => (Some(name), "q.credential = $1"),
         };
         let mut sql = seen.to_owned();
         let mut add = |condition: &str| sql += &format!(" AND {condition}");
@@ -97,7 +98,8 @@ impl Database {
         if abbreviation.is_empty() || !abbreviation.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Ok(Vec::new());
         }
-        let (conditions, first) = (Conditions::new(by, &Filter::default()), abbreviation.to_ascii_lowercase());
+        let (conditions, first) =
+            (Conditions::new(by, Part::All, &Filter::default()), abbreviation.to_ascii_lowercase());
         let sql = format!(
             "SELECT q.id FROM askuser.question q WHERE {} AND q.id >= $7 AND q.id < $7 || 'g' ORDER BY q.id LIMIT {CANDIDATES}",
             conditions.sql
@@ -111,34 +113,46 @@ impl Database {
     }
 
     pub(crate) async fn list(&self, by: &Principal, filter: &Filter) -> Result<Page, StoreError> {
-        let conditions = Conditions::new(by, filter);
         let order = if filter.latest_first { "DESC" } else { "ASC" };
-        let sql = format!("{SELECT} WHERE {} ORDER BY q.n {order} LIMIT $6", conditions.sql);
+        let limit = filter.limit.map_or(usize::MAX, |limit| limit as usize);
         let list = async |connection: &Connection| {
-            let values = conditions.values();
-            let (now, mut rows) = self.read(connection, async || connection.query(&sql, &values).await).await?;
-            let mut next = None;
-            if let Some(limit) = filter.limit.map(|limit| limit as usize)
-                && rows.len() > limit
-            {
-                rows.truncate(limit);
-                next = rows.last().map(|row| number(row, "n").map(Cursor)).transpose()?;
+            let (mut page, mut read, mut last) = (Page::default(), 0, None);
+            for (part, filter) in filter.parts(by) {
+                let conditions = Conditions::new(by, part, &filter);
+                let sql = format!("{SELECT} WHERE {} ORDER BY q.n {order} LIMIT $6", conditions.sql);
+                let values = conditions.values();
+                let (now, rows) = self.read(connection, async || connection.query(&sql, &values).await).await?;
+                for row in &rows {
+                    if read == limit {
+                        page.next = last;
+                        return Ok(page);
+                    }
+                    read += 1;
+                    let place = part.place(number(row, "n")?);
+                    last = Some(place);
+                    // A question of a later version that cannot be rebuilt here must not hide the others.
+                    if let Ok(mut row) = StoredRow::read(row, &mut self.requests.borrow_mut(), now) {
+                        row.question.cursor = place;
+                        page.questions.push(row.question);
+                    }
+                }
             }
-            // A question of a later version that cannot be rebuilt here must not hide the others.
-            let mut requests = self.requests.borrow_mut();
-            let read = rows.iter().filter_map(|row| StoredRow::read(row, &mut requests, now).ok());
-            Ok(Page { questions: read.map(|row| row.question).collect(), next })
+            Ok(page)
         };
         self.run(Doing::Reading, list).await
     }
 
     pub(crate) async fn count(&self, by: &Principal, filter: &Filter) -> Result<u64, StoreError> {
-        let conditions = Conditions::new(by, filter);
-        let sql = format!("SELECT count(*) AS count FROM askuser.question q WHERE {}", conditions.sql);
         let count = async |connection: &Connection| {
-            let values = conditions.values();
-            let (_, row) = self.read(connection, async || connection.row(&sql, &values).await).await?;
-            number(&row, "count")
+            let mut count = 0;
+            for (part, filter) in filter.parts(by) {
+                let conditions = Conditions::new(by, part, &filter);
+                let sql = format!("SELECT count(*) AS count FROM askuser.question q WHERE {}", conditions.sql);
+                let values = conditions.values();
+                let (_, row) = self.read(connection, async || connection.row(&sql, &values).await).await?;
+                count += number(&row, "count")?;
+            }
+            Ok(count)
         };
         self.run(Doing::Reading, count).await
     }

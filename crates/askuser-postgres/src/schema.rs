@@ -9,7 +9,8 @@ pub(crate) const MIGRATING: i64 = 0x6153_4b75_0000_0001;
 pub(crate) const NUMBERING: i64 = 0x6153_4b75_0000_0002;
 
 /// What makes a schema of version n into one of version n + 1. Only ever added to.
-const MIGRATIONS: &[&str] = &["
+const MIGRATIONS: &[&str] = &[
+    "
 -- The time of every record is this server's.
 CREATE FUNCTION askuser.now_ms() RETURNS bigint LANGUAGE sql VOLATILE
     AS 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint';
@@ -118,7 +119,22 @@ CREATE TABLE askuser.failed_credential (
     last_ms bigint NOT NULL,
     address text NOT NULL
 );
-"];
+",
+    "
+CREATE TABLE askuser.person (
+    name     text PRIMARY KEY,
+    added_ms bigint NOT NULL
+);
+-- A credential without a person acts under its own name; those of before that ask or administer act for nobody.
+INSERT INTO askuser.person SELECT person, min(made_ms) FROM askuser.credential
+    WHERE revoked_ms IS NULL AND scope = 'answer' GROUP BY 1;
+UPDATE askuser.credential SET person = '' WHERE scope <> 'answer';
+ALTER TABLE askuser.pairing ADD COLUMN person text; -- whose device it becomes
+-- To copy it into a store that finds it by its name.
+ALTER TABLE askuser.question ADD COLUMN series_name text;
+CREATE INDEX question_for_some ON askuser.question (n) WHERE state = 'pending' AND audience IS NOT NULL;
+",
+];
 
 /// The version this program writes.
 pub(crate) const VERSION: i32 = MIGRATIONS.len() as i32;

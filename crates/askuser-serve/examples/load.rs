@@ -89,9 +89,9 @@ impl Drop for Server {
 /// A store with so many pending questions, their ids, and tokens: to answer, of who asked, of another who asks.
 async fn filled(path: &Path, questions: usize) -> Result<(Vec<String>, [String; 3]), Failure> {
     let store = SqliteStore::open_for_test(path, Arc::new(|| 1_000_000), false)?;
-    let (person, as_person) = token::make("phone", CredentialScope::Answer, "ada")?;
-    let (agent, as_agent) = token::make("load", CredentialScope::Ask, "ada")?;
-    let (other, as_other) = token::make("other", CredentialScope::Ask, "ada")?;
+    let (person, as_person) = token::make("phone", CredentialScope::Answer, None)?;
+    let (agent, as_agent) = token::make("load", CredentialScope::Ask, None)?;
+    let (other, as_other) = token::make("other", CredentialScope::Ask, None)?;
     for made in [as_person, as_agent, as_other] {
         store.add_credential(&made).await?;
     }

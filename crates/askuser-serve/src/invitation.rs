@@ -30,7 +30,7 @@ pub async fn invite(
         Some(url) => url.clone(),
         None => format!("{scheme}://{}", reachable(address)),
     };
-    let link = format!("{base}/#pair={}", pairing::link_code(store).await?);
+    let link = format!("{base}/#pair={}", pairing::link_code(store, &options.person).await?);
     let is_elsewhere = !address.ip().is_loopback() || options.public_url.is_some();
     let warning = "not encrypted: everyone on the way can read questions, answers and tokens; give --tls CERT KEY, or listen on \
                    127.0.0.1 behind a proxy that encrypts (--public-url)";

@@ -11,9 +11,11 @@
 
 mod admin;
 mod client;
+mod copy;
 mod invitation;
 mod page;
 pub mod pairing;
+pub mod people;
 mod server;
 pub mod tls;
 pub mod token;
@@ -21,13 +23,14 @@ mod wire;
 
 pub use admin::{Admin, Made};
 pub use client::{HttpStore, OpenError, Patience};
+pub use copy::{Copied, copy};
 pub use invitation::{Invitation, invite, public_url};
 pub use server::{Body, Caller, Mcp, Options, Reply, Written, serve, serve_mcp};
 pub use wire::OPENAPI;
 
-use askuser::store::{Credentials, Store};
+use askuser::store::{Archive, Credentials, Store};
 
-/// A store that keeps credentials too: what a server stands before.
-pub trait Kept: Store + Credentials {}
+/// A store that keeps credentials too, and can be copied: what a server stands before.
+pub trait Kept: Store + Credentials + Archive {}
 
-impl<T: Store + Credentials> Kept for T {}
+impl<T: Store + Credentials + Archive> Kept for T {}

@@ -26,13 +26,14 @@ pub enum PairingError {
     Random(#[from] io::Error),
 }
 
-/// Makes a code of 128 random bits that lets one device in, for five minutes: what stands behind `#pair=` in a link.
+/// Makes a code of 128 random bits that lets one device of a person in, for five minutes: what stands behind `#pair=` in a link.
 ///
 /// # Errors
 /// Where the store cannot be written.
-pub async fn link_code(store: &dyn Credentials) -> Result<String, PairingError> {
+pub async fn link_code(store: &dyn Credentials, person: &str) -> Result<String, PairingError> {
     let (id, secret) = (random::<6>()?, random::<16>()?);
-    store.offer_pairing(&offered(id.clone(), PairingKind::Link, &secret, None, None)).await?;
+    let offered = offered(id.clone(), PairingKind::Link, &secret, None, None);
+    store.offer_pairing(&Pairing { person: Some(person.to_owned()), ..offered }).await?;
     Ok(format!("{id}.{secret}"))
 }
 
@@ -64,15 +65,15 @@ pub fn code_id(code: &str) -> String {
 
 fn offered(id: String, kind: PairingKind, secret: &str, address: Option<String>, browser: Option<String>) -> Pairing {
     let digest = digest(secret);
-    Pairing { id, kind, digest, address, browser, expires_ms: 0, tries: 0, is_approved: false }
+    Pairing { id, kind, digest, address, browser, expires_ms: 0, tries: 0, is_approved: false, person: None }
 }
 
-/// Lets a device in that knows the secret of a pairing: its token, once.
+/// Lets a device in that knows the secret of a pairing: its token, once. It is the owner's unless the pairing says whose.
 pub(crate) async fn redeem(
     store: &dyn Credentials,
     (id, secret): (&str, &str),
     kind: PairingKind,
-    (name, person, address): (&str, &str, String),
+    (name, owner, address): (&str, &str, String),
 ) -> Result<String, PairingError> {
     let pairing = store.pairing(id).await?.filter(|pairing| pairing.kind == kind).ok_or(PairingError::Gone)?;
     if !is_same(&pairing.digest, &digest(secret)) {
@@ -83,7 +84,8 @@ pub(crate) async fn redeem(
         return Err(PairingError::NotYet);
     }
     let name = free_name(store, name).await?;
-    let (token, mut new) = token::make(&name, CredentialScope::Answer, person)?;
+    let person = pairing.person.as_deref().unwrap_or(owner);
+    let (token, mut new) = token::make(&name, CredentialScope::Answer, Some(person))?;
     new.is_device = true;
     new.address = Some(address);
     store.redeem_pairing(id, &new).await?.map(|_| token).ok_or(PairingError::Gone)

@@ -104,6 +104,7 @@ pub(crate) fn parameters(filter: &Filter) -> Vec<(&'static str, String)> {
         ("cursor", filter.after.map(|cursor| cursor.0.to_string())),
         ("limit", filter.limit.map(|limit| limit.to_string())),
         ("order", filter.latest_first.then(|| "latest".to_owned())),
+        ("mine", filter.mine.then(|| "1".to_owned())),
     ];
     let given = optional.into_iter().filter_map(|(name, value)| Some((name, value?)));
     std::iter::once(("state", state.to_owned())).chain(given).collect()

@@ -60,7 +60,7 @@ pub fn json(set: &QuestionSet, resolution: &Resolution) -> Value {
 }
 
 /// A question as a store keeps it, for scripts and pages: `{id, state, asked_ms, origin, questions, asker, context?, expires_ms?,
-/// delivered_ms?, ended_ms?, withdrawn_by?, resolution?}`. Times are in milliseconds since 1970.
+/// delivered_ms?, ended_ms?, for?, withdrawn_by?, resolution?}`. Times are in milliseconds since 1970.
 pub fn stored(question: &StoredQuestion) -> Value {
     let request = &question.request;
     let mut object = json!({
@@ -80,13 +80,12 @@ pub fn stored(question: &StoredQuestion) -> Value {
         Some(Ending::Settled { by, word }) => (None, Some(json!({"by": by, "claim": word}))),
         _ => (None, None),
     };
-    let addressees = Some(request.addressees()).filter(|names| !names.is_empty());
     let fields = [
         ("context", request.context().map(|context| json!(context))),
         ("expires_ms", question.expires_ms.map(Value::from)),
         ("delivered_ms", question.delivered_ms.map(Value::from)),
         ("ended_ms", question.ending.as_ref().and_then(Ending::at_ms).map(Value::from)),
-        ("for", addressees.map(|names| json!(names))),
+        ("for", Some(json!(request.audience())).filter(|_| !request.audience().is_empty())),
         ("withdrawn_by", withdrawn_by),
         ("settled", settled),
         ("resolution", question.ending.as_ref().and_then(Ending::resolution).map(|resolution| json!(resolution))),

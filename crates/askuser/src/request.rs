@@ -39,14 +39,13 @@ pub struct Request {
     known: Vec<Answer>,
     deadline: Option<Duration>,
     audience: Vec<String>,
-    addressees: Vec<String>,
 }
 
 impl Request {
     /// A request that needs nothing but its questions.
     pub fn new(key: RequestKey, set: QuestionSet) -> Request {
-        let (known, audience, addressees) = (Vec::new(), Vec::new(), Vec::new());
-        Request { key, set, origin: Origin::default(), context: None, known, deadline: None, audience, addressees }
+        let (known, audience) = (Vec::new(), Vec::new());
+        Request { key, set, origin: Origin::default(), context: None, known, deadline: None, audience }
     }
 
     /// Says who asks.
@@ -66,12 +65,8 @@ impl Request {
 
     /// Says for whom it is, by their names; for everybody if there are none.
     pub fn with_audience(self, audience: impl IntoIterator<Item = impl Into<String>>) -> Request {
-        Request { audience: audience.into_iter().map(Into::into).collect(), ..self }
-    }
-
-    /// Says whom the asker had in mind: shown, and decides nothing.
-    pub fn with_addressees(self, names: impl IntoIterator<Item = impl Into<String>>) -> Request {
-        Request { addressees: names.into_iter().map(Into::into).collect(), ..self }
+        let names = audience.into_iter().map(Into::into).collect::<std::collections::BTreeSet<String>>();
+        Request { audience: names.into_iter().collect(), ..self }
     }
 
     /// Adds answers that are known already: the person is asked the rest, and sees these filled in.
@@ -121,19 +116,24 @@ impl Request {
         self.deadline
     }
 
-    /// For whom it is, by their names; for everybody if there are none.
+    /// For whom it is, by their names, each once; for everybody if there are none. Nobody else answers it.
     pub fn audience(&self) -> &[String] {
         &self.audience
     }
 
-    /// Whom the asker had in mind. Unlike the audience this keeps nobody from answering.
-    pub fn addressees(&self) -> &[String] {
-        &self.addressees
+    /// Whether it is for whoever has this name.
+    pub fn is_for(&self, name: &str) -> bool {
+        self.audience.is_empty() || self.audience.iter().any(|one| one == name)
     }
 
-    /// Whether a person reads and decides the same. Who asks, for whom and for how long may differ.
+    /// For whom it is, safe to show: `ada, ops`; nothing where it is for everybody.
+    pub fn audience_words(&self) -> Option<String> {
+        (!self.audience.is_empty()).then(|| sanitize::line(&self.audience.join(", ")).into_owned())
+    }
+
+    /// Whether the same people read and decide the same. Who asks, and for how long, may differ.
     pub fn asks_the_same(&self, other: &Request) -> bool {
-        self.set.input() == other.set.input() && self.context == other.context
+        self.set.input() == other.set.input() && self.context == other.context && self.audience == other.audience
     }
 
     /// Who asks, as a person at the asking program reads it: its task and the source the model gave, safe to show.
@@ -372,14 +372,12 @@ struct Stored {
     deadline_ms: Option<u64>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     audience: Vec<String>,
-    #[serde(default, rename = "for", skip_serializing_if = "Vec::is_empty")]
-    addressees: Vec<String>,
 }
 
 impl From<Request> for Stored {
-    fn from(Request { key, set, origin, context, known, deadline, audience, addressees }: Request) -> Stored {
+    fn from(Request { key, set, origin, context, known, deadline, audience }: Request) -> Stored {
         let deadline_ms = deadline.map(|deadline| u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX));
-        Stored { version: VERSION, key, set, origin, context, known, deadline_ms, audience, addressees }
+        Stored { version: VERSION, key, set, origin, context, known, deadline_ms, audience }
     }
 }
 
@@ -394,8 +392,7 @@ impl TryFrom<Stored> for Request {
             .with_origin(stored.origin)
             .with_context(stored.context)
             .with_deadline(stored.deadline_ms.map(Duration::from_millis))
-            .with_audience(stored.audience)
-            .with_addressees(stored.addressees);
+            .with_audience(stored.audience);
         request.with_known(stored.known).map_err(|violations| violations.to_string())
     }
 }

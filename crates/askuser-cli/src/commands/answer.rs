@@ -6,9 +6,7 @@ use crate::failure::{self, Failure, exit, reason};
 use crate::json;
 use crate::result::write;
 use crate::source;
-use crate::store::{
-    self, attempt, done, ended_elsewhere, failed, only_a_person, open_for_person, question, runtime, words,
-};
+use crate::store::{attempt, done, ended_elsewhere, failed, only_a_person, open_for_person, question, runtime, words};
 use crate::surfaces::{answers_file, terminal_options};
 use askuser::policy::Policy;
 use askuser::prompt::Trigger;
@@ -32,7 +30,7 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
     let store = open_for_person(&settings)?;
     let question = question(&store, &args)?;
     if let Some((outcome, via)) = given(&question, &args)? {
-        let by = Principal::person(store::person(), via);
+        let by = Principal::person(store.principal().name().unwrap_or_default(), via);
         return match pollster::block_on(store.by(by).answer(&question.id, outcome, &attempt()?)) {
             Ok(ending) => {
                 write(&format!("{} {}\n", question.id, words::ended(&ending)))?;
@@ -55,7 +53,7 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
             Ok(exit::ANSWERED) => exit::ANSWERED,
             Ok(code) => return Ok(code),
         };
-        let waiting = done(store.list(&Filter::pending().at_most(MANY)))?;
+        let waiting = done(store.list(&Filter::mine().at_most(MANY)))?;
         next = waiting.questions.into_iter().find(|question| question.asker == AskerPresence::Waits);
     }
     Ok(code)
@@ -198,6 +196,9 @@ pub(crate) fn open(
     settings: &Settings,
     trigger: Trigger,
 ) -> Result<Opened, Failure> {
+    if let (Some(names), false) = (question.request.audience_words(), store.principal().is_asked(&question.request)) {
+        return Err(Failure::new(format!("{} is for {names}: only they can answer it", question.id)));
+    }
     failure::outlive_file_size_limit();
     let mut options = terminal_options(settings);
     options.trigger = trigger;

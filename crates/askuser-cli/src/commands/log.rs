@@ -103,12 +103,12 @@ fn outcome(question: &StoredQuestion) -> String {
     let Some(ending) = &question.ending else {
         let waits = words::duration(question.age());
         let gone = words::presence(question).map(|gone| format!(", {gone}")).unwrap_or_default();
-        return format!("pending for {waits}{gone}");
+        return format!("pending for {waits}{gone}{}", words::for_whom(question));
     };
     let after = ending.at_ms().map(|at| words::duration(Duration::from_millis(at.saturating_sub(question.asked_ms))));
     let after = after.unwrap_or_default();
     let via = ending.resolution().and_then(|resolution| resolution.via()).map(|via| format!(" from {}", via.name()));
-    let by = ending.by().map(|by| sanitize::line(by).into_owned()).unwrap_or_else(|| "no person".into());
+    let by = words::answerer(ending).unwrap_or_else(|| "no person".into());
     let by = if ending.state() == State::Settled { format!("the asker, {by}") } else { by };
     let by = format!("{by}{}, after {after}", via.unwrap_or_default());
     let delivered = match (question.delivered_ms, ending) {

@@ -19,6 +19,7 @@ mod log;
 mod man;
 mod mcp;
 mod pair;
+mod people;
 mod pick;
 mod schema;
 mod serve;
@@ -59,6 +60,7 @@ pub(crate) fn run(words: impl ExactSizeIterator<Item = OsString>) -> Result<u8, 
         Some("token") => token::run(words),
         Some("devices") => devices::run(words),
         Some("pair") => pair::run(words),
+        Some("people") => people::run(words),
         Some("agent") => agent::run(words),
         Some(agent::api_keys::WITH_KEYS) => {
             agent::api_keys::take_up(words.nth(1))?;

@@ -3,7 +3,7 @@
 use super::init::confirm::{ask, is_answered_with};
 use crate::failure::{Failure, exit};
 use crate::result::write;
-use crate::store::{administration, done, only_a_person};
+use crate::store::{administration, done, only_a_person, person};
 use askuser::input::QuestionInput;
 use askuser::{QuestionSet, Rules, sanitize};
 use std::ffi::OsString;
@@ -21,10 +21,11 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
     let shown = |text: Option<String>| text.map(|text| sanitize::line(&text).chars().take(120).collect::<String>());
     let browser = shown(pairing.browser).unwrap_or_else(|| "an unknown browser".into());
     let address = shown(pairing.address).unwrap_or_else(|| "an unknown address".into());
-    let question =
-        QuestionInput::new(format!("Let this browser answer your questions? {browser}, from {address}"), "Pair")
-            .option(YES, "It may answer and read every question until you revoke it")
-            .option("Leave it out", "Nothing is changed");
+    let whose = args.get_one::<String>("person").map(String::as_str);
+    let answers = whose.map_or("answer your questions".into(), |name| format!("answer as {}", sanitize::line(name)));
+    let question = QuestionInput::new(format!("Let this browser {answers}? {browser}, from {address}"), "Pair")
+        .option(YES, "It may read every question, and answer what is not for others, until you revoke it")
+        .option("Leave it out", "Nothing is changed");
     let set = QuestionSet::new([question], &Rules::strict()).map_err(Failure::new)?;
     let asked = ask(set, None, Vec::new(), &settings).map_err(|failure| match failure.code {
         exit::UNAVAILABLE => failure.hint("only a person at a terminal lets a device in"),
@@ -33,7 +34,7 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
     if !is_answered_with(&asked?, YES) {
         return Ok(exit::NOT_ANSWERED);
     }
-    match done(store.approve(code))? {
+    match done(store.approve(code, whose, &person()))? {
         true => {
             write("paired; the page goes on by itself\n")?;
             Ok(exit::ANSWERED)

@@ -3,7 +3,7 @@
 use crate::config::Layers;
 use crate::failure::{self, Failure, exit};
 use crate::result::write;
-use crate::store::{administration, done, only_a_person, person, words};
+use crate::store::{administration, done, only_a_person, words};
 use askuser::sanitize;
 use askuser::store::{Credential, CredentialScope};
 use clap::ArgMatches;
@@ -25,7 +25,8 @@ fn new(args: &ArgMatches) -> Result<u8, Failure> {
     let scope = CredentialScope::ALL.into_iter().find(|scope| args.get_flag(scope.name()));
     let scope = scope.ok_or_else(|| Failure::new("give one of --ask, --answer and --admin"))?;
     let name = args.get_one::<String>("name").map(|name| sanitize::line(name).trim().to_owned()).unwrap_or_default();
-    let made = done(administration(&settings)?.make(&name, scope, &person()))?;
+    let made =
+        done(administration(&settings)?.make(&name, scope, args.get_one::<String>("person").map(String::as_str)))?;
     if made.replaced > 0 {
         failure::notice("askuser", &format!("{name} has a new token; the one before does not count any more"));
     }
@@ -42,7 +43,7 @@ pub(super) fn list(args: &ArgMatches, of_devices: bool) -> Result<u8, Failure> {
     Ok(exit::ANSWERED)
 }
 
-/// `ci  ask  used 2026-11-16 12:04 from 10.0.0.7`.
+/// `phone  answer as ada  used 2026-11-16 12:04 from 10.0.0.7`.
 fn line(credential: &Credential) -> String {
     let made = &credential.made;
     let address = made.address.as_deref().map(|address| format!(" from {address}")).unwrap_or_default();
@@ -50,7 +51,8 @@ fn line(credential: &Credential) -> String {
         Some(at) => format!("used {}{address}", words::date_time(at)),
         None => format!("made {}, never used", words::date_time(credential.made_ms)),
     };
-    sanitize::line(&format!("{}  {}  {used}", made.name, made.scope.name())).into_owned() + "\n"
+    let person = made.person.as_deref().map(|person| format!(" as {person}")).unwrap_or_default();
+    sanitize::line(&format!("{}  {}{person}  {used}", made.name, made.scope.name())).into_owned() + "\n"
 }
 
 pub(super) fn revoke(args: &ArgMatches, of_devices: bool) -> Result<u8, Failure> {

@@ -109,10 +109,12 @@ impl Call {
             }
             *lock() += 1;
         }
-        let popup = if self.popup { self.popup(question) } else { None };
+        // Only the command is called for others: it may know how to reach them.
+        let is_asked = self.person.principal().is_asked(&question.request);
+        let popup = if self.popup && is_asked { self.popup(question) } else { None };
         let popup = popup.and_then(|opened| opened.inspect_err(|error| self.failed("popup", error)).ok());
         let mut desktop = None;
-        if popup.is_none() && self.notify && !self.is_shown_here {
+        if popup.is_none() && self.notify && is_asked && !self.is_shown_here {
             // A person at the terminal of the process that asks needs no other call, nor one who has a command for it.
             match std::io::stderr().is_terminal() {
                 true => self.say_here(question),

@@ -12,6 +12,7 @@ use askuser::store::{Attempt, Ending, Filter, Handle, Principal, QuestionId, Sto
 use askuser::{Asker, Origin, Via};
 use askuser_agent::regular_file::{self, Links};
 use askuser_inbox::{InboxAsker, Location, SqliteStore};
+use askuser_serve::people::unknown;
 use askuser_serve::{Admin, HttpStore, Kept, Patience};
 use clap::ArgMatches;
 use std::io::{self, Read};
@@ -79,10 +80,18 @@ pub(crate) fn open_kept(settings: &Settings) -> Result<Arc<dyn Kept>, Failure> {
     if settings.store.is_none() {
         check_state_folder(&state_folder()?)?;
     }
-    match location(settings)? {
+    open_at(location(settings)?)
+}
+
+pub(crate) fn open_at(location: Location) -> Result<Arc<dyn Kept>, Failure> {
+    match location {
         Location::File(path) => SqliteStore::open(&path).map(|store| Arc::new(store) as _).map_err(failed),
         #[cfg(feature = "postgres")]
         Location::Postgres(address) => postgres(&address).map(|store| Arc::new(store) as _),
+        #[cfg(not(feature = "postgres"))]
+        Location::Postgres(_) => {
+            Err(Failure::new("this askuser was built without PostgreSQL (cargo feature `postgres`)"))
+        }
         location => Err(Failure::new(format!("{location} is a server; this works on what keeps the questions"))
             .hint("run it on the machine where `askuser serve` runs, or give --store FILE")),
     }
@@ -137,7 +146,11 @@ const PROMPT: Patience = Patience { limit: Some(Duration::from_secs(3)), on_away
 /// The store that the settings name, for a person at a shell. Words about a server that is away would stand in their prompt:
 /// the calls themselves fail.
 pub(crate) fn open_for_person(settings: &Settings) -> Result<Handle, Failure> {
-    existing(settings, |settings| open_with(settings, PROMPT))
+    let store = existing(settings, |settings| open_with(settings, PROMPT))?;
+    let Location::Address(address) = location(settings)? else { return Ok(store) };
+    // There it is the token that says who acts.
+    let name = done(at_address(settings, &address, PROMPT)?.person())?;
+    Ok(name.map_or(store.clone(), |name| store.by(Principal::person(name, Via::Inbox))))
 }
 
 /// The same for a command that waits for an answer, and for a server that is away.
@@ -156,6 +169,19 @@ fn existing(
             .hint("the first question creates it; leave out --store for the default"));
     }
     Ok(Handle::new(open(settings)?, Principal::person(person(), Via::Inbox)))
+}
+
+/// For whom a question is, as the command line says. A name that nobody has is refused: by the server, where there is one.
+pub(crate) fn audience(args: &ArgMatches, settings: &Settings) -> Result<Vec<String>, Failure> {
+    let names: Vec<String> =
+        args.get_many::<String>("for").into_iter().flatten().map(|name| name.trim().to_owned()).collect();
+    if !names.is_empty() && matches!(location(settings)?, Location::File(_)) {
+        let kept = open_kept(settings)?;
+        if let Some(wrong) = done(unknown(&*kept, &person(), "--for", &names))?.first() {
+            return Err(Failure::new(wrong).hint("`askuser people` lists them, `askuser people add NAME` adds one"));
+        }
+    }
+    Ok(names)
 }
 
 /// Waits for the store, on a thread that has nothing else to do.

@@ -13,7 +13,7 @@ pub(crate) fn ended(ending: &Ending) -> String {
         Ending::Withdrawn { by, .. } => format!("was withdrawn by {}{at}", sanitize::line(by)),
         Ending::Settled { by, .. } => format!("was settled by the asker ({}){at}", sanitize::line(by)),
         Ending::Resolved(resolution) => {
-            let by = resolution.by().map(|by| format!(" by {}", sanitize::line(by))).unwrap_or_default();
+            let by = answerer(ending).map(|by| format!(" by {by}")).unwrap_or_default();
             let via = resolution.via().map(|via| format!(" from {}", via.name())).unwrap_or_default();
             let verb = match resolution.outcome().status() {
                 Status::Answered => "was answered",
@@ -26,6 +26,19 @@ pub(crate) fn ended(ending: &Ending) -> String {
             format!("{verb}{by}{via}{at}{words}")
         }
     }
+}
+
+/// Who ended it, and on which of their devices: `ada on phone`.
+pub(crate) fn answerer(ending: &Ending) -> Option<String> {
+    let device =
+        ending.resolution().and_then(|resolution| resolution.device()).filter(|name| ending.by() != Some(name));
+    let device = device.map(|device| format!(" on {device}")).unwrap_or_default();
+    ending.by().map(|by| sanitize::line(&format!("{by}{device}")).into_owned())
+}
+
+/// For whom it is, where it is not for everybody: `[for ada, ops]`, after a space.
+pub(crate) fn for_whom(question: &StoredQuestion) -> String {
+    question.request.audience_words().map(|names| format!(" [for {names}]")).unwrap_or_default()
 }
 
 /// What was decided, if a person did.
@@ -56,8 +69,9 @@ pub(crate) fn name(question: &StoredQuestion) -> String {
 
 /// What a waiting command prints.
 pub(crate) fn how_to_answer(question: &StoredQuestion) -> String {
-    let id = &question.id;
-    format!("waits in the inbox as {id}; answer it with `askuser inbox` or `askuser answer {id}`")
+    let (id, names) = (&question.id, question.request.audience_words());
+    let names = names.map(|names| format!(" for {names}")).unwrap_or_default();
+    format!("waits in the inbox as {id}{names}; answer it with `askuser inbox` or `askuser answer {id}`")
 }
 
 /// Who asks: `claude-code (task 'tests')`.

@@ -33,6 +33,7 @@ const TRIALS: &[Trial] = &[
     trial("askuser log", &[], 0, ""),
     trial("askuser serve", &[("Ctrl-C ends", "\x03")], 130, "/#pair="),
     trial("askuser token new ci --ask", &[], 0, "au_"),
+    trial("askuser people add ada", &[], 0, "ada was added"),
     trial(r#"askuser confirm "Deploy to production?" && echo deploying"#, &[("Deploy", "y")], 0, "deploying"),
     trial(r#"name=$(askuser input "Name of the release?")"#, &[("Name of the release?", "1.0\r")], 0, "1.0"),
     trial("branch=$(git branch --format='%(refname:short)' | askuser pick)", &[("main", "\r")], 0, "main"),

@@ -29,6 +29,7 @@ mod mcp;
 mod mcp_killed;
 mod multiplexer;
 mod no_person;
+mod people;
 mod resizing;
 mod settings;
 mod setup;

@@ -32,7 +32,7 @@ fn the_link_lets_one_browser_in_and_the_device_is_listed_and_revoked() {
     assert!(pair().starts_with("HTTP/1.1 410"), "once");
     assert!(server.send("GET", "/api/v1/questions", Some(token), "").starts_with("HTTP/1.1 200"));
     let devices = home.run(&["devices"]);
-    assert!(text(&devices.stdout).starts_with("Pixel  answer  used "), "{devices:?}");
+    assert!(text(&devices.stdout).starts_with("Pixel  answer as ada  used "), "{devices:?}");
     assert!(text(&devices.stdout).contains("from 127.0.0.1"), "{devices:?}");
     assert_eq!(text(&home.run(&["token", "list"]).stdout), "", "a device is no token");
     fails(&home.run(&["token", "revoke", "Pixel"]), 2, "there is no token");
@@ -129,7 +129,7 @@ fn our_commands_work_at_an_address_as_on_a_file() {
     pollster::block_on(person.answer(&waiting.unwrap().id, choice(), &Attempt::new("1"))).unwrap();
     let asked = asking.wait_with_output().unwrap();
     let result: Value = serde_json::from_slice(&asked.stdout).unwrap_or_else(|_| panic!("{asked:?}"));
-    assert_eq!((&result["by"], asked.status.code()), (&serde_json::json!("ada"), Some(0)));
+    assert_eq!((&result["by"], asked.status.code()), (&serde_json::json!("laptop"), Some(0)));
     assert!(server.terminate().success(), "it ends when it is told to");
 }
 
@@ -351,7 +351,7 @@ fn an_administrator_manages_tokens_and_devices_through_the_server() {
     let paired =
         server.send("POST", "/api/v1/pair", None, &format!("{{\"code\": \"{}\", \"name\": \"Pixel\"}}", server.code));
     assert!(paired.starts_with("HTTP/1.1 200"), "{paired}");
-    assert!(text(&run(&root, &["devices"]).stdout).starts_with("Pixel  answer  "));
+    assert!(text(&run(&root, &["devices"]).stdout).starts_with("Pixel  answer as ada  "));
     assert_eq!(text(&run(&root, &["devices", "revoke", "Pixel"]).stdout), "revoked Pixel\n");
     fails(&run(&root, &["devices", "revoke", "Pixel"]), 2, "there is no device");
     fails(&run(&root, &["pair", "ABCD-EFGH"]), 2, "no browser shows this code");

@@ -1,8 +1,10 @@
 //! `askuser serve` and its commands, as real processes.
 
 mod commands;
+mod copy;
 #[cfg(target_os = "linux")]
 mod encrypted;
 mod killed;
+mod people;
 mod postgres;
 mod support;

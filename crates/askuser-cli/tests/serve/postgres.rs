@@ -38,7 +38,7 @@ fn two_servers_on_one_database_are_one_inbox_and_who_asks_or_answers_is_sent_to_
         wait(person.answer(&id, choice(), &Attempt::new("k"))).unwrap();
         waiting.join().unwrap()
     });
-    assert_eq!((answered.state(), answered.by()), (State::Answered, Some("ada")), "asked here, answered there");
+    assert_eq!((answered.state(), answered.by()), (State::Answered, Some("laptop")), "asked here, answered there");
 
     for words in [&["inbox", "--count"][..], &["log"], &["wait", "3f2a"], &["answer", "3f2a"], &["withdraw", "3f2a"]] {
         let refused = home.run(words);

@@ -2,7 +2,7 @@
 
 use super::data::{Data, Kept};
 use super::fault::Fault;
-use askuser::store::{Cursor, Filter, Page, Principal, QuestionId};
+use askuser::store::{Cursor, Filter, Page, Part, Principal, QuestionId};
 
 /// How many questions an ambiguous abbreviation lists.
 const CANDIDATES: usize = 6;
@@ -16,13 +16,21 @@ impl Data {
     }
 
     pub(super) fn count(&self, by: &Principal, filter: &Filter) -> u64 {
-        self.kept.iter().filter(|kept| self.is_listed(by, filter, kept)).count() as u64
+        let of = |(part, filter): &(Part, Filter)| {
+            self.kept.iter().filter(|kept| self.is_listed(by, *part, filter, kept)).count() as u64
+        };
+        filter.parts(by).iter().map(of).sum()
     }
 
     pub(super) fn list(&self, by: &Principal, filter: &Filter) -> Page {
-        let mut all: Vec<usize> = (0..self.kept.len()).filter(|n| self.is_listed(by, filter, &self.kept[*n])).collect();
-        if filter.latest_first {
-            all.reverse();
+        let mut all: Vec<(Part, usize)> = Vec::new();
+        for (part, filter) in filter.parts(by) {
+            let mut some: Vec<usize> =
+                (0..self.kept.len()).filter(|n| self.is_listed(by, part, &filter, &self.kept[*n])).collect();
+            if filter.latest_first {
+                some.reverse();
+            }
+            all.extend(some.into_iter().map(|n| (part, n)));
         }
         let counts = self.errs(Fault::CursorIsAnOffset);
         let skipped = match (filter.after, counts) {
@@ -33,14 +41,20 @@ impl Data {
         let limit = filter.limit.map_or(usize::MAX, |limit| limit as usize);
         let has_more = all.len() > limit;
         all.truncate(limit);
-        let last = all.last().map(|n| match counts {
+        let place = |part: Part, n: usize| part.place(self.kept[n].question.cursor.0);
+        let last = all.last().map(|(part, n)| match counts {
             true => Cursor((skipped + all.len()) as u64),
-            false => self.kept[*n].question.cursor,
+            false => place(*part, *n),
         });
-        Page { questions: all.into_iter().map(|n| self.read(n)).collect(), next: last.filter(|_| has_more) }
+        let read = |(part, n): (Part, usize)| {
+            let mut question = self.read(n);
+            question.cursor = place(part, n);
+            question
+        };
+        Page { questions: all.into_iter().map(read).collect(), next: last.filter(|_| has_more) }
     }
 
-    fn is_listed(&self, by: &Principal, filter: &Filter, kept: &Kept) -> bool {
+    fn is_listed(&self, by: &Principal, part: Part, filter: &Filter, kept: &Kept) -> bool {
         let (question, case) = (&kept.question, !self.errs(Fault::CaseMatters));
         let lower = |text: &str| if case { text.to_lowercase() } else { text.to_owned() };
         let agent = question.request.origin().agent.as_deref();
@@ -52,8 +66,14 @@ impl Data {
             true => question.cursor.0 < after,
             false => question.cursor.0 > after,
         };
+        let is_in_part = match part {
+            Part::All => true,
+            _ if self.errs(Fault::AudienceIsIgnored) => part == Part::Mine,
+            part => by.is_asked(&question.request) == (part == Part::Mine),
+        };
         !kept.is_purged
-            && (self.errs(Fault::AudienceIsIgnored) || by.sees(&question.request))
+            && by.sees(&question.request)
+            && is_in_part
             && filter.pending.is_none_or(|pending| pending == question.ending.is_none())
             && filter.since_ms.is_none_or(|since| question.asked_ms >= since)
             && filter.from.as_ref().is_none_or(|from| agent.is_some_and(|agent| lower(agent).contains(&lower(from))))

@@ -6,7 +6,7 @@ use super::fault::{Fault, unreadable};
 use super::thread::Message;
 use askuser::store::{
     Call, Credential, CredentialScope, Credentials, Digest, FailedCredentials, NewCredential, Pairing, PairingKind,
-    StoreError, Watch,
+    Person, Removed, StoreError, Watch,
 };
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
@@ -24,7 +24,7 @@ fn read(row: &Row<'_>) -> Result<Credential, Fault> {
         name: row.get(1)?,
         scope,
         is_device: row.get(3)?,
-        person: row.get(4)?,
+        person: Some(row.get(4)?).filter(|person: &String| !person.is_empty()),
         digest: row.get::<_, Digest>(5)?,
         address: row.get(8)?,
     };
@@ -35,21 +35,31 @@ fn insert(tx: &Transaction<'_>, new: &NewCredential, now: u64) -> Result<Credent
     let other = "SELECT scope FROM credential WHERE name = ?1 AND scope <> ?2 AND revoked_ms IS NULL";
     let other: Option<String> =
         tx.query_row(other, params![new.name, new.scope.name()], |row| row.get(0)).optional()?;
-    if let Some(other) = other {
-        let why = format!("{} is the name of a credential with the scope {other}: revoke it first", new.name);
-        return Err(StoreError::Forbidden(why).into());
-    }
+    new.check(other.as_deref(), is_person(tx, new.acts_as())?)?;
     tx.execute(
         "INSERT INTO credential (id, name, scope, is_device, person, digest, made_ms, address)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-        params![new.id, new.name, new.scope.name(), new.is_device, new.person, new.digest, now, new.address],
+        params![
+            new.id,
+            new.name,
+            new.scope.name(),
+            new.is_device,
+            new.person.as_deref().unwrap_or_default(),
+            new.digest,
+            now,
+            new.address
+        ],
     )?;
     Ok(Credential { made: new.clone(), made_ms: now, seen_ms: None })
 }
 
+fn is_person(tx: &Transaction<'_>, name: &str) -> Result<bool, Fault> {
+    Ok(tx.query_row("SELECT EXISTS (SELECT 1 FROM person WHERE name = ?1)", [name], |row| row.get(0))?)
+}
+
 fn pairing(tx: &Transaction<'_>, id: &str, now: u64) -> Result<Option<Pairing>, Fault> {
     let found = tx.query_row(
-        "SELECT id, is_link, digest, address, browser, expires_ms, tries, is_approved FROM pairing
+        "SELECT id, is_link, digest, address, browser, expires_ms, tries, is_approved, person FROM pairing
          WHERE id = ?1 AND expires_ms > ?2 AND tries < ?3",
         params![id, now, Pairing::MOST_TRIES],
         |row| {
@@ -62,6 +72,7 @@ fn pairing(tx: &Transaction<'_>, id: &str, now: u64) -> Result<Option<Pairing>, 
                 expires_ms: row.get(5)?,
                 tries: row.get(6)?,
                 is_approved: row.get(7)?,
+                person: row.get(8)?,
             })
         },
     );
@@ -106,9 +117,49 @@ trait Work<T>: FnOnce(&Transaction<'_>, u64) -> Result<T, Fault> + Send + 'stati
 impl<T, F: FnOnce(&Transaction<'_>, u64) -> Result<T, Fault> + Send + 'static> Work<T> for F {}
 
 impl Credentials for SqliteStore {
-    fn add_credential(&self, new: &NewCredential) -> Call<Credential> {
+    fn add_person(&self, name: &str) -> Call<bool> {
+        let name = name.to_owned();
+        self.write(move |tx, now| {
+            let taken =
+                "SELECT EXISTS (SELECT 1 FROM credential WHERE name = ?1 AND person = '' AND revoked_ms IS NULL)";
+            if tx.query_row(taken, [&name], |row| row.get(0))? {
+                return Err(StoreError::Forbidden(format!("{name} is the name of a token: revoke it first")).into());
+            }
+            let insert = "INSERT INTO person (name, added_ms) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
+            Ok(tx.execute(insert, params![name, now])? == 1)
+        })
+    }
+
+    fn people(&self) -> Call<Vec<Person>> {
+        self.read(|tx, _| {
+            let mut statement = tx.prepare_cached("SELECT name, added_ms FROM person ORDER BY name")?;
+            let people = statement.query_map([], |row| Ok(Person { name: row.get(0)?, added_ms: row.get(1)? }))?;
+            Ok(people.collect::<Result<_, _>>()?)
+        })
+    }
+
+    fn remove_person(&self, name: &str) -> Call<Option<Removed>> {
+        let name = name.to_owned();
+        self.write(move |tx, now| {
+            let removed = tx.execute("DELETE FROM person WHERE name = ?1", [&name])?;
+            tx.execute("DELETE FROM pairing WHERE person = ?1", [&name])?;
+            let sql = "UPDATE credential SET revoked_ms = ?1 WHERE person = ?2 AND revoked_ms IS NULL";
+            let revoked = tx.execute(sql, params![now, name])? as u64;
+            let sql = "SELECT count(*) FROM question WHERE state = 'pending' AND audience = json_array(?1)";
+            let waiting = tx.query_row(sql, [&name], |row| row.get(0))?;
+            Ok((removed == 1).then_some(Removed { revoked, waiting }))
+        })
+    }
+
+    fn add_credential(&self, new: &NewCredential) -> Call<(Credential, u64)> {
         let new = new.clone();
-        self.write(move |tx, now| insert(tx, &new, now))
+        self.write(move |tx, now| {
+            let made = insert(tx, &new, now)?;
+            let sql = "UPDATE credential SET revoked_ms = ?1
+                       WHERE name = ?2 AND id <> ?3 AND NOT is_device AND NOT ?4 AND revoked_ms IS NULL";
+            let replaced = tx.execute(sql, params![now, new.name, new.id, new.is_device])?;
+            Ok((made, replaced as u64))
+        })
     }
 
     fn credential(&self, id: &str) -> Call<Option<Credential>> {
@@ -166,8 +217,17 @@ impl Credentials for SqliteStore {
             }
             let is_link = pairing.kind == PairingKind::Link;
             tx.execute(
-                "INSERT INTO pairing (id, is_link, digest, address, browser, expires_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-                params![pairing.id, is_link, pairing.digest, pairing.address, pairing.browser, pairing.expires_ms],
+                "INSERT INTO pairing (id, is_link, digest, address, browser, expires_ms, person)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                params![
+                    pairing.id,
+                    is_link,
+                    pairing.digest,
+                    pairing.address,
+                    pairing.browser,
+                    pairing.expires_ms,
+                    pairing.person
+                ],
             )?;
             Ok(pairing)
         })
@@ -186,11 +246,16 @@ impl Credentials for SqliteStore {
         })
     }
 
-    fn approve_pairing(&self, id: &str) -> Call<bool> {
-        let id = id.to_owned();
+    fn approve_pairing(&self, id: &str, person: &str) -> Call<bool> {
+        let (id, person) = (id.to_owned(), person.to_owned());
         self.write(move |tx, now| {
+            if !is_person(tx, &person)? {
+                return Err(StoreError::Forbidden(Person::unknown(&person)).into());
+            }
             let known = pairing(tx, &id, now)?.is_some_and(|pairing| pairing.kind == PairingKind::Code);
-            Ok(known && tx.execute("UPDATE pairing SET is_approved = 1 WHERE id = ?1", [id])? == 1)
+            let sql = "UPDATE pairing SET is_approved = 1, person = ?2
+                       WHERE id = ?1 AND (NOT is_approved OR person = ?2)";
+            Ok(known && tx.execute(sql, [id, person])? == 1)
         })
     }
 

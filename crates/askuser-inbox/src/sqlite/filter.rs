@@ -1,15 +1,18 @@
 //! A filter as SQL.
 
-use askuser::store::{Filter, Principal, Scope};
+use askuser::store::{Filter, Part, Principal, Scope};
 use rusqlite::Statement;
 
-/// The conditions of a list that this principal sees; their values are [`bind`]'s.
-pub(super) fn conditions(by: &Principal, filter: &Filter) -> String {
-    let mut conditions = vec![match by.scope() {
-        Scope::Everything => "1",
-        Scope::For(_) => "(audience IS NULL OR ?1 IN (SELECT value FROM json_each(audience)))",
-        Scope::Of(_) => "agent IS ?1 AND credential IS NULL",
-        Scope::OfCredential(_) => "credential = ?1",
+/// The conditions of a part of a list that this principal sees; their values are [`bind`]'s.
+pub(super) fn conditions(by: &Principal, part: Part, filter: &Filter) -> String {
+    let mut conditions = vec![match (by.scope(), part) {
+        (Scope::Everything | Scope::Person(_), Part::All) | (Scope::Everything, _) => "1",
+        (Scope::Person(_), Part::Mine) => "(audience IS NULL OR ?1 IN (SELECT value FROM json_each(audience)))",
+        (Scope::Person(_), Part::Others) => {
+            "audience IS NOT NULL AND ?1 NOT IN (SELECT value FROM json_each(audience))"
+        }
+        (Scope::Of(_), _) => "agent IS ?1 AND credential IS NULL",
+        (Scope::OfCredential(_), _) => "credential = ?1",
     }];
     match filter.pending {
         Some(true) => conditions.push("state = 'pending'"),
@@ -38,10 +41,10 @@ pub(super) fn signed(number: u64) -> i64 {
 }
 
 /// Parameters have numbers of their own, since not every one is used.
-pub(super) fn bind(statement: &mut Statement<'_>, by: &Principal, filter: &Filter) -> rusqlite::Result<()> {
+pub(super) fn bind(statement: &mut Statement<'_>, by: &Principal, part: Part, filter: &Filter) -> rusqlite::Result<()> {
     match by.scope() {
-        Scope::Everything => {}
-        Scope::For(name) => statement.raw_bind_parameter(1, name)?,
+        Scope::Person(name) if part != Part::All => statement.raw_bind_parameter(1, name)?,
+        Scope::Everything | Scope::Person(_) => {}
         Scope::Of(name) => statement.raw_bind_parameter(1, name)?,
         Scope::OfCredential(name) => statement.raw_bind_parameter(1, name)?,
     }

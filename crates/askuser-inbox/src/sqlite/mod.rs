@@ -6,6 +6,7 @@
 //! sync of its own: an answer may then be delivered twice, never not at all.
 
 mod answering;
+mod archive;
 mod asking;
 mod credentials;
 mod database;

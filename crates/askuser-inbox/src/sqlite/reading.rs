@@ -5,7 +5,7 @@ use super::filter::{bind, conditions, signed};
 use super::row::{SELECT, StoredRow};
 use crate::random_id;
 use askuser::store::{
-    Act, Cursor, Events, Filter, NotifierFailure, Page, Principal, QuestionId, State, StoreError, StoreEvent,
+    Act, Events, Filter, NotifierFailure, Page, Part, Principal, QuestionId, State, StoreError, StoreEvent,
     StoredQuestion, Which,
 };
 use rusqlite::{OptionalExtension, params};
@@ -28,13 +28,13 @@ impl Database {
         if abbreviation.is_empty() || !abbreviation.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Ok(Vec::new());
         }
-        let conditions = conditions(by, &Filter::default());
+        let conditions = conditions(by, Part::All, &Filter::default());
         self.read(|tx, _| {
             let sql = format!(
                 "SELECT id FROM question WHERE {conditions} AND id >= ?2 AND id < ?2 || 'g' ORDER BY id LIMIT {CANDIDATES}"
             );
             let mut statement = tx.prepare_cached(&sql)?;
-            bind(&mut statement, by, &Filter::default())?;
+            bind(&mut statement, by, Part::All, &Filter::default())?;
             statement.raw_bind_parameter(2, abbreviation.to_ascii_lowercase())?;
             let (mut rows, mut found) = (statement.raw_query(), Vec::new());
             while let Some(row) = rows.next()? {
@@ -48,35 +48,43 @@ impl Database {
         let now = self.now();
         let (rows, next) = self.read(|tx, requests| {
             let order = if filter.latest_first { "DESC" } else { "ASC" };
-            let sql = format!("{SELECT} WHERE {} ORDER BY n {order} LIMIT ?6", conditions(by, filter));
-            let mut statement = tx.prepare_cached(&sql)?;
-            bind(&mut statement, by, filter)?;
-            // One more than wanted tells whether there is another page.
-            statement.raw_bind_parameter(6, filter.limit.map_or(-1, |limit| i64::from(limit) + 1))?;
-            let (mut rows, mut found) = (statement.raw_query(), Vec::new());
-            let (mut read, mut last, mut next) = (0, None, None);
-            while let Some(row) = rows.next()? {
-                if filter.limit == Some(read) {
-                    next = last;
-                    break;
+            let (mut read, mut last, mut found) = (0, None, Vec::new());
+            for (part, filter) in filter.parts(by) {
+                let sql = format!("{SELECT} WHERE {} ORDER BY n {order} LIMIT ?6", conditions(by, part, &filter));
+                let mut statement = tx.prepare_cached(&sql)?;
+                bind(&mut statement, by, part, &filter)?;
+                // One more than wanted tells whether there is another page.
+                statement.raw_bind_parameter(6, filter.limit.map_or(-1, |limit| i64::from(limit - read) + 1))?;
+                let mut rows = statement.raw_query();
+                while let Some(row) = rows.next()? {
+                    if filter.limit == Some(read) {
+                        return Ok((found, last));
+                    }
+                    read += 1;
+                    let place = part.place(row.get::<_, i64>("n")?.unsigned_abs());
+                    last = Some(place);
+                    // A question of a later version that cannot be rebuilt here must not hide the others.
+                    if let Ok(mut row) = StoredRow::read(row, requests, now) {
+                        row.question.cursor = place;
+                        found.push(row);
+                    }
                 }
-                read += 1;
-                last = Some(Cursor(row.get::<_, i64>("n")?.unsigned_abs()));
-                // A question of a later version that cannot be rebuilt here must not hide the others.
-                found.extend(StoredRow::read(row, requests, now).ok());
             }
-            Ok((found, next))
+            Ok((found, None))
         })?;
         Ok(Page { questions: rows.into_iter().map(|row| self.seen(row)).collect(), next })
     }
 
     pub(super) fn count(&mut self, by: &Principal, filter: &Filter) -> Result<u64, StoreError> {
         self.read(|tx, _| {
-            let sql = format!("SELECT count(*) FROM question WHERE {}", conditions(by, filter));
-            let mut statement = tx.prepare_cached(&sql)?;
-            bind(&mut statement, by, filter)?;
-            let mut rows = statement.raw_query();
-            Ok(rows.next()?.map_or(Ok(0), |row| row.get(0))?)
+            let mut count = 0;
+            for (part, filter) in filter.parts(by) {
+                let sql = format!("SELECT count(*) FROM question WHERE {}", conditions(by, part, &filter));
+                let mut statement = tx.prepare_cached(&sql)?;
+                bind(&mut statement, by, part, &filter)?;
+                count += statement.raw_query().next()?.map_or(Ok(0), |row| row.get::<_, u64>(0))?;
+            }
+            Ok(count)
         })
     }
 

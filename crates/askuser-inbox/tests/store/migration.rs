@@ -2,8 +2,8 @@
 
 use crate::support::{Place, agent, attempt, get, person, request};
 use askuser::store::{
-    AskerPresence, Attempt, Change, Draft, Ending, Filter, Handle, Principal, QuestionId, State, Store, StoreError,
-    Watched,
+    AskerPresence, Attempt, Change, Credentials, Draft, Ending, Filter, Handle, Principal, QuestionId, State, Store,
+    StoreError, Watched,
 };
 use askuser::{Answer, Outcome, Request, Via};
 use askuser_conformance::{until, wait};
@@ -242,7 +242,7 @@ fn a_waiter_whose_store_a_newer_program_has_changed_ends_and_says_so_and_its_que
     let (one, other) = (person(&store, "ada"), person(&store, "bob"));
     std::thread::scope(|scope| {
         let waits = [scope.spawn(|| wait(one.wait(&pending))), scope.spawn(|| wait(other.wait(&waiting)))];
-        newer.execute_batch("ALTER TABLE question ADD COLUMN future TEXT; PRAGMA user_version = 4").unwrap();
+        newer.execute_batch("ALTER TABLE question ADD COLUMN future TEXT; PRAGMA user_version = 5").unwrap();
         for waiting in waits {
             says_so(&waiting.join().unwrap().unwrap_err());
         }
@@ -251,9 +251,9 @@ fn a_waiter_whose_store_a_newer_program_has_changed_ends_and_says_so_and_its_que
     let refused = wait(person(&store, "ada").answer(&id(PENDING), Outcome::cancelled(), &attempt("k")));
     says_so(&refused.unwrap_err());
     let error = SqliteStore::open(&place.path()).unwrap_err().chain();
-    assert!(error.ends_with("it has version 4, this program knows 1 to 3: use a newer askuser"), "{error}");
+    assert!(error.ends_with("it has version 5, this program knows 1 to 4: use a newer askuser"), "{error}");
     // The newer program, as this one plays it.
-    newer.pragma_update(None, "user_version", 3).unwrap();
+    newer.pragma_update(None, "user_version", 4).unwrap();
     let store = place.store();
     until("the question is there", || calls(&store, &Filter::pending()).len() == 3);
     assert_eq!(answer(&store, &id(PENDING)).state(), State::Answered);
@@ -263,7 +263,7 @@ fn a_waiter_whose_store_a_newer_program_has_changed_ends_and_says_so_and_its_que
 fn an_answer_that_waited_while_a_newer_program_changed_the_store_is_not_written() {
     let (place, _) = of_version_1();
     let (store, newer) = (place.store(), place.connection());
-    newer.execute_batch("BEGIN IMMEDIATE; PRAGMA user_version = 4").unwrap();
+    newer.execute_batch("BEGIN IMMEDIATE; PRAGMA user_version = 5").unwrap();
     let answer = person(&store, "ada").answer(&id(PENDING), Outcome::cancelled(), &attempt("k"));
     // Long enough for the answer to wait for its turn; where it does not yet, it is refused all the same.
     std::thread::sleep(std::time::Duration::from_millis(100));
@@ -273,4 +273,26 @@ fn an_answer_that_waited_while_a_newer_program_changed_the_store_is_not_written(
     let state: String =
         newer.query_row("SELECT state FROM question WHERE id = ?1", [PENDING], |row| row.get(0)).unwrap();
     assert_eq!(state, "pending");
+}
+
+#[test]
+fn a_store_of_version_3_gets_its_people_from_whose_answers_its_credentials_give() {
+    let (place, _) = of_version_1();
+    drop(place.store());
+    let older = place.connection();
+    older
+        .execute_batch(
+            "DROP TABLE person; DROP INDEX question_for_some; ALTER TABLE pairing DROP COLUMN person; PRAGMA user_version = 3;
+             INSERT INTO credential (id, name, scope, is_device, person, digest, made_ms, revoked_ms) VALUES
+                 ('a', 'phone', 'answer', 1, 'ada', zeroblob(32), 5, NULL), ('b', 'old', 'answer', 1, 'bob', zeroblob(32), 5, 6),
+                 ('c', 'ci', 'ask', 0, 'ada', zeroblob(32), 7, NULL)",
+        )
+        .unwrap();
+    let store = place.sqlite();
+    let people: Vec<String> = wait(store.people()).unwrap().into_iter().map(|person| person.name).collect();
+    assert_eq!(people, ["ada"], "whoever has a device that counts");
+    let acts: Vec<String> =
+        wait(store.credentials()).unwrap().iter().map(|known| known.made.acts_as().to_owned()).collect();
+    assert_eq!(acts, ["ada", "ci"], "what asks acts for nobody");
+    assert_eq!(wait(store.remove_person("ada")).unwrap().map(|removed| removed.revoked), Some(1), "and is not hers");
 }

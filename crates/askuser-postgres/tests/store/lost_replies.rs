@@ -117,13 +117,13 @@ fn a_call_whose_reply_was_lost_after_the_commit_gets_the_result_it_had() {
         name: "ci".into(),
         scope: CredentialScope::Ask,
         is_device: false,
-        person: "ada".into(),
+        person: None,
         digest: [7; 32],
         address: None,
     };
     // The message that is this word alone: what numbers events has it at its end.
     proxy.lose("\u{b}COMMIT\0");
-    wait(postgres.add_credential(&token("t1"))).unwrap();
+    assert_eq!(wait(postgres.add_credential(&token("t1"))).unwrap().1, 0);
     proxy.has_lost_one();
     proxy.lose("SET revoked_ms");
     assert!(wait(postgres.revoke_credential("t1")).unwrap(), "it was this call that revoked it");

@@ -146,13 +146,22 @@ impl HttpStore {
     }
 
     /// Whether that was there.
-    pub(crate) async fn post(&self, path: &str) -> Result<bool, StoreError> {
-        Ok(self.unless_missing(Sent::new(Method::POST, path).body(json!({}))).await?.is_some())
+    pub(crate) async fn post(&self, path: &str, body: Value) -> Result<bool, StoreError> {
+        Ok(self.unless_missing(Sent::new(Method::POST, path).body(body)).await?.is_some())
     }
 
-    /// Whether that was there.
-    pub(crate) async fn delete(&self, path: &str) -> Result<bool, StoreError> {
-        Ok(self.unless_missing(Sent::new(Method::DELETE, path)).await?.is_some())
+    /// What is said of what is gone; `None` where it was not there.
+    pub(crate) fn delete_json(&self, path: &str) -> Call<Option<Value>> {
+        self.unless_missing(Sent::new(Method::DELETE, path))
+    }
+
+    /// Whose answers are given with this token; `None` where it is for something else.
+    pub fn person(&self) -> Call<Option<String>> {
+        let sent = Sent::new(Method::GET, "/me");
+        self.call(move |connection| async move {
+            let me = connection.send(&sent).await?;
+            Ok(me["person"].as_str().filter(|_| me["scope"] == "answer").map(str::to_owned))
+        })
     }
 
     fn unless_missing(&self, sent: Sent) -> Call<Option<Value>> {

@@ -166,15 +166,17 @@ const count = async () => {
 
 const counted = async body => {
   const before = waiting;
-  const total = body.next ? (await call('GET', '/count?state=pending')).body.count : body.questions.length;
-  waiting = new Set(body.questions.map(question => question.id));
+  // What waits for others calls nobody here.
+  const mine = body.questions.filter(question => question.mine !== false);
+  const total = body.next ? (await call('GET', '/count?state=pending&mine=1')).body.count : mine.length;
+  waiting = new Set(mine.map(question => question.id));
   document.title = `${total ? `(${total}) ` : ''}askuser`;
   const digits = total > 99 ? '99' : String(total);
   const badge = total ? `<circle cx='46' cy='18' r='18' fill='#b91c1c'/><text x='46' y='26' font-size='24' font-family='sans-serif' font-weight='700' fill='#fff' text-anchor='middle'>${digits}</text>` : '';
   const drawing = `<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 64 64'><rect width='64' height='64' rx='14' fill='#4f46e5'/><path d='M24 24a8 8 0 1 1 11 7.4c-2 .9-3 2-3 4.6v2' fill='none' stroke='#fff' stroke-width='6' stroke-linecap='round'/><circle cx='32' cy='48' r='4' fill='#fff'/>${badge}</svg>`;
   $('icon').href = `data:image/svg+xml,${encodeURIComponent(drawing)}`;
   navigator.setAppBadge?.(total).catch(() => {});
-  const fresh = before && body.questions.filter(question => !before.has(question.id));
+  const fresh = before && mine.filter(question => !before.has(question.id));
   if (fresh?.length) announce(fresh);
 };
 
@@ -270,6 +272,7 @@ const table = ({header, rows, align}) => {
 // ---- the list ----
 
 const facts = ({asked_ms, asker, state, page}) => el('span', {class: 'facts'},
+  page.for && el('span', {class: 'chip'}, `for ${page.for}`),
   el('span', {}, page.by ?? 'An agent'), page.from && el('span', {}, page.from), page.host && el('span', {}, page.host), page.task && el('span', {}, page.task),
   el('span', {}, ago(asked_ms)),
   page.has_draft && el('span', {class: 'chip'}, 'draft'),
@@ -309,7 +312,13 @@ const listView = state => {
     if (!further && now === drawn) return;
     drawn = further ? null : now;
     const focused = document.activeElement?.getAttribute?.('href');
-    if (further) list.append(...questions.map(item)); else list.replaceChildren(...questions.map(item));
+    // Mine come first, whatever page this is.
+    if (!further) list.replaceChildren();
+    for (const question of questions) {
+      const isFirst = state === 'pending' && question.mine === false && !list.querySelector('.others');
+      if (isFirst) list.append(el('li', {class: 'others'}, el('h2', {}, 'For others')));
+      list.append(item(question));
+    }
     if (focused) list.querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus();
     cursor = next ?? null;
     more.hidden = !cursor;
@@ -338,9 +347,10 @@ const listView = state => {
 
 /** How a question ended, in words. */
 const ending = ({resolution, settled, state, withdrawn_by: by, ended_ms: at}) => {
+  const device = resolution?.device && resolution.device !== resolution.by ? ` on ${resolution.device}` : '';
   const who = resolution?.by ?? settled?.by ?? by;
   const name = states[state] ?? state;
-  return [`${name[0].toUpperCase()}${name.slice(1)}${who ? ` by ${who}` : ''}`, resolution?.via && `via ${resolution.via}`, at && clock(at)].filter(Boolean).join(', ');
+  return [`${name[0].toUpperCase()}${name.slice(1)}${who ? ` by ${who}${device}` : ''}`, resolution?.via && `via ${resolution.via}`, at && clock(at)].filter(Boolean).join(', ');
 };
 const chosen = answer => [...answer.selectedOptions, ...(answer.customInput ? [answer.customInput] : [])];
 const outcome = question => {
@@ -365,6 +375,7 @@ const questionView = id => {
   let sending = false;
 
   const pageOf = () => question.page;
+  const isMine = () => question.mine !== false;
   const blank = () => ({at: 0, read: false, attempt: random(), discuss: null, decline: null,
     answers: pageOf().questions.map(() => ({picks: [], other: '', isOther: false, notes: {}}))});
 
@@ -411,7 +422,7 @@ const questionView = id => {
   };
   const store = async () => {
     clearTimeout(saving);
-    if (closed || !work) return;
+    if (closed || !work || !isMine()) return;
     try {
       const {status} = await call('PUT', `/questions/${id}/draft`, {body: asDraft()});
       if (status < 300) kept.set(`draft.${id}`, null);
@@ -631,6 +642,15 @@ const questionView = id => {
       el('p', {}, el('a', {href: '#/', class: 'button'}, 'Back to the list'))];
   };
 
+  /** A question that is for others, to be read. */
+  const forOthers = () => [heading(),
+    el('div', {class: 'notice'}, el('h1', {tabindex: '-1'}, `This question is for ${pageOf().for}`),
+      el('p', {}, 'You can read it here, but only they can answer it.')),
+    context(),
+    pageOf().questions.map(asked => el('section', {}, el('h2', {}, el('span', {class: 'chip'}, asked.header)), rows(asked.rows),
+      el('ul', {}, asked.options.map(option => el('li', {}, option.name, option.rows && rows(option.rows)))))),
+    el('p', {}, el('a', {href: '#/', class: 'button'}, 'Back to the list'))].flat();
+
   const heading = () => el('p', {class: 'list'}, facts(question));
   const deadline = () => {
     if (!question.expires_ms) return null;
@@ -643,6 +663,7 @@ const questionView = id => {
     const scrolled = scrollY;
     const pane = box.querySelector('.pane')?.scrollTop;
     if (question.state !== 'pending') box.replaceChildren(...ended().filter(Boolean));
+    else if (!isMine()) box.replaceChildren(...forOthers().filter(Boolean));
     else {
       const asked = pageOf().questions;
       const several = asked.length > 1;
@@ -701,12 +722,12 @@ const questionView = id => {
     if (!work) {
       const local = kept.get(`draft.${id}`);
       let stored = null;
-      try { stored = (await call('GET', `/questions/${id}/draft`)).body; } catch { /* said by the connection */ }
+      try { stored = isMine() && (await call('GET', `/questions/${id}/draft`)).body; } catch { /* said by the connection */ }
       // What this browser could not store is newer than what the store has.
       work = fromDraft(local?.draft ?? stored);
       if (local?.attempt) work.attempt = local.attempt;
       const pending = kept.get(`sending.${id}`);
-      if (pending && question.state === 'pending') { work.attempt = pending.attempt; draw(); deliver(pending); return; }
+      if (pending && question.state === 'pending' && isMine()) { work.attempt = pending.attempt; draw(); deliver(pending); return; }
     }
     if (was === undefined || was !== question.state) {
       draw();
@@ -723,7 +744,7 @@ const questionView = id => {
     store: () => { if (work && question?.state === 'pending' && !sending) store(); },
     leave: () => { if (work && question?.state === 'pending' && !sending) store(); closed = true; clearInterval(timer); },
     key: event => {
-      if (!question || question.state !== 'pending' || sending) {
+      if (!question || question.state !== 'pending' || sending || !isMine()) {
         if (event.key === 'Escape') { location.hash = '#/'; return true; }
         return false;
       }

@@ -18,6 +18,7 @@ pub(crate) fn model(question: &StoredQuestion) -> Value {
         "from": folder.filter(|folder| !folder.is_empty()),
         "task": request.asked_by(),
         "host": line(&origin.host),
+        "for": request.audience_words(),
         "agreed": request.is_agreed_to(),
         "exact": purpose == Purpose::Permission,
         // What programs ask ends with the option that refuses; a model may offer anything in that place.

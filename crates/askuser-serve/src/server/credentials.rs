@@ -3,18 +3,15 @@
 use super::reply::{self, Problem};
 use super::{Call, Caller, Reply, Server};
 use crate::pairing::{self, PairingError};
-use crate::token;
+use crate::{people, token};
 use askuser::store::{Credential, CredentialScope, PairingKind, StoreError};
 use hyper::StatusCode;
 use hyper::header::USER_AGENT;
 use serde_json::{Value, json};
 
-/// How long a name may be.
-const LONGEST_NAME: usize = 64;
-
 pub(super) fn me(caller: &Caller) -> Reply {
     let made = &caller.credential.made;
-    reply::ok(&json!({"name": made.name, "scope": made.scope, "person": made.person}))
+    reply::ok(&json!({"name": made.name, "scope": made.scope, "person": made.acts_as()}))
 }
 
 fn shown(credential: &Credential) -> Value {
@@ -40,8 +37,12 @@ impl Server {
     pub(super) async fn new_token(&self, call: &Call) -> Result<Reply, Problem> {
         let scope = call.body["scope"].as_str().and_then(CredentialScope::named);
         let scope = scope.ok_or_else(|| Problem::violation("scope", "unknown", "must be ask, answer or admin"))?;
-        let name = name(&call.body)?.ok_or_else(|| Problem::violation("name", "missing", "must be a name"))?;
-        let (made, credential) = token::renew(&*self.credentials, &name, scope, &self.options.person).await?;
+        let name = name(&call.body, "name")?.ok_or_else(|| Problem::violation("name", "missing", "must be a name"))?;
+        let person = name_of_person(&call.body)?;
+        if person.is_some() && scope != CredentialScope::Answer {
+            return Err(Problem::violation("person", "of a token that does not answer", "must be left out"));
+        }
+        let (made, credential) = token::renew(&*self.credentials, &name, scope, person.as_deref()).await?;
         let mut body = shown(&credential);
         body["token"] = made.token.into();
         body["replaced"] = made.replaced.into();
@@ -67,8 +68,31 @@ impl Server {
         })))
     }
 
-    pub(super) async fn approve(&self, code: &str) -> Result<Reply, Problem> {
-        match self.credentials.approve_pairing(&pairing::code_id(code)).await? {
+    pub(super) async fn people(&self) -> Result<Reply, Problem> {
+        let people = self.credentials.people().await?;
+        let shown = people.iter().map(|person| json!({"name": person.name, "added_ms": person.added_ms}));
+        Ok(reply::ok(&json!({"people": shown.collect::<Vec<_>>()})))
+    }
+
+    pub(super) async fn add_person(&self, call: &Call) -> Result<Reply, Problem> {
+        let name = people::persons_name(call.body["name"].as_str().unwrap_or_default())
+            .map_err(|wrong| Problem::violation(&wrong.path, wrong.fact, &wrong.limit))?;
+        let is_new = self.credentials.add_person(&name).await?;
+        let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
+        Ok(reply::json(status, &json!({"name": name, "is_new": is_new})))
+    }
+
+    pub(super) async fn remove_person(&self, name: &str) -> Result<Reply, Problem> {
+        match self.credentials.remove_person(name).await? {
+            Some(removed) => Ok(reply::ok(&json!({"revoked": removed.revoked, "waiting": removed.waiting}))),
+            None => Err(Problem::not_found(format!("there is no person {name}"))),
+        }
+    }
+
+    /// Lets a device in, as the person's whom the administrator names, or the owner's.
+    pub(super) async fn approve(&self, call: &Call, code: &str) -> Result<Reply, Problem> {
+        let person = name_of_person(&call.body)?.unwrap_or_else(|| self.options.person.clone());
+        match self.credentials.approve_pairing(&pairing::code_id(code), &person).await? {
             true => Ok(reply::ok(&json!({}))),
             false => Err(Problem::not_found("no device shows this code")),
         }
@@ -81,7 +105,7 @@ impl Server {
         }
         let text = |field: &str| call.body[field].as_str().unwrap_or_default();
         let browser = call.header(USER_AGENT).map(str::to_owned);
-        let name = name(&call.body)?.unwrap_or_else(|| "browser".to_owned());
+        let name = name(&call.body, "name")?.unwrap_or_else(|| "browser".to_owned());
         let store = &*self.credentials;
         let path: Vec<&str> = call.path.iter().map(String::as_str).collect();
         let (kind, id, secret) = match path[..] {
@@ -96,12 +120,12 @@ impl Server {
                 (PairingKind::Link, id.to_owned(), secret)
             }
         };
-        let person = &self.options.person;
-        match pairing::redeem(store, (&id, secret), kind, (&name, person, call.address.clone())).await {
+        let owner = &self.options.person;
+        match pairing::redeem(store, (&id, secret), kind, (&name, owner, call.address.clone())).await {
             Ok(token) => {
                 let known = token::credential(store, &token).await?;
-                let name = known.map(|known| known.made.name);
-                Ok(reply::ok(&json!({"token": token, "name": name, "person": person})))
+                let known = known.ok_or_else(|| Problem::gone("this device was revoked again"))?.made;
+                Ok(reply::ok(&json!({"token": token, "name": known.name, "person": known.acts_as()})))
             }
             Err(PairingError::NotYet) => Ok(reply::json(StatusCode::ACCEPTED, &json!({"approved": false}))),
             Err(error) => {
@@ -122,16 +146,23 @@ fn problem(error: PairingError) -> Problem {
     }
 }
 
-/// A name that fits into a line.
-fn name(body: &Value) -> Result<Option<String>, Problem> {
-    let name = match &body["name"] {
-        Value::Null => return Ok(None),
-        Value::String(name) => askuser::sanitize::line(name).trim().to_owned(),
-        _ => return Err(Problem::violation("name", "not a string", "must be a string")),
-    };
-    match name.chars().count() {
-        0 => Ok(None),
-        1..=LONGEST_NAME => Ok(Some(name)),
-        long => Err(Problem::violation("name", format!("{long} characters"), "at most 64")),
+/// A name that fits into a line; none where it is missing or blank.
+fn name(body: &Value, field: &str) -> Result<Option<String>, Problem> {
+    match &body[field] {
+        Value::Null => Ok(None),
+        Value::String(name) if askuser::sanitize::line(name).trim().is_empty() => Ok(None),
+        Value::String(name) => people::name(field, name)
+            .map(Some)
+            .map_err(|wrong| Problem::violation(&wrong.path, wrong.fact, &wrong.limit)),
+        _ => Err(Problem::violation(field, "not a string", "must be a string")),
+    }
+}
+
+/// Whose it is; a person who is named and blank is a mistake.
+fn name_of_person(body: &Value) -> Result<Option<String>, Problem> {
+    let person = name(body, "person")?;
+    match person.is_none() && !body["person"].is_null() {
+        true => Err(Problem::violation("person", "blank", "must be a name")),
+        false => Ok(person),
     }
 }

@@ -12,6 +12,7 @@ use askuser::store::{
 };
 use askuser::{Request, Via};
 use bytes::Bytes;
+use futures_util::future::try_join_all;
 use futures_util::stream::{self, FuturesOrdered, StreamExt};
 use http_body_util::{BodyExt, StreamBody};
 use hyper::body::Frame;
@@ -244,11 +245,8 @@ impl Server {
         let begins = if is_gap || after.is_none() { stretch.last } else { after.unwrap_or_default() };
         frames.push_back(frame(None, first, &json!({ "seq": begins }).to_string()));
         if after.is_some() && !is_gap {
-            for event in stretch.events {
-                if self.is_theirs(&principal, &event.id).await? {
-                    frames.push_back(Heard::new(event, None).frame);
-                }
-            }
+            let theirs = self.theirs(caller, stretch.events).await?;
+            frames.extend(theirs.into_iter().map(|event| Heard::new(event, None).frame));
         }
         let stream = Stream {
             frames,
@@ -268,13 +266,26 @@ impl Server {
         Ok(reply)
     }
 
-    /// Whether they see a question, and it is still there. What cannot be read now is not taken for another's.
-    async fn is_theirs(&self, principal: &Principal, id: &QuestionId) -> Result<bool, StoreError> {
-        match self.store.get(principal, &id.into()).await {
-            Ok(_) => Ok(true),
-            Err(StoreError::NotFound(_) | StoreError::Forbidden(_)) => Ok(false),
-            Err(error) => Err(error),
+    /// What they may hear of. A person sees every question; an agent's are read all at once, each question once. What cannot be read
+    /// now is not taken for another's.
+    async fn theirs(&self, caller: &Caller, events: Vec<StoreEvent>) -> Result<Vec<StoreEvent>, StoreError> {
+        let principal = caller.principal();
+        if principal.scope().is_everything() {
+            return Ok(events);
         }
+        let ids: HashSet<QuestionId> = events.iter().map(|event| event.id.clone()).collect();
+        let reads = ids.into_iter().map(|id| {
+            let read = self.store.get(&principal, &(&id).into());
+            async move {
+                match read.await {
+                    Ok(_) => Ok(Some(id)),
+                    Err(StoreError::NotFound(_) | StoreError::Forbidden(_)) => Ok(None),
+                    Err(error) => Err(error),
+                }
+            }
+        });
+        let theirs: HashSet<QuestionId> = try_join_all(reads).await?.into_iter().flatten().collect();
+        Ok(events.into_iter().filter(|event| theirs.contains(&event.id)).collect())
     }
 
     async fn list_events(&self, caller: &Caller, call: &Call, after: u64) -> Result<Reply, Problem> {
@@ -283,12 +294,7 @@ impl Server {
         let stretch = self.store.events(&follower(), after, limit).await?;
         // What is not theirs is left out; where the next stretch begins is said all the same.
         let next = stretch.events.last().map_or(after, |event| event.seq);
-        let mut events = Vec::new();
-        for event in stretch.events {
-            if self.is_theirs(&caller.principal(), &event.id).await? {
-                events.push(event);
-            }
-        }
+        let events = self.theirs(caller, stretch.events).await?;
         Ok(reply::ok(&json!({"events": events, "gap": stretch.gap, "next": next, "last": stretch.last})))
     }
 }

@@ -71,7 +71,7 @@ type Notifier = dyn Fn(&StoredQuestion) + Send + Sync;
 /// How a server serves.
 #[non_exhaustive]
 pub struct Options {
-    /// Whose answers those of paired devices are.
+    /// Whose server it is: a person, whose devices come in by its link.
     pub person: String,
     /// The address that a proxy in front of it has.
     pub public_url: Option<String>,
@@ -115,6 +115,8 @@ pub async fn serve(
     options: Options,
     end: CancellationToken,
 ) -> io::Result<()> {
+    // Where it cannot be written, devices are told so when they come in.
+    let _ = credentials.add_person(&options.person).await;
     let server = Arc::new(Server {
         hub: Hub::new(store.clone(), credentials.clone(), &options, end.clone()),
         leases: Leases::new(options.lease),
@@ -223,7 +225,7 @@ impl Caller {
     fn principal(&self) -> Principal {
         match self.scope() {
             CredentialScope::Answer => {
-                Principal::person(self.credential.made.person.clone(), self.via).on_device(self.name())
+                Principal::person(self.credential.made.acts_as(), self.via).on_device(self.name())
             }
             _ => Principal::agent(&self.origin(Origin::default())),
         }
@@ -412,12 +414,15 @@ impl Server {
             ["tokens"] if post => needs(&[Admin]).map(|()| self.new_token(call))?.await,
             ["tokens", id] if delete => needs(&[Admin]).map(|()| self.revoke(id))?.await,
             ["pairings", code] if get => needs(&[Admin]).map(|()| self.pairing(code))?.await,
-            ["pairings", code, "approve"] if post => needs(&[Admin]).map(|()| self.approve(code))?.await,
+            ["pairings", code, "approve"] if post => needs(&[Admin]).map(|()| self.approve(call, code))?.await,
+            ["people"] if get => needs(&[Admin]).map(|()| self.people())?.await,
+            ["people"] if post => needs(&[Admin]).map(|()| self.add_person(call))?.await,
+            ["people", name] if delete => needs(&[Admin]).map(|()| self.remove_person(name))?.await,
             [
                 "openapi.json" | "me" | "questions" | "log" | "count" | "ids" | "events" | "lists" | "leases"
-                | "notifier" | "tokens",
+                | "notifier" | "tokens" | "people",
             ]
-            | ["leases" | "questions" | "tokens" | "pairings", _]
+            | ["leases" | "questions" | "tokens" | "pairings" | "people", _]
             | [
                 "questions",
                 _,

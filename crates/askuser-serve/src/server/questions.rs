@@ -4,7 +4,7 @@ use super::envelope::{Envelope, kind};
 use super::leases::Leases;
 use super::reply::{self, Problem};
 use super::{Call, Caller, Reply, Server};
-use crate::{page, token, wire};
+use crate::{page, people, token, wire};
 use askuser::store::{
     Attachment, Attempt, Claim, CredentialScope, Cursor, Draft, End, Filter, NotifierFailure, Principal, StoreError,
     StoredQuestion, Unsent, Which,
@@ -25,6 +25,11 @@ const LONGEST_WAIT: u64 = 60;
 impl Server {
     pub(super) async fn put(&self, caller: &Caller, call: &Call) -> Result<Reply, Problem> {
         let request = request(caller, call)?;
+        let path = if call.body["request"].is_null() { "for" } else { "request.audience" };
+        let unknown = people::unknown(&*self.credentials, &self.options.person, path, request.audience()).await?;
+        if !unknown.is_empty() {
+            return Err(Problem::invalid("the question is not valid", &unknown));
+        }
         let series = wire::series(&call.body["series"]);
         let put = self.store.put(&caller.principal(), &request, series.as_ref()).await?;
         if let (true, Some(on_new)) = (put.is_new, &self.options.on_new) {
@@ -38,7 +43,8 @@ impl Server {
 
     pub(super) async fn list(&self, caller: &Caller, call: &Call, is_log: bool) -> Result<Reply, Problem> {
         let page = self.store.list(&caller.principal(), &filter(call, is_log)?).await?;
-        let mut questions: Vec<Value> = page.questions.into_iter().map(|question| self.shown(call, question)).collect();
+        let mut questions: Vec<Value> =
+            page.questions.into_iter().map(|question| self.shown(caller, call, question)).collect();
         // When it was read is not what it says.
         let read_ms: Vec<Value> = questions.iter_mut().map(|question| question["read_ms"].take()).collect();
         let digest = sha2::Sha256::digest(json!([questions, page.next]).to_string());
@@ -104,13 +110,16 @@ impl Server {
             }
             question = self.store.get(&caller.principal(), &which).await?;
         }
-        Ok(reply::ok(&self.shown(call, question)))
+        Ok(reply::ok(&self.shown(caller, call, question)))
     }
 
     /// A question as the caller wants it: `?whole=1` for our own store, `?view=page` for the page.
-    fn shown(&self, call: &Call, question: StoredQuestion) -> Value {
+    fn shown(&self, caller: &Caller, call: &Call, question: StoredQuestion) -> Value {
         let question = self.leases.seen(question);
         let mut object = wire::question(&question, call.is_whole());
+        if caller.scope() == CredentialScope::Answer {
+            object["mine"] = caller.principal().is_asked(&question.request).into();
+        }
         if call.query("view") == Some("page") {
             object["page"] = page::model(&question);
         }
@@ -310,7 +319,7 @@ fn request(caller: &Caller, call: &Call) -> Result<Request, Problem> {
     let request = Request::new(RequestKey::new("api", idempotency_key(call)?), set)
         .with_origin(caller.origin(Origin::default().with_agent(caller.name()).with_host(call.address.clone())))
         .with_context(context)
-        .with_addressees(names.unwrap_or_default())
+        .with_audience(names.unwrap_or_default())
         .with_deadline(deadline);
     Ok(request)
 }
@@ -380,6 +389,7 @@ fn filter(call: &Call, is_log: bool) -> Result<Filter, Problem> {
     Ok(Filter {
         pending,
         latest_first,
+        mine: call.query("mine") == Some("1"),
         since_ms: call.number("since")?,
         from: call.query("from").map(str::to_owned),
         containing: call.query("q").map(str::to_owned),

@@ -10,19 +10,18 @@ use std::time::Duration;
 fn a_question_is_put_found_and_answered_once() {
     let site = Site::new();
     let body = json!({"input": input("Which database?"), "context": {"kind": "command", "text": "ls"},
-        "for": ["bob"], "deadline": 600});
+        "for": ["ada"], "deadline": 600});
     let put = |body: &Value| {
         site.client().token(&site.ask).header("Idempotency-Key", "1").send("POST", "/questions", body.clone())
     };
     let first = put(&body);
     assert_eq!((first.status, &first.body["is_new"], &first.body["state"]), (201, &json!(true), &json!("pending")));
-    assert_eq!((&first.body["for"], &first.body["origin"]["credential"]), (&json!(["bob"]), &json!("ci")));
+    assert_eq!((&first.body["for"], &first.body["origin"]["credential"]), (&json!(["ada"]), &json!("ci")));
     let again = put(&body);
     assert_eq!((again.status, &again.body["id"]), (200, &first.body["id"]), "the same key is the same question");
     let other = put(&json!({"input": input("Something else?")}));
     assert_eq!((other.status, other.code()), (409, "other_question"));
     let id = first.body["id"].as_str().unwrap();
-    // `for` keeps nobody from answering.
     let listed = site.send(&site.answer, "GET", "/questions", Value::Null);
     assert_eq!(listed.body["questions"][0]["id"], json!(id));
     let answer = |attempt: &str, body: Value| {
@@ -405,7 +404,8 @@ fn drafts_follow_their_person_to_the_next_device() {
     let draft = json!({"answers": [{"question": "Which database?", "header": "Database", "selectedOptions": [],
         "typed": "half a sen"}], "discuss": "first"});
     assert_eq!(site.send(&site.answer, "PUT", &path, draft.clone()).status, 200);
-    let tablet = site.send(&site.admin, "POST", "/tokens", json!({"name": "tablet", "scope": "answer"}));
+    let tablet =
+        site.send(&site.admin, "POST", "/tokens", json!({"name": "tablet", "scope": "answer", "person": "ada"}));
     let found = site.send(tablet.body["token"].as_str().unwrap(), "GET", &path, Value::Null);
     assert_eq!(found.body, draft);
     assert_eq!(site.send(&site.answer, "PUT", &path, json!({"answers": 1})).status, 422);

@@ -4,6 +4,7 @@ mod api;
 mod away;
 mod pairing;
 mod peers;
+mod people;
 mod stream;
 mod support;
 mod worker;

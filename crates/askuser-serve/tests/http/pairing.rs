@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 #[test]
 fn a_link_lets_one_browser_in_once_and_gives_it_a_device_of_its_own() {
     let site = Site::new();
-    let code = wait(pairing::link_code(&site.store)).unwrap();
+    let code = wait(pairing::link_code(&site.store, "ada")).unwrap();
     let pair = |code: &str| site.client().send("POST", "/pair", json!({"code": code, "name": "Pixel"}));
     let (id, _) = code.split_once('.').unwrap();
     let wrong = pair(&format!("{id}.00000000000000000000000000000000"));
@@ -21,9 +21,9 @@ fn a_link_lets_one_browser_in_once_and_gives_it_a_device_of_its_own() {
     let me = site.send(token, "GET", "/me", Value::Null);
     assert_eq!((&me.body["scope"], &me.body["name"]), (&json!("answer"), &json!("Pixel")));
     assert_eq!(site.send(token, "GET", "/tokens", Value::Null).status, 403, "it lets no other in");
-    let second = wait(pairing::link_code(&site.store)).unwrap();
+    let second = wait(pairing::link_code(&site.store, "ada")).unwrap();
     assert_eq!(pair(&second).body["name"], json!("Pixel 2"), "two phones are two devices");
-    let third = wait(pairing::link_code(&site.store)).unwrap();
+    let third = wait(pairing::link_code(&site.store, "ada")).unwrap();
     let (id, _) = third.split_once('.').unwrap();
     for _ in 0..5 {
         pair(&format!("{id}.0"));
@@ -49,10 +49,16 @@ fn a_code_lets_a_browser_in_only_after_somebody_has_seen_where_it_is() {
         404,
         "never the latest"
     );
-    assert_eq!(site.send(&site.admin, "POST", &format!("/pairings/{code}/approve"), json!({})).status, 200);
+    let approve = |body: Value| site.send(&site.admin, "POST", &format!("/pairings/{code}/approve"), body);
+    let unknown = approve(json!({"person": "bob"}));
+    assert_eq!((unknown.status, unknown.code()), (403, "forbidden"), "there is no bob");
+    assert_eq!(approve(json!({"person": " "})).status, 422);
+    assert_eq!(site.send(&site.admin, "POST", "/people", json!({"name": "bob"})).status, 201);
+    assert_eq!((approve(json!({"person": "bob"})).status, approve(json!({})).status), (200, 404), "it is bob's now");
     assert_eq!(claim("wrong").status, 410, "who only saw the code has nothing");
     let paired = claim(secret);
     assert_eq!((paired.status, claim(secret).status), (200, 410), "once");
+    assert_eq!(paired.body["person"], json!("bob"), "whoever let it in said whose it is");
     let devices = site.send(&site.admin, "GET", "/tokens", Value::Null).body;
     let device = devices["tokens"].as_array().unwrap().iter().find(|known| known["device"] == json!(true)).unwrap();
     let id = device["id"].as_str().unwrap();

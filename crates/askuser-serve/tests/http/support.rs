@@ -67,7 +67,16 @@ impl Drop for Server {
 
 /// Makes a token.
 pub(crate) fn token_for(store: &SqliteStore, name: &str, scope: CredentialScope, person: &str) -> String {
-    let (token, new) = token::make(name, scope, person).unwrap();
+    made(store, name, scope, person, false)
+}
+
+fn made(store: &SqliteStore, name: &str, scope: CredentialScope, person: &str, is_device: bool) -> String {
+    let person = Some(person).filter(|person| !person.is_empty() && scope == CredentialScope::Answer);
+    if let Some(person) = person {
+        wait(store.add_person(person)).unwrap();
+    }
+    let (token, mut new) = token::make(name, scope, person).unwrap();
+    new.is_device = is_device && person.is_some();
     wait(store.add_credential(&new)).unwrap();
     token
 }
@@ -93,6 +102,9 @@ impl Place {
             Arc::new(move || now.load(Ordering::Relaxed))
         };
         let store = SqliteStore::open_for_test(&folder.path().join("inbox.sqlite"), clock, false).unwrap();
+        for name in ["bob", "o'neil"] {
+            wait(store.add_person(name)).unwrap();
+        }
         let server = Server::start(&store, |_| {});
         Place { server, store, now, tokens: Tokens::default(), _folder: folder }
     }
@@ -147,7 +159,7 @@ impl Principals {
         let name = name.unwrap_or_else(|| "nameless".into());
         let mut tokens = self.tokens.lock().unwrap();
         let key = (scope, name.clone(), person.clone());
-        tokens.entry(key).or_insert_with(|| token_for(&self.store, &name, scope, &person)).clone()
+        tokens.entry(key).or_insert_with(|| made(&self.store, &name, scope, &person, true)).clone()
     }
 
     fn of(&self, by: &Principal) -> HttpStore {

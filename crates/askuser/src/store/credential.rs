@@ -3,7 +3,7 @@
 //! A store keeps digests, never secrets, and compares nothing: a server finds a credential by the part of a token that is its
 //! id, and compares digests itself.
 
-use super::{Call, Watch};
+use super::{Call, StoreError, Watch};
 use serde::{Deserialize, Serialize};
 
 /// A SHA-256 of a secret.
@@ -34,12 +34,62 @@ pub struct NewCredential {
     pub scope: CredentialScope,
     /// Whether it came by pairing.
     pub is_device: bool,
-    /// Whose answers it gives.
-    pub person: String,
+    /// Whose answers it gives; without one it acts under its own name. A device has one.
+    pub person: Option<String>,
     /// Of the token's secret part.
     pub digest: Digest,
     /// Where it was paired from.
     pub address: Option<String>,
+}
+
+impl NewCredential {
+    /// Who acts with it.
+    pub fn acts_as(&self) -> &str {
+        self.person.as_deref().unwrap_or(&self.name)
+    }
+
+    /// Refuses a credential with which one would act as another, given the scope of a live one of the same name that has another
+    /// scope, and whether there is a person of the name that it acts under. Every store asks this, in one transaction with keeping it.
+    ///
+    /// # Errors
+    /// [`StoreError::Forbidden`], with the reason.
+    pub fn check(&self, other_scope: Option<&str>, is_person: bool) -> Result<(), StoreError> {
+        Err(StoreError::Forbidden(match (other_scope, &self.person) {
+            (Some(other), _) => {
+                format!("{} is the name of a credential with the scope {other}: revoke it first", self.name)
+            }
+            (None, Some(person)) if !is_person => Person::unknown(person),
+            (None, None) if is_person => {
+                format!("{} is a person: say that it is theirs, or take another name", self.name)
+            }
+            _ => return Ok(()),
+        }))
+    }
+}
+
+/// Somebody whom questions can be for, on any of their devices.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Person {
+    /// Names them.
+    pub name: String,
+    /// When they were added, in milliseconds since 1970.
+    pub added_ms: u64,
+}
+
+impl Person {
+    /// What a store says where there is no such person.
+    pub fn unknown(name: &str) -> String {
+        format!("there is no person {name}: add them first")
+    }
+}
+
+/// What removing a person has left behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Removed {
+    /// How many of their tokens and devices were revoked.
+    pub revoked: u64,
+    /// How many questions wait for them and for nobody else: only their askers can end these.
+    pub waiting: u64,
 }
 
 /// A credential as it is kept. Times are the store's, in milliseconds since 1970.
@@ -81,6 +131,8 @@ pub struct Pairing {
     pub tries: u32,
     /// Whether somebody at a terminal has let it in.
     pub is_approved: bool,
+    /// Whose device it becomes, once that is known.
+    pub person: Option<String>,
 }
 
 impl Pairing {
@@ -105,9 +157,20 @@ pub struct FailedCredentials {
 
 /// A store that keeps credentials. Each call is on its way when the method returns, as with [`Store`](super::Store).
 pub trait Credentials: Send + Sync {
-    /// Keeps one, synced. [`StoreError::Forbidden`](super::StoreError::Forbidden) where the name is that of a live one with
-    /// another scope: questions belong to names.
-    fn add_credential(&self, new: &NewCredential) -> Call<Credential>;
+    /// Adds a person, synced; whether they were not there. [`StoreError::Forbidden`] where a live credential acts under this name:
+    /// its answers would be taken for theirs.
+    fn add_person(&self, name: &str) -> Call<bool>;
+
+    /// Everybody, by their names.
+    fn people(&self) -> Call<Vec<Person>>;
+
+    /// Removes a person and revokes what is theirs, in one transaction, synced; `None` where there is no such person. Devices that are
+    /// about to come in as theirs do not. Questions stay for whom they are.
+    fn remove_person(&self, name: &str) -> Call<Option<Removed>>;
+
+    /// Keeps one, synced, and in the same transaction revokes the other tokens of its name; how many there were. Devices replace
+    /// nothing. [`StoreError::Forbidden`] as [`NewCredential::check`] says: questions belong to names.
+    fn add_credential(&self, new: &NewCredential) -> Call<(Credential, u64)>;
 
     /// The live one with this id.
     fn credential(&self, id: &str) -> Call<Option<Credential>>;
@@ -125,7 +188,7 @@ pub trait Credentials: Send + Sync {
     fn watch_revocations(&self) -> Call<Watch>;
 
     /// Keeps a pairing until it is over; those that are over are forgotten. Its `expires_ms` is set by the store.
-    /// [`StoreError::Forbidden`](super::StoreError::Forbidden) where [`Pairing::MOST_CODES`] wait already.
+    /// [`StoreError::Forbidden`] where [`Pairing::MOST_CODES`] wait already.
     fn offer_pairing(&self, pairing: &Pairing) -> Call<Pairing>;
 
     /// The pairing of this id, unless it is over.
@@ -134,8 +197,8 @@ pub trait Credentials: Send + Sync {
     /// Counts a try with a wrong secret; after [`Pairing::MOST_TRIES`] it is over.
     fn pairing_failed(&self, id: &str) -> Call<()>;
 
-    /// Lets a device with a code in; whether there was one.
-    fn approve_pairing(&self, id: &str) -> Call<bool>;
+    /// Lets a device with a code in, as this person's; whether there was one, and nobody had let it in as another's.
+    fn approve_pairing(&self, id: &str, person: &str) -> Call<bool>;
 
     /// Makes a credential of a pairing, once; `None` where that is over, or not approved. One transaction, synced.
     fn redeem_pairing(&self, id: &str, new: &NewCredential) -> Call<Option<Credential>>;

@@ -77,7 +77,8 @@ impl StoreError {
     pub fn other_question(stored: &Request, asked: &Request) -> StoreError {
         let shown = |request: &Request| {
             let context = request.context().map(|context| format!(", about {}", serde_json::json!(context)));
-            format!("{}{}", request.set().input(), context.unwrap_or_default())
+            let audience = request.audience_words().map(|names| format!(", for {names}")).unwrap_or_default();
+            format!("{}{}{audience}", request.set().input(), context.unwrap_or_default())
         };
         StoreError::OtherQuestion { key: asked.key().to_string(), stored: shown(stored), asked: shown(asked) }
     }

@@ -8,6 +8,7 @@
 //! back. So a call may be made where nothing can be waited for: in `drop`, in a callback. No call blocks. Calls that one
 //! process makes about one question take effect in the order in which it made them; those of several processes in any.
 
+mod archive;
 mod credential;
 mod error;
 mod handle;
@@ -18,12 +19,14 @@ mod series;
 mod watch;
 
 pub use crate::draft::{Draft, Unsent};
+pub use archive::{Archive, Table};
 pub use credential::{
-    Credential, CredentialScope, Credentials, Digest, FailedCredentials, NewCredential, Pairing, PairingKind,
+    Credential, CredentialScope, Credentials, Digest, FailedCredentials, NewCredential, Pairing, PairingKind, Person,
+    Removed,
 };
 pub use error::StoreError;
 pub use handle::{Attachment, Departure, Handle};
-pub use list::{Cursor, Filter, Page, words};
+pub use list::{Cursor, Filter, Page, Part, words};
 pub use principal::{Act, Principal, Scope};
 pub use question::{AskerPresence, Attempt, Claim, End, Ending, QuestionId, State, StoredQuestion, Which};
 pub use series::{Earlier, PERMISSION_LASTS, Series, lasts};

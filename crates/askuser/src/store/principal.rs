@@ -3,14 +3,16 @@
 //!
 //! | | asks | sees | answers | withdraws | waits, claims | drafts, holds the clock, purges |
 //! |---|---|---|---|---|---|---|
-//! | a person | – | what is for them | what is for them | what is for them | – | yes |
+//! | a person | – | everything | what is for them | what is for them | – | what is for them; purges everything |
 //! | an agent | its own | its own | – | its own | its own | – |
-//! | a policy | – | everything | plain questions | – | – | – |
-//!
+//! | a policy | – | everything | plain questions for everybody | – | – | – |
 //! | an agent with a credential | its credential's | its credential's | – (settles) | its credential's | its credential's | – |
 //!
+//! A question is for everybody unless it names its audience ([`Request::audience`]).
+//!
 //! An agent with a credential that a server has checked *settles* its own questions: what it was told at its own terminal or in
-//! its client's dialog is its word, recorded as [`Ending::Settled`](super::Ending::Settled) and never as a person's answer.
+//! its client's dialog is its word, recorded as [`Ending::Settled`](super::Ending::Settled) and never as a person's answer. Of a
+//! question with an audience it may say only that one of these has answered there.
 //!
 //! In a local file this is a record of honest programs; behind a server it is a wall.
 
@@ -18,6 +20,7 @@ use super::{End, StoreError};
 use crate::outcome::{Outcome, Status};
 use crate::request::{Origin, Request};
 use crate::resolution::{Resolution, Via};
+use serde_json::Value;
 
 /// Who acts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -112,7 +115,7 @@ impl Principal {
     /// Which questions they see; a list holds no others.
     pub fn scope(&self) -> Scope<'_> {
         match &self.0 {
-            Kind::Person { name, .. } => Scope::For(name),
+            Kind::Person { name, .. } => Scope::Person(name),
             Kind::Agent { credential: Some(credential), .. } => Scope::OfCredential(credential),
             Kind::Agent { name, credential: None } => Scope::Of(name.as_deref()),
             Kind::Policy { .. } => Scope::Everything,
@@ -126,6 +129,12 @@ impl Principal {
     pub fn check(&self, act: Act<'_>) -> Result<(), StoreError> {
         let forbidden = |why: &str| Err(StoreError::Forbidden(why.to_owned()));
         let if_theirs = |request: &Request, why: &str| if self.sees(request) { Ok(()) } else { forbidden(why) };
+        let if_for = |request: &Request, name: Option<&str>| match request.audience_words() {
+            Some(names) if !name.is_some_and(|name| request.is_for(name)) => {
+                forbidden(&format!("the question is for {names}, and nobody else can answer it"))
+            }
+            _ => Ok(()),
+        };
         match (&self.0, act) {
             (Kind::Agent { .. }, Act::Ask(request) | Act::See(request) | Act::Use(request)) => {
                 if_theirs(request, "it is a question of another agent")
@@ -144,29 +153,33 @@ impl Principal {
             {
                 forbidden("that time ran out, or no person was reached, is no answer")
             }
-            (Kind::Agent { .. }, Act::End(request, End::Resolve { .. })) => {
-                if_theirs(request, "an agent settles its own questions only")
+            (Kind::Agent { .. }, Act::End(request, End::Resolve { self_reported, .. })) => {
+                if_theirs(request, "an agent settles its own questions only")?;
+                if_for(request, self_reported.get("by").and_then(Value::as_str))
             }
             (Kind::Policy { .. }, Act::End(request, End::Resolve { .. }))
                 if request.key().purpose().asks_to_agree() =>
             {
                 forbidden("only a person gives permission or approves a plan, no file and no rule")
             }
-            (Kind::Policy { .. }, Act::End(_, End::Resolve { .. }) | Act::See(_)) => Ok(()),
+            (Kind::Policy { .. }, Act::End(request, End::Resolve { .. })) => if_for(request, None),
+            (Kind::Policy { .. }, Act::See(_)) => Ok(()),
             (Kind::Policy { .. }, _) => forbidden("a policy answers, and does nothing else"),
             (Kind::Person { .. }, Act::Ask(_) | Act::Use(_)) => forbidden("a person answers; an agent asks and waits"),
-            (Kind::Person { .. }, Act::See(request) | Act::End(request, _) | Act::Consider(request)) => {
-                if_theirs(request, "the question is for another person")
-            }
-            (Kind::Person { .. }, Act::Follow | Act::Purge) => Ok(()),
+            (Kind::Person { name, .. }, Act::End(request, _) | Act::Consider(request)) => if_for(request, Some(name)),
+            (Kind::Person { .. }, Act::See(_) | Act::Follow | Act::Purge) => Ok(()),
         }
     }
 
-    /// Whether a question is theirs, or for them.
+    /// Whether a question is for this person, who may then answer it.
+    pub fn is_asked(&self, request: &Request) -> bool {
+        matches!(&self.0, Kind::Person { name, .. } if request.is_for(name))
+    }
+
+    /// Whether they may read a question.
     pub fn sees(&self, request: &Request) -> bool {
         match self.scope() {
-            Scope::Everything => true,
-            Scope::For(name) => request.audience().is_empty() || request.audience().iter().any(|one| one == name),
+            Scope::Everything | Scope::Person(_) => true,
             Scope::Of(name) => request.origin().credential.is_none() && request.origin().agent.as_deref() == name,
             Scope::OfCredential(name) => request.origin().credential.as_deref() == Some(name),
         }
@@ -190,13 +203,20 @@ impl Principal {
     }
 }
 
+impl Scope<'_> {
+    /// Whether no question is left out.
+    pub fn is_everything(self) -> bool {
+        matches!(self, Scope::Everything | Scope::Person(_))
+    }
+}
+
 /// Which questions a principal sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope<'a> {
     /// All there are.
     Everything,
-    /// Those that are for everybody, or for this person.
-    For(&'a str),
+    /// All there are, for this person: [`Filter::parts`](super::Filter::parts) tells those that are for them from others.
+    Person(&'a str),
     /// Those of this agent, asked without a credential.
     Of(Option<&'a str>),
     /// Those that were asked with the credential of this name.

@@ -5,7 +5,7 @@ use crate::failure::{self, Failure, exit};
 use crate::notifier;
 use crate::result::{self, print};
 use crate::signals::Signals;
-use crate::store::{asker, at_the_terminal, done, failed, open, open_within, origin, runtime, words};
+use crate::store::{asker, at_the_terminal, audience, done, failed, open, open_within, origin, person, runtime, words};
 use crate::surfaces::Surfaces;
 use askuser::store::{Handle, Principal, StoreError};
 use askuser::{AskError, Asker, Decision, Delivery, Inbox, QuestionSet, Request, RequestKey};
@@ -18,6 +18,7 @@ use std::time::Duration;
 pub(super) fn run(set: QuestionSet, args: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
     let from = args.get_one::<String>("from").map_or("askuser ask", String::as_str);
     let request = Request::new(key(args)?, set).with_origin(origin(from)).with_deadline(settings.timeout);
+    let request = request.with_audience(audience(args, settings)?);
     let surfaces = Surfaces::of(settings)?;
     let known = match super::decide(&surfaces, &request)? {
         Decision::Settled(resolution) => {
@@ -30,7 +31,7 @@ pub(super) fn run(set: QuestionSet, args: &ArgMatches, settings: &Settings) -> R
     if args.get_flag("detach") {
         return detach(&request, settings);
     }
-    let here = surfaces.asks_at_the_terminal() && askuser_terminal::has_terminal().is_ok();
+    let here = surfaces.asks_at_the_terminal() && askuser_terminal::has_terminal().is_ok() && request.is_for(&person());
     let store = open(settings)?;
     let terminal = here.then(|| {
         let mut options = super::prompt_options(args, settings);

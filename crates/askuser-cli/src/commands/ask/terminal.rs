@@ -10,7 +10,7 @@ use clap::ArgMatches;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 pub(super) fn run(set: QuestionSet, args: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
-    for flag in ["key", "from", "detach"] {
+    for flag in ["key", "from", "for", "detach"] {
         if args.value_source(flag) == Some(clap::parser::ValueSource::CommandLine) {
             return Err(Failure::new(format!("--{flag} is for questions that are kept in the inbox"))
                 .hint("add --via inbox, or --via terminal,inbox to ask here too"));

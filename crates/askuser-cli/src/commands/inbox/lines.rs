@@ -157,7 +157,8 @@ fn sentence(Row { question, unsent }: &Row) -> String {
         None => {
             let draft = if unsent.is_empty() { "" } else { " [draft]" };
             let gone = words::presence(question).map(|gone| format!(" [{gone}]")).unwrap_or_default();
-            format!("{who}{folder}, {}: {}{draft}{gone}", words::duration(question.age()), words::titled(question))
+            let (age, names) = (words::duration(question.age()), words::for_whom(question));
+            format!("{who}{folder}, {age}: {}{names}{draft}{gone}", words::titled(question))
         }
     }
 }
@@ -196,7 +197,7 @@ impl Lines {
         loop {
             let (_, new) = look(&mut self.watch, &mut Context::from_waker(&self.waker))?;
             let new = new.and_then(|id| pollster::block_on(store.get(&id)).ok());
-            if let Some(new) = new.filter(|new| new.ending.is_none()) {
+            if let Some(new) = new.filter(|new| new.ending.is_none() && store.principal().is_asked(&new.request)) {
                 self.print(&[String::new(), announced(&new).text]);
                 self.console.print_prompt(prompt);
                 if settings.notify {

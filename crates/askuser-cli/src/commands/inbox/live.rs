@@ -74,8 +74,8 @@ fn browse(
         console.set_live(&lines, caret);
         let (changed, new) = look(&mut watch, &mut Context::from_waker(&waker))?;
         list.is_stale |= changed;
-        if let Some(new) = new.and_then(|id| pollster::block_on(store.get(&id)).ok()).filter(|new| new.ending.is_none())
-        {
+        let new = new.and_then(|id| pollster::block_on(store.get(&id)).ok());
+        if let Some(new) = new.filter(|new| new.ending.is_none() && store.principal().is_asked(&new.request)) {
             // It may be further down than the screen shows.
             list.notice = Some(announced(&new));
             if settings.notify {

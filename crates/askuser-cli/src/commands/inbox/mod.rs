@@ -1,5 +1,6 @@
 //! `askuser inbox`: what waits, as a live list for people and as lines for scripts.
 
+mod copy;
 mod lines;
 mod live;
 
@@ -20,10 +21,13 @@ use std::io::IsTerminal;
 
 pub(super) fn run(arguments: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
     let (args, settings) = super::parse(crate::args::inbox(), arguments)?;
+    if let Some((_, args)) = args.subcommand() {
+        return copy::run(args);
+    }
     let store = open_for_person(&settings)?;
     if args.get_flag("next") {
         only_a_person("answer a question")?;
-        return match done(store.list(&Filter::pending().at_most(1)))?.questions.first() {
+        return match done(store.list(&Filter::mine().at_most(1)))?.questions.first() {
             Some(question) => at_the_prompt(&store, question, &settings, Trigger::Opened),
             None => {
                 failure::notice("askuser", "nothing is waiting");
@@ -78,7 +82,7 @@ fn print(store: &Handle, args: &ArgMatches) -> Result<u8, Failure> {
     let mut watch = args.get_flag("follow").then(|| done(store.watch(&Watched::All))).transpose()?;
     let mut last_count = None;
     let mut print_count = || {
-        let now = done(store.count(&Filter::pending()))?;
+        let now = done(store.count(&Filter::mine()))?;
         match last_count.replace(now) == Some(now) {
             true => Ok(()),
             false => write(&format!("{now}\n")),
@@ -113,6 +117,6 @@ fn line(question: &StoredQuestion, json: bool) -> String {
     };
     let gone = words::presence(question).filter(|_| question.state() == State::Pending);
     let gone = gone.map(|gone| format!(" ({gone})")).unwrap_or_default();
-    let (who, folder) = (words::who(question), words::folder(question));
-    format!("{}  {waits}  {who} {folder}: {}{gone}\n", question.id, words::asked(question))
+    let (who, folder, names) = (words::who(question), words::folder(question), words::for_whom(question));
+    format!("{}  {waits}  {who} {folder}: {}{names}{gone}\n", question.id, words::asked(question))
 }

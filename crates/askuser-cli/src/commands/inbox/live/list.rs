@@ -194,7 +194,10 @@ async fn with_drafts(
 ) -> Result<Vec<Row>, StoreError> {
     let mut rows = Vec::new();
     for question in questions {
-        let unsent = store.draft(&question.id).await?.words();
+        let unsent = match store.principal().is_asked(&question.request) {
+            true => store.draft(&question.id).await?.words(),
+            false => Vec::new(),
+        };
         rows.push(Row { question, unsent });
     }
     Ok(rows)

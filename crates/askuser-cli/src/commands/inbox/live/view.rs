@@ -107,7 +107,7 @@ fn table(list: &List, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     let longest_name = (columns / 6).clamp(11, 24);
     for i in GIVE_WAY {
         let widest = cells.iter().map(|cells| width(&cells[i])).max().unwrap_or(0);
-        let cap = if [AGENT, PROJECT].contains(&i) { longest_name } else { usize::MAX };
+        let cap = if i == AGE { usize::MAX } else { longest_name };
         // A column with nothing in it is none.
         widths[i] = if widest > 0 { widest.max(width(heads[i])).min(cap) + GAP } else { 0 };
     }
@@ -173,12 +173,12 @@ fn state(row: &Row) -> String {
     if let Some(ending) = &row.question.ending {
         return ending.state().name().replace('_', " ");
     }
-    match (row.unsent.is_empty(), is_gone(&row.question)) {
-        (false, _) => "draft",
-        (true, true) => "agent gone",
-        (true, false) => "waiting",
+    match (row.unsent.is_empty(), is_gone(&row.question), row.question.request.audience_words()) {
+        (false, ..) => "draft".into(),
+        (true, _, Some(names)) => format!("for {names}"),
+        (true, true, None) => "agent gone".into(),
+        (true, false, None) => "waiting".into(),
     }
-    .into()
 }
 
 fn is_gone(question: &StoredQuestion) -> bool {
@@ -209,7 +209,8 @@ fn preview(Row { question, unsent }: &Row, theme: &Theme, columns: usize, room: 
     let folder = Some(words::folder(question)).filter(|folder| !folder.is_empty());
     let asked = format!("asked {}", words::time(question.asked_ms));
     let gone = words::presence(question).filter(|_| question.ending.is_none());
-    let by = [Some(format!("From {}", words::who(question))), folder, Some(asked), gone];
+    let names = question.request.audience_words().map(|names| format!("for {names}"));
+    let by = [Some(format!("From {}", words::who(question))), folder, names, Some(asked), gone];
     put(&mut lines, &by.into_iter().flatten().collect::<Vec<_>>().join(&dot), "  ", Role::Muted);
     if let Some(ending) = &question.ending {
         let ended = words::ended(ending);

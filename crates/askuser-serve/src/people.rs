@@ -1,0 +1,67 @@
+//! Whom questions can be for, by their names.
+
+use askuser::store::{CredentialScope, Credentials, StoreError};
+use askuser::{Violation, sanitize};
+
+/// How long a name may be.
+pub(crate) const LONGEST_NAME: usize = 64;
+
+/// A name that fits into a line.
+///
+/// # Errors
+/// Where it is none.
+pub fn name(path: &str, given: &str) -> Result<String, Violation> {
+    let name = sanitize::line(given).trim().to_owned();
+    let wrong = |fact: String, limit: &str| Err(Violation { path: path.into(), fact, limit: limit.into() });
+    match name.chars().count() {
+        0 => wrong("blank".into(), "must be a name"),
+        1..=LONGEST_NAME => Ok(name),
+        long => wrong(format!("{long} characters"), &format!("at most {LONGEST_NAME}")),
+    }
+}
+
+/// The name of a person. Names are written one after the other, with commas between them.
+///
+/// # Errors
+/// Where it is none.
+pub fn persons_name(given: &str) -> Result<String, Violation> {
+    let name = name("name", given)?;
+    match name.contains(',') {
+        false => Ok(name),
+        true => Err(Violation { path: "name".into(), fact: format!("{name:?}"), limit: "must have no comma".into() }),
+    }
+}
+
+/// The names that nobody has who could answer: no person, no token that answers under its own name, and not the user whose
+/// store it is. A question for them alone would wait for ever.
+///
+/// # Errors
+/// Where the store cannot be read.
+pub async fn unknown(
+    store: &dyn Credentials,
+    owner: &str,
+    path: &str,
+    names: &[String],
+) -> Result<Vec<Violation>, StoreError> {
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (people, credentials) = (store.people().await?, store.credentials().await?);
+    let answers = |name: &str| {
+        let acts = |known: &askuser::store::Credential| {
+            known.made.scope == CredentialScope::Answer && known.made.acts_as() == name
+        };
+        name == owner || people.iter().any(|person| person.name == name) || credentials.iter().any(acts)
+    };
+    let wrong = |name: &String| {
+        let named = credentials.iter().find(|known| known.made.name == *name);
+        let fact = match named.map(|known| (known.made.scope, &known.made.person)) {
+            Some((CredentialScope::Answer, Some(person))) => format!("{name:?} is a device of {person}"),
+            Some((scope, _)) => format!("{name:?} is a token that cannot answer, its scope is {}", scope.name()),
+            None => format!("nobody has the name {name:?}"),
+        };
+        let limit = "must be a person, or a token that answers under its own name".into();
+        Violation { path: path.into(), fact, limit }
+    };
+    Ok(names.iter().filter(|name| !answers(name)).map(wrong).collect())
+}
