@@ -31,9 +31,8 @@ impl Provider {
         let kept = requests.clone();
         std::thread::spawn(move || {
             for stream in listener.incoming() {
-                if let Some(request) = serve(stream.unwrap(), answer) {
-                    kept.lock().unwrap().push(request);
-                }
+                // One that is gone has no request.
+                let _ = serve(stream.unwrap(), answer, &kept);
             }
         });
         Provider { url, requests }
@@ -44,7 +43,7 @@ impl Provider {
     }
 }
 
-fn serve(mut stream: TcpStream, answer: Answer) -> Option<(String, Value)> {
+fn serve(mut stream: TcpStream, answer: Answer, kept: &Mutex<Vec<(String, Value)>>) -> Option<()> {
     let mut reader = BufReader::new(stream.try_clone().ok()?);
     let mut line = String::new();
     reader.read_line(&mut line).ok()?;
@@ -62,6 +61,8 @@ fn serve(mut stream: TcpStream, answer: Answer) -> Option<(String, Value)> {
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
     let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+    // Before the reply: the one who asked may look as soon as it has it.
+    kept.lock().unwrap().push((line.trim().to_owned(), body.clone()));
     let (status, kind, answer) = match answer(&body) {
         _ if line.starts_with("GET") => ("200 OK", "application/json", MODELS.to_owned()),
         blocks if blocks.is_empty() => ("503 Service Unavailable", "text/plain", String::new()),
@@ -71,8 +72,7 @@ fn serve(mut stream: TcpStream, answer: Answer) -> Option<(String, Value)> {
         "HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
         answer.len()
     );
-    let _ = stream.write_all(format!("{head}{answer}").as_bytes());
-    Some((line.trim().to_owned(), body))
+    stream.write_all(format!("{head}{answer}").as_bytes()).ok()
 }
 
 fn streamed(blocks: &[Value]) -> String {

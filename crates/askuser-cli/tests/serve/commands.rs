@@ -177,7 +177,7 @@ fn a_paired_machines_terminal_answers_with_its_device_which_goes_to_no_other_ser
         assert!(asking.wait().unwrap().success());
         let log = home.run(&["log"]);
         let last = text(&log.stdout).trim_end().to_owned();
-        let author = if named_by_environment { "(the asker, ci" } else { "answered: Pick: A (ada from terminal" };
+        let author = if named_by_environment { "(the asker, ci" } else { "answered: Pick: A (laptop from terminal" };
         assert!(last.contains(author), "{last}");
     }
 }

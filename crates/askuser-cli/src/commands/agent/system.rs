@@ -118,7 +118,9 @@ fn how_much(bytes: u64) -> String {
 fn notes(path: &Path, max_bytes: u64) -> Notes {
     let file = match ownership::open_found(path) {
         Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::Other => return Notes::Refused(error.to_string()),
+        Err(error) if matches!(error.kind(), io::ErrorKind::Other | io::ErrorKind::InvalidInput) => {
+            return Notes::Refused(error.to_string());
+        }
         Err(_) => return Notes::None,
     };
     let mut bytes = Vec::new();
