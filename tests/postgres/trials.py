@@ -545,9 +545,64 @@ def crowd(workers=8, count=2000):
         trial.close()
 
 
+def filled(trial, ended, pending):
+    """So many questions more, as copies of one that was asked and answered; numbered like any other."""
+    ask, ada = Client(trial.ports, trial.tokens[0]), Client(trial.ports, trial.tokens[1])
+    _, question = ask.send("POST", "/questions", {"input": QUESTION}, key="sample")
+    ada.send("POST", f"/questions/{question['id']}/answer", {"status": "answered", "answers": [{"selectedOptions": ["A"]}]}, key="sample")
+    ask.send("GET", "/events?after=0")
+    trial.database.sql(f"""
+        INSERT INTO askuser.question (id, key, bare_key, request, agent, agent_words, words, credential, state, asked_ms, resolution, ended_by, ended_ms,
+            answer_key, delivered_ms, put_by)
+        SELECT substr(md5(i::text), 1, 16), sha256(i::text::bytea), sha256(i::text::bytea), request, agent, agent_words, words, credential,
+            CASE WHEN i <= {ended} THEN state ELSE 'pending' END, asked_ms, CASE WHEN i <= {ended} THEN resolution END,
+            CASE WHEN i <= {ended} THEN ended_by END, CASE WHEN i <= {ended} THEN ended_ms END, NULL, CASE WHEN i <= {ended} THEN ended_ms END, ''
+        FROM askuser.question, generate_series(1, {ended + pending}) i;
+        INSERT INTO askuser.event (seq, question, state, at_ms)
+        SELECT (SELECT last FROM askuser.numbering) + row_number() OVER (ORDER BY n, is_end), n, CASE WHEN is_end THEN state ELSE 'pending' END, asked_ms
+        FROM askuser.question, (VALUES (false), (true)) AS kind (is_end) WHERE put_by = '' AND (state <> 'pending' OR NOT is_end);
+        UPDATE askuser.numbering SET last = (SELECT max(seq) FROM askuser.event)""", timeout=1800)
+    for words in ("VACUUM ANALYZE", "CHECKPOINT"):
+        trial.database.sql(words, timeout=600)
+
+
+def large(ended=1_000_000, pending=100_000, rounds=400):
+    """Answering in a store with a million questions beside an empty one, in turn: what a store holds must not cost."""
+    if SHORT:
+        ended, pending = ended // 20, pending // 20
+    empty, full = Trial("empty"), Trial("full")
+    try:
+        filled(full, ended, pending)
+        took = {}
+        for i in range(rounds):
+            for trial in random.sample((empty, full), 2):
+                ask, ada = Client(trial.ports, trial.tokens[0]), Client(trial.ports, trial.tokens[1])
+                _, question = ask.send("POST", "/questions", {"input": QUESTION}, key=f"round-{i}")
+                ada.send("GET", "/me")
+                began = time.perf_counter()
+                status, _ = ada.send("POST", f"/questions/{question['id']}/answer", {"status": "answered", "answers": [{"selectedOptions": ["A"]}]}, key=f"round-{i}")
+                took.setdefault((trial.name, "answer"), []).append((time.perf_counter() - began) * 1000)
+                assert status == 200
+                began = time.perf_counter()
+                ada.send("GET", "/questions?limit=100")
+                took.setdefault((trial.name, "page"), []).append((time.perf_counter() - began) * 1000)
+        for values in took.values():
+            values.sort()
+        words = []
+        for what in ("answer", "page"):
+            (one, two) = (took[name, what] for name in ("empty", "full"))
+            words.append(f"{what}: p50 {two[rounds // 2]:.1f} ms beside {one[rounds // 2]:.1f}, p90 {two[rounds * 9 // 10]:.1f} beside {one[rounds * 9 // 10]:.1f}")
+        ratio = took["full", "answer"][rounds // 2] / took["empty", "answer"][rounds // 2]
+        assert ratio < 2, f"answering takes {ratio:.2f} times as long: {'; '.join(words)}"
+        return f"{ended} ended and {pending} pending beside an empty store, {rounds} rounds: {'; '.join(words)}; answering takes {ratio:.2f} times as long"
+    finally:
+        empty.close()
+        full.close()
+
+
 if __name__ == "__main__":
     failed = 0
-    for trial in (stops, terminated, killed, failover, pooler, clock, cut, crowd):
+    for trial in (stops, terminated, killed, failover, pooler, clock, cut, crowd, large):
         if ONLY and not any(word in trial.__name__ for word in ONLY):
             continue
         try:

@@ -57,6 +57,32 @@ journeys['answers one question'] = async stage => {
   assert.equal(stored.resolution.via, 'web');
 };
 
+journeys['what is for others comes last, is read, and cannot be answered'] = async stage => {
+  stage.run('people', 'add', 'bob');
+  const bobs = stage.ask(database, '--for', 'bob');
+  const mine = stage.ask(two, '--for', 'ada,bob');
+  const page = await stage.device();
+  await page.getByRole('heading', { name: 'For others' }).waitFor();
+  const rows = await page.locator('.list a').evaluateAll(links => links.map(link => [link.hash, link.textContent.includes('for bob')]));
+  assert.deepEqual(rows, [[`#/q/${mine}`, false], [`#/q/${bobs}`, true]], 'mine first');
+  await page.getByText('for ada, bob').waitFor();
+  assert.equal(await page.title(), '(1) askuser', 'what waits for me');
+  await check(page, 'a list with what is for others');
+  await page.locator('.list a').nth(1).click();
+  await page.getByRole('heading', { name: 'This question is for bob' }).waitFor();
+  await page.getByText('only they can answer it').waitFor();
+  await page.getByText('PostgreSQL').waitFor();
+  assert.equal(await page.locator('main form, main input, main textarea').count(), 0, 'there is nothing to answer with');
+  await page.keyboard.press('1');
+  await page.keyboard.press('d');
+  await check(page, 'a question for others');
+  await picture(page, 'for-others');
+  await page.keyboard.press('Escape');
+  await page.locator('.list a').first().click();
+  await page.locator('.option').first().waitFor();
+  assert.equal(stage.stored(bobs).state, 'pending');
+};
+
 journeys['answers with the keyboard alone, Other, several choices, a note and a review'] = async stage => {
   const id = stage.ask(two);
   const page = await stage.device();

@@ -423,3 +423,23 @@ fn a_permission_that_was_given_is_delivered_once() {
     let second = wait(asker.ask(&permission)).unwrap().stored();
     assert_eq!(second.outcome(), &Outcome::unavailable("this permission has been used"));
 }
+
+#[test]
+fn a_surface_beside_is_not_asked_what_is_for_others() {
+    let place = Place::new();
+    let store = place.store();
+    let queue = QuestionQueue::new(|_, _| {});
+    let asker = InboxAsker::new(store.clone(), "ada").beside(Arc::new(queue.clone()));
+    let [others, mine] = [("1", "bob"), ("2", "ada")].map(|(call, name)| request(call).with_audience([name]));
+    let mut asking = asker.ask(&others);
+    let id = begin(&mut asking, &store);
+    assert!(asking.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    assert_eq!(queue.pending().len(), 0, "who sits here answers nothing that is for others");
+    answer(&store, &id, 1, "bob");
+    assert_eq!(wait(asking).unwrap().stored().by(), Some("bob"));
+    let mut asking = asker.ask(&mine);
+    until("the surface is asked", || {
+        assert!(asking.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        queue.pending().len() == 1
+    });
+}
