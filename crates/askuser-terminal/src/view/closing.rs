@@ -114,7 +114,7 @@ fn sentence(sign: &str, role: Role, words: &str, theme: &Theme, columns: usize) 
 
 /// The text of a question as it was written, for it may hold a command. Without a bar, one could pass for a confirmation.
 fn asked(text: &str, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
-    barred::exactly(text, theme, columns, |_, _| theme.style(Role::Muted))
+    barred::exactly(text, &[], theme, columns, |_, _| theme.style(Role::Muted))
 }
 
 /// The person's words, after a sign of ours. Further rows have a bar, so that none can pass for another confirmation.
