@@ -14,9 +14,11 @@ mod blocks;
 mod bold_and_code;
 mod highlight;
 mod inline;
+mod numbered;
 mod stream;
 
 pub use bold_and_code::inline;
+pub use numbered::{NumberedLine, numbered};
 pub use stream::Stream;
 
 use askuser::sanitize;

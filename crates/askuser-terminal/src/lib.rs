@@ -64,8 +64,8 @@ pub use kept_question::KeepsDrafts;
 pub use line_prompt::LinePrompt;
 pub use session::PromptSession;
 pub use view::{
-    Background, ColorDepth, Confirm, PromptPhase, PromptWidget, Role, Signs, Theme, closing_lines, context_lines,
-    diff_role, key_hints, width, wrap, wrap_styled,
+    Background, ColorDepth, Confirm, PromptPhase, PromptWidget, Role, ShownDiffLine, Signs, Theme, closing_lines,
+    context_lines, diff_lines, key_hints, width, wrap, wrap_styled,
 };
 
 /// The ratatui types that a [`Console`] takes.

@@ -386,7 +386,7 @@ fn a_diff_is_shown_once_and_a_refusal_runs_nothing() {
     let stage = stage(json!([{"text": "I write.", "calls": [write]}, {"if": "did not allow", "text": "Then not."}]));
     let mut terminal = start(&stage, &["go"]);
     terminal.wait_for("╭─ Write ─╮");
-    assert!(terminal.screen().contains("│  ┃ +two\n"), "{}", terminal.screen());
+    assert!(terminal.screen().contains("│  2 ┃ +two\n"), "{}", terminal.screen());
     terminal.keys("3");
     terminal.wait_for("Then not.");
     assert_eq!(terminal.history().matches("+two").count(), 1);

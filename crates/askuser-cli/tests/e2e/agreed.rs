@@ -257,24 +257,33 @@ fn asked_by_agent(content: &str) -> String {
     let (_stage, terminal) = agent(content, &[]);
     terminal.wait_for("Write new file a.txt");
     terminal.wait_for("? keys");
-    behind_bars(&terminal.rows(), "│  ┃", "│  ╏")
+    // Before the bar of a diff stand the numbers of its lines.
+    let from_bar = |row: &String| Some(row[row.find(['┃', '╏']).filter(|_| row.starts_with("│  "))?..].to_owned());
+    behind_bars(&terminal.rows().iter().filter_map(from_bar).collect::<Vec<_>>(), "┃", "╏")
 }
 
 fn asked_in_lines_by_agent(content: &str) -> String {
     let (_stage, terminal) = agent(content, &["--plain"]);
     terminal.wait_for("Choose 1 to");
-    behind_bars(&terminal.rows(), "|", ":")
+    let from_bar = |row: &String| Some(row[row.find(['|', ':']).filter(|at| *at == 2)?..].to_owned());
+    behind_bars(&terminal.rows().iter().filter_map(from_bar).collect::<Vec<_>>(), "|", ":")
 }
 
 fn told_by_agent(content: &str) -> String {
     let (_stage, terminal) = agent(content, &["--permissions", "accept-edits"]);
     terminal.wait_for("Written.");
-    behind_bars(&terminal.rows(), "   ", "     ")
+    // A number of one digit and a blank, or as many blanks; the rest of a line is one further to the right.
+    let row = |row: &String| match row.strip_prefix("    ")?.split_at_checked(2)? {
+        ("  ", rest) if rest.starts_with(' ') => Some(format!(":{rest}")),
+        (number, rest) if number.ends_with(' ') => Some(format!("| {rest}")),
+        _ => None,
+    };
+    behind_bars(&terminal.rows().iter().filter_map(row).collect::<Vec<_>>(), "|", ":")
 }
 
 /// The new lines of a diff, as they are shown.
 fn changed(diff: &str) -> String {
-    let (_, lines) = diff.split_once(" @@\n").unwrap_or_else(|| panic!("no hunk: {diff}"));
+    let (_, lines) = diff.split_once("+++ b/a.txt\n").unwrap_or_else(|| panic!("no file: {diff}"));
     let lines: Vec<&str> = lines.lines().map_while(|line| line.strip_prefix('+')).collect();
     let ends = if diff.contains("\\ No newline at end of file") { "" } else { "\n" };
     lines.join("\n") + ends

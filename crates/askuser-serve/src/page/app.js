@@ -478,7 +478,7 @@ const questionView = id => {
     if (!about) return null;
     const names = {command: 'Command', diff: 'Change', tool_input: 'Input of the tool', prose: pageOf().agreed ? 'Plan' : 'Context'};
     const inside = about.rows ? rows(about.rows)
-      : el('pre', {class: 'exact'}, about.lines.map(({text, says}) => el('span', {class: says}, text)));
+      : el('pre', {class: 'exact'}, about.lines.map(({text, says, number}) => el('span', {class: says, 'data-line': number}, text)));
     const end = el('span', {class: 'end'});
     const pane = el('section', {class: 'pane', tabindex: '0', 'aria-label': names[about.kind] ?? 'Context'}, inside, end);
     if (pageOf().agreed && !work.read) {

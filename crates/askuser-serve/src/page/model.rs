@@ -4,7 +4,7 @@
 use askuser::exact::Charset;
 use askuser::store::StoredQuestion;
 use askuser::{Choice, Context, Purpose, Question, Request, sanitize};
-use askuser_markdown::{DiffLine, Kind, Look, Piece, Row, has_blocks, inline};
+use askuser_markdown::{DiffLine, Kind, Look, NumberedLine, Piece, Row, has_blocks, inline};
 use serde_json::{Value, json};
 
 /// What the page needs beside the question's own JSON.
@@ -34,9 +34,19 @@ fn context(context: &Context) -> Value {
     let text = context.shown(Charset::Utf8);
     match context {
         Context::Prose(_) => json!({"kind": "prose", "rows": askuser_markdown::rows(&text)}),
+        Context::Diff(diff) => {
+            let numbered = askuser_markdown::numbered(diff.strip_suffix('\n').unwrap_or(diff)).unwrap_or_default();
+            let line = |(at, line): (usize, &str)| match numbered.get(at) {
+                Some(NumberedLine { says: DiffLine::Place, .. }) => {
+                    json!({"text": line.splitn(3, "@@").nth(2), "says": DiffLine::Place, "number": "⋮"})
+                }
+                Some(NumberedLine { says, number }) => json!({"text": line, "says": says, "number": number}),
+                None => json!({"text": line, "says": DiffLine::of(line)}),
+            };
+            json!({"kind": "diff", "lines": text.split('\n').enumerate().map(line).collect::<Vec<_>>()})
+        }
         _ => {
-            let says = |line| matches!(context, Context::Diff(_)).then(|| DiffLine::of(line));
-            let lines = text.split('\n').map(|line| json!({"text": line, "says": says(line)}));
+            let lines = text.split('\n').map(|line| json!({"text": line, "says": null}));
             json!({"kind": json!(context)["kind"], "lines": lines.collect::<Vec<_>>()})
         }
     }
@@ -127,6 +137,14 @@ mod tests {
         assert_eq!(model["context"], json!({"kind": "command", "lines": lines}));
         let model = shown(request("Write it?", Purpose::Permission).with_context(Context::diff("-a\n+b\n")));
         let lines = json!([{"text": "-a", "says": "removed"}, {"text": "+b", "says": "added"}]);
+        assert_eq!(model["context"]["lines"], lines);
+        let whole = Context::diff("@@ -7 +7 @@\n-a\n+b\n");
+        let model = shown(request("Write it?", Purpose::Permission).with_context(whole));
+        let lines = json!([
+            {"text": "", "says": "place", "number": "⋮"},
+            {"text": "-a", "says": "removed", "number": 7},
+            {"text": "+b", "says": "added", "number": 7},
+        ]);
         assert_eq!(model["context"]["lines"], lines);
     }
 

@@ -20,16 +20,29 @@ fn bar_at(start: Start, theme: &Theme) -> Span<'static> {
     Span::styled(format!("{sign} "), theme.style(Role::Muted))
 }
 
-/// A text that is shown exactly, in so many columns; `style` gives each row its style.
+/// A text that is shown exactly, in so many columns; `style` gives each row its style. Before the bar stands what is ours: the numbers
+/// of the lines, all of one width, if they have any.
 pub(super) fn exactly(
     text: &str,
+    numbers: &[String],
     theme: &Theme,
     columns: usize,
     mut style: impl FnMut(&str, Start) -> Style,
 ) -> Vec<Line<'static>> {
-    let rows = wrap_exactly(text, columns.saturating_sub(width(theme.signs.bar) + 1)).into_iter();
+    let gutter = numbers.first().filter(|number| !number.is_empty()).map_or(0, |number| width(number) + 1);
+    let rows = wrap_exactly(text, columns.saturating_sub(gutter + width(theme.signs.bar) + 1)).into_iter();
     let mut words = |words: &str, start| Span::styled(words.to_owned(), style(words, start));
-    rows.map(|(range, start)| Line::from(vec![bar_at(start, theme), words(&text[range], start)])).collect()
+    let mut numbers = numbers.iter();
+    let mut number = |start| {
+        let number = if start == Start::Line { numbers.next().map(|number| format!("{number} ")) } else { None };
+        Span::styled(number.unwrap_or_else(|| " ".repeat(gutter)), theme.style(Role::Muted))
+    };
+    let row = |(range, start): (std::ops::Range<usize>, Start)| {
+        let text = words(&text[range], start);
+        let before = (gutter > 0).then(|| number(start));
+        Line::from_iter(before.into_iter().chain([bar_at(start, theme), text]))
+    };
+    rows.map(row).collect()
 }
 
 /// Rows of Markdown in so many columns, prose in the style `base`.

@@ -49,7 +49,7 @@ pub fn closing_lines(
     if confirm == Confirm::Full {
         for question in set.questions() {
             // As it was written, for it may hold a command. Without a bar, one could pass for a confirmation.
-            lines.extend(barred::exactly(question.text(), theme, columns, |_, _| theme.style(Role::Muted)));
+            lines.extend(barred::exactly(question.text(), &[], theme, columns, |_, _| theme.style(Role::Muted)));
             let mut answers = outcome.answers().iter();
             if let Some(answer) = answers.find(|answer| answer.question == question.text_verbatim()) {
                 lines.extend(inline(&format!("{}:", question.header()), answer, mark, theme, columns));

@@ -7,7 +7,7 @@ use super::barred;
 use super::theme::{Role, Theme};
 use super::wrap::Start;
 use crate::markdown;
-use askuser::Context;
+use askuser::{Context, exact};
 use askuser_markdown::DiffLine;
 use ratatui_core::style::Style;
 use ratatui_core::text::Line;
@@ -21,27 +21,75 @@ pub fn context_lines(context: &Context, theme: &Theme, columns: u16) -> Vec<Line
 pub(super) fn read_context(context: &Context, theme: &Theme, columns: u16) -> (Vec<Line<'static>>, usize) {
     let columns = usize::from(columns);
     let text = &*context.shown(theme.charset);
-    let role_of = match context {
-        Context::Prose(_) => return (barred::prose(&markdown::rows(text), theme, columns, Style::new()), 0),
-        Context::Diff(_) => diff_role,
-        _ => |_: &str| Role::Text,
+    match context {
+        Context::Prose(_) => (barred::prose(&markdown::rows(text), theme, columns, Style::new()), 0),
+        Context::Diff(diff) => {
+            let lines = diff_lines(diff, theme);
+            let numbers: Vec<String> = lines.iter().map(|line| line.number.clone()).collect();
+            let text: Vec<&str> = lines.iter().map(|line| &*line.text).collect();
+            let (mut at, mut row, mut changed) = (lines.iter(), 0, None);
+            let mut role = Role::Text;
+            let rows = barred::exactly(&text.join("\n"), &numbers, theme, columns, |_, start| {
+                if start == Start::Line {
+                    role = at.next().map_or(Role::Text, |line| line.role);
+                }
+                if matches!(role, Role::Success | Role::Danger) {
+                    changed.get_or_insert(row);
+                }
+                row += 1;
+                theme.style(role)
+            });
+            (rows, changed.unwrap_or(0))
+        }
+        _ => (barred::exactly(text, &[], theme, columns, |_, _| theme.style(Role::Text)), 0),
+    }
+}
+
+/// A line of a diff as it is shown.
+#[derive(Clone, Debug)]
+pub struct ShownDiffLine {
+    /// Its number, as wide as that of every other line; empty where a diff has none because it is not whole.
+    pub number: String,
+    /// What it says.
+    pub role: Role,
+    /// All of it, past the gate for what is agreed to; of a line that says where others stand what is not in their numbers.
+    pub text: String,
+}
+
+/// A diff with line numbers in the place of `@@`, if it is whole, else as it is.
+pub fn diff_lines(diff: &str, theme: &Theme) -> Vec<ShownDiffLine> {
+    let diff = diff.strip_suffix('\n').unwrap_or(diff);
+    let shown = exact::shown(diff, theme.charset);
+    let Some(numbered) = askuser_markdown::numbered(diff) else {
+        let plain = |line: &str| ShownDiffLine { number: String::new(), role: diff_role(line), text: line.to_owned() };
+        return shown.split('\n').map(plain).collect();
     };
-    let (mut role, mut row, mut changed) = (Role::Text, 0, None);
-    let lines = barred::exactly(text, theme, columns, |words, start| {
-        if start == Start::Line {
-            role = role_of(words);
+    let last = numbered.iter().filter_map(|line| line.number).max().unwrap_or(0);
+    let (width, mut is_first) = (last.to_string().len(), true);
+    let mut lines = Vec::new();
+    for (line, text) in numbered.iter().zip(shown.split('\n')) {
+        let (number, text) = match (line.says, line.number) {
+            (DiffLine::Place, None) => {
+                (theme.signs.ellipsis.to_owned(), text.splitn(3, "@@").nth(2).unwrap_or_default())
+            }
+            (_, number) => (number.map(|number| number.to_string()).unwrap_or_default(), text),
+        };
+        // The numbers of the first lines say where they stand.
+        let says_nothing = line.says == DiffLine::Place && text.is_empty() && is_first;
+        is_first = line.says == DiffLine::File || (is_first && line.says != DiffLine::Place);
+        if !says_nothing {
+            lines.push(ShownDiffLine {
+                number: format!("{number:>width$}"),
+                role: role_of(line.says),
+                text: text.to_owned(),
+            });
         }
-        if matches!(role, Role::Success | Role::Danger) {
-            changed.get_or_insert(row);
-        }
-        row += 1;
-        theme.style(role)
-    });
-    (lines, changed.unwrap_or(0))
+    }
+    lines
 }
 
 /// The role of a line of a diff.
-pub fn diff_role(line: &str) -> Role {
+fn diff_role(line: &str) -> Role {
     role_of(DiffLine::of(line))
 }
 

@@ -16,7 +16,7 @@ pub use closing::{Confirm, closing_lines};
 pub(crate) use closing::{closed_lines, failed_lines, unsent_lines};
 use context::read_context;
 pub(crate) use context::role_of;
-pub use context::{context_lines, diff_role};
+pub use context::{ShownDiffLine, context_lines, diff_lines};
 pub use prompt_lines::key_hints;
 pub use theme::{Background, ColorDepth, Role, Signs, Theme};
 pub use widget::PromptWidget;

@@ -153,7 +153,7 @@ impl<'a> Composer<'a, '_> {
         if wrap_exactly(text, room).len() == 1 {
             return self.paragraph(INDENT, text, self.theme.strong(Role::Text));
         }
-        for row in barred::exactly(text, self.theme, room, |_, _| self.theme.strong(Role::Text)) {
+        for row in barred::exactly(text, &[], self.theme, room, |_, _| self.theme.strong(Role::Text)) {
             self.row(INDENT, row.spans);
         }
     }

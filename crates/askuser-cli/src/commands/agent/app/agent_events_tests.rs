@@ -202,5 +202,5 @@ fn a_call_that_was_stopped_is_said_to_be_on_its_page() {
     let last = state.outputs.last().and_then(|last| state.outputs.get(last)).expect("an output");
     let Heading::Call(call) = &last.heading else { panic!("{last:?}") };
     assert_eq!((call.status, call.ending.as_deref()), (CallStatus::Failed, Some("stopped")));
-    assert_eq!(last.lines(), ["so far"]);
+    assert_eq!(last.lines(), [(Role::Text, "so far".to_owned())]);
 }

@@ -2,8 +2,8 @@
 //! long one its end.
 
 use super::tool_calls::CallSummary;
-use askuser::exact::{self, Charset};
 use askuser::sanitize;
+use askuser_terminal::{Role, Theme, diff_lines};
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -31,7 +31,7 @@ pub(crate) struct OutputId(u64);
 pub(crate) struct Output {
     id: OutputId,
     pub(crate) heading: Heading,
-    pub(crate) kind: OutputKind,
+    kind: OutputKind,
     text: String,
     /// How many bytes of its beginning are not kept.
     cut: usize,
@@ -156,16 +156,20 @@ impl Output {
     }
 
     /// All its lines, safe to show.
-    pub(crate) fn lines(&self) -> Vec<String> {
+    pub(crate) fn lines(&self) -> Vec<(Role, String)> {
         let mut lines = Vec::new();
         if self.cut > 0 {
-            lines.push(format!("(The first {} bytes are not kept.)", self.cut));
+            lines.push((Role::Text, format!("(The first {} bytes are not kept.)", self.cut)));
         }
-        let shown = match self.kind {
-            OutputKind::Text => sanitize::block(self.text.trim_end()),
-            OutputKind::Diff => exact::shown(self.text.trim_end_matches('\n'), Charset::Utf8),
-        };
-        lines.extend(shown.lines().map(str::to_owned));
+        match self.kind {
+            OutputKind::Text => {
+                lines.extend(sanitize::block(self.text.trim_end()).lines().map(|line| (Role::Text, line.to_owned())));
+            }
+            OutputKind::Diff => {
+                let diff = diff_lines(self.text.trim_end_matches('\n'), &Theme::default());
+                lines.extend(diff.into_iter().map(|line| (line.role, format!("{} {}", line.number, line.text))));
+            }
+        }
         lines
     }
 
@@ -188,6 +192,10 @@ impl Output {
 mod tests {
     use super::*;
 
+    fn texts(output: &Output) -> Vec<String> {
+        output.lines().into_iter().map(|(_, text)| text).collect()
+    }
+
     fn thoughts() -> Heading {
         Heading::Thoughts(Duration::ZERO)
     }
@@ -209,7 +217,7 @@ mod tests {
             outputs.append(id, &format!("{n}\n"));
         }
         let output = outputs.get(id).unwrap();
-        let lines = output.lines();
+        let lines = texts(output);
         assert!(lines[0].starts_with("(The first ") && lines.last().is_some_and(|last| last == "399999"));
         assert!(output.text.len() <= MAX_BYTES + MAX_BYTES / 8 && output.written() > 2 * MAX_BYTES);
     }
@@ -218,7 +226,7 @@ mod tests {
     fn a_diff_that_was_agreed_to_is_read_as_it_was_shown_then() {
         let mut outputs = Outputs::default();
         outputs.add(thoughts(), OutputKind::Diff, " a\u{9d}\n-b \n+c\n \u{9c}\n");
-        assert_eq!(outputs.kept[0].lines(), [" a<U+009D>", "-b␣", "+c", " <U+009C>"]);
+        assert_eq!(texts(&outputs.kept[0]), ["  a<U+009D>", " -b␣", " +c", "  <U+009C>"]);
     }
 
     #[test]
@@ -240,7 +248,7 @@ mod tests {
             let id = outputs.begin(thoughts());
             outputs.append(id, "all that was written");
             outputs.end(id, thoughts(), read);
-            assert_eq!(outputs.get(id).unwrap().lines(), [shown]);
+            assert_eq!(texts(outputs.get(id).unwrap()), [shown]);
         }
     }
 }

@@ -1,12 +1,12 @@
 //! The page on which an output is read: what it is of, its rows, and the keys. A pure function of state and size.
 
-use super::outputs::{Heading, OutputKind};
+use super::outputs::Heading;
 use super::pager::{Pager, Search, VisibleRow};
 use super::scrollback::{call_line, join_fitting, thought_words};
 use super::state::State;
 use crate::truncate::truncate;
 use askuser_terminal::text::{Line, Modifier, Span, Style};
-use askuser_terminal::{Role, Theme, diff_role, width};
+use askuser_terminal::{Role, Theme, width};
 
 /// What is not the output's: the heading and a rule above it, the keys below it.
 const FRAME_ROWS: usize = 3;
@@ -24,8 +24,7 @@ pub(crate) fn page(state: &State, pager: &Pager, theme: &Theme, (columns, rows):
     let muted = theme.style(Role::Muted);
     let (_, height) = text_area((columns as u16 + 1, rows));
     let mut lines = vec![heading(state, pager, theme, columns), Line::styled(rule(theme, columns), muted)];
-    let kind = state.outputs.get(pager.shown).map_or(OutputKind::Text, |output| output.kind);
-    lines.extend(pager.visible().map(|row| text_row(&row, kind, theme)));
+    lines.extend(pager.visible().map(|row| text_row(&row, theme)));
     lines.resize_with(height + FRAME_ROWS - 1, Line::default);
     lines.push(footer(state, pager, theme, columns));
     // On a very small screen the text comes first.
@@ -51,11 +50,8 @@ fn heading(state: &State, pager: &Pager, theme: &Theme, columns: usize) -> Line<
     line
 }
 
-fn text_row(row: &VisibleRow<'_>, kind: OutputKind, theme: &Theme) -> Line<'static> {
-    let style = match kind {
-        OutputKind::Text => Style::new(),
-        OutputKind::Diff => theme.style(diff_role(row.text)),
-    };
+fn text_row(row: &VisibleRow<'_>, theme: &Theme) -> Line<'static> {
+    let style = theme.style(row.role);
     let mut spans = vec![Span::raw(INDENT)];
     let mut at = 0;
     for found in &row.found {

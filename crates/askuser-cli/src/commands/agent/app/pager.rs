@@ -4,7 +4,7 @@
 use super::outputs::{OutputId, Outputs};
 use askuser::prompt::{Action, KeyContext, action};
 use askuser::{Edit, Key, KeyCode, Text};
-use askuser_terminal::wrap;
+use askuser_terminal::{Role, wrap};
 use std::ops::Range;
 
 /// How long a text to search for may be.
@@ -13,8 +13,8 @@ const MAX_PATTERN: usize = 200;
 #[derive(Debug)]
 pub(crate) struct Pager {
     pub(crate) shown: OutputId,
-    /// The lines of the output, safe to show.
-    lines: Vec<String>,
+    /// The lines of the output, safe to show, and the role of each.
+    lines: Vec<(Role, String)>,
     rows: Vec<PageRow>,
     /// What the rows were made from: the output, how much of it there was, and the width.
     made_from: Option<(OutputId, usize, usize)>,
@@ -44,6 +44,7 @@ pub(crate) enum Search {
 /// A visible row: its text, and where what is searched for stands in it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct VisibleRow<'a> {
+    pub(crate) role: Role,
     pub(crate) text: &'a str,
     pub(crate) found: Vec<Range<usize>>,
 }
@@ -113,7 +114,8 @@ impl Pager {
             };
             let here = |(line, found): &&(usize, Range<usize>)| *line == row.line && found.start < row.range.end;
             let found = self.found[from..].iter().take_while(here).map(inside).collect();
-            VisibleRow { text: &self.lines[row.line][row.range.clone()], found }
+            let (role, text) = &self.lines[row.line];
+            VisibleRow { role: *role, text: &text[row.range.clone()], found }
         })
     }
 
@@ -121,7 +123,7 @@ impl Pager {
     fn look_for(&mut self) {
         self.found = match &self.search {
             Search::For(pattern) | Search::NotFound(pattern) => {
-                let of_line = |(line, text): (usize, &String)| {
+                let of_line = |(line, (_, text)): (usize, &(Role, String))| {
                     matches(text, pattern).into_iter().map(move |found| (line, found)).collect::<Vec<_>>()
                 };
                 self.lines.iter().enumerate().flat_map(of_line).collect()
@@ -253,8 +255,8 @@ enum Direction {
     Down,
 }
 
-fn rows(lines: &[String], columns: usize) -> Vec<PageRow> {
-    let of_line = |(line, text): (usize, &String)| {
+fn rows(lines: &[(Role, String)], columns: usize) -> Vec<PageRow> {
+    let of_line = |(line, (_, text)): (usize, &(Role, String))| {
         wrap(text, columns, columns).into_iter().map(move |range| PageRow { line, range }).collect::<Vec<_>>()
     };
     lines.iter().enumerate().flat_map(of_line).collect()

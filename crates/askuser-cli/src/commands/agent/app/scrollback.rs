@@ -10,10 +10,12 @@ use super::recall::Closing;
 use super::slash_commands;
 use super::tool_calls::{CallStatus, CallSummary, counted, format_duration, without_signs};
 use crate::truncate::truncate;
-use askuser::{exact, sanitize};
+use askuser::sanitize;
 use askuser_terminal::markdown::{self, Row};
 use askuser_terminal::text::{Line, Modifier, Span};
-use askuser_terminal::{Confirm, Role, Signs, Theme, closing_lines, context_lines, diff_role, width, wrap_styled};
+use askuser_terminal::{
+    Confirm, Role, ShownDiffLine, Signs, Theme, closing_lines, context_lines, diff_lines, width, wrap_styled,
+};
 use std::time::Duration;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -236,17 +238,21 @@ fn output(text: &str, role: Role, max_lines: usize, theme: &Theme, columns: usiz
         lines.push(left_out(skipped, "earlier", theme, columns));
     }
     for line in clean.lines().skip(skipped) {
-        lines.extend(indented(line, role, "    ", theme, columns));
+        lines.extend(indented(line, role, &[], "    ".into(), theme, columns));
     }
     lines
 }
 
-/// Wrapped lines are indented past the `+` and `-`.
+/// Wrapped lines are indented past the number and the `+` and `-`.
 fn diff(text: &str, max_lines: usize, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
-    let shown = exact::shown(text.trim_end_matches('\n'), theme.charset);
-    let rows = |line: &str| indented(line, diff_role(line), "     ", theme, columns);
-    let mut lines: Vec<Line<'static>> = shown.lines().take(max_lines).flat_map(rows).collect();
-    let more = shown.lines().count().saturating_sub(max_lines);
+    let shown = diff_lines(text, theme);
+    let rows = |line: &ShownDiffLine| {
+        let number = if line.number.is_empty() { String::new() } else { format!("{} ", line.number) };
+        let further = " ".repeat(5 + width(&number));
+        indented(&line.text, line.role, &[Span::styled(number, theme.style(Role::Muted))], further, theme, columns)
+    };
+    let mut lines: Vec<Line<'static>> = shown.iter().take(max_lines).flat_map(rows).collect();
+    let more = shown.len().saturating_sub(max_lines);
     if more > 0 {
         lines.push(left_out(more, "more", theme, columns));
     }
@@ -254,12 +260,19 @@ fn diff(text: &str, max_lines: usize, theme: &Theme, columns: usize) -> Vec<Line
 }
 
 /// A line of others, wrapped; what goes on is indented by `further`.
-fn indented(line: &str, role: Role, further: &'static str, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
+fn indented(
+    line: &str,
+    role: Role,
+    lead: &[Span<'static>],
+    further: String,
+    theme: &Theme,
+    columns: usize,
+) -> Vec<Line<'static>> {
     let end = line.char_indices().nth(MAX_LINE_CHARS).map(|(end, _)| end);
     let ellipsis = if end.is_some() { theme.signs.ellipsis } else { "" };
     let style = theme.style(role);
     let words = [(&line[..end.unwrap_or(line.len())], style), (ellipsis, style)];
-    wrap_styled(words, &[Span::raw("    ")], &[Span::raw(further)], columns)
+    wrap_styled(words, &[&[Span::raw("    ")], lead].concat(), &[Span::raw(further)], columns)
 }
 
 /// Says how many lines are not shown, and how to see them.

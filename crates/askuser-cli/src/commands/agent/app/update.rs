@@ -298,7 +298,8 @@ impl State {
             (Some(last), Presentation::Screen) => self.pager = Some(Pager::open(last)),
             // There is no page in line mode.
             (Some(last), Presentation::Line) => {
-                let text = self.outputs.get(last).map(|output| output.lines().join("\n")).unwrap_or_default();
+                let text = self.outputs.get(last).map(|output| output.lines()).unwrap_or_default();
+                let text = text.into_iter().map(|(_, line)| line).collect::<Vec<_>>().join("\n");
                 self.print(Item::Output { text, role: Role::Secondary, max_lines: usize::MAX }, out);
             }
             (None, _) => self.warn(Role::Muted, "There is no output to read yet.", out),

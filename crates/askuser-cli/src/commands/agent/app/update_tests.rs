@@ -637,7 +637,10 @@ fn what_a_running_call_writes_is_kept_until_it_is_read() {
         assert_eq!(agent_event(&mut state, AgentEvent::ToolOutput { id: "1".into(), text: part.into() }, 1), []);
     }
     let output = state.turn.calls[0].output.expect("an output");
-    assert_eq!(state.outputs.get(output).map(|output| output.lines()), Some(vec!["one".into(), "two".into()]));
+    assert_eq!(
+        state.outputs.get(output).map(|output| output.lines()),
+        Some(["one", "two"].map(|line| (Role::Text, line.to_owned())).to_vec())
+    );
     agent_event(&mut state, result(ToolResult::ok("one\n…")), 2);
     assert_eq!(state.outputs.last(), Some(output));
     assert_eq!(state.outputs.get(output).map(|output| output.lines().len()), Some(2));
@@ -695,7 +698,7 @@ fn thoughts_are_folded_and_can_be_read_in_full() {
     assert_eq!(printed(&effects), [&Item::Thought(at(6_000))]);
     press(&mut state, Key::ctrl('o'), 8_000);
     let shown = state.pager.as_ref().and_then(|pager| state.outputs.get(pager.shown)).expect("an output");
-    assert_eq!(shown.lines(), ["First I look. Then I leap."]);
+    assert_eq!(shown.lines(), [(Role::Text, "First I look. Then I leap.".to_owned())]);
 }
 
 #[test]
