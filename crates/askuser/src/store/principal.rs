@@ -203,13 +203,6 @@ impl Principal {
     }
 }
 
-impl Scope<'_> {
-    /// Whether no question is left out.
-    pub fn is_everything(self) -> bool {
-        matches!(self, Scope::Everything | Scope::Person(_))
-    }
-}
-
 /// Which questions a principal sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope<'a> {
