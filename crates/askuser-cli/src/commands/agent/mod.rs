@@ -4,6 +4,7 @@ mod allowed;
 pub(crate) mod api_keys;
 mod app;
 mod export;
+mod git_state;
 mod headless;
 mod models;
 mod permissions_command;
