@@ -383,14 +383,15 @@ impl From<Inner> for Transcript {
     }
 }
 
+/// Where a session is. Its id is a name, not a path.
+fn session_path(folder: &Path, id: &str) -> Option<PathBuf> {
+    (!id.is_empty() && !id.contains(['/', '\\', '.'])).then(|| folder.join(format!("{id}.jsonl")))
+}
+
 /// Opens the file of a session, for this process alone.
 fn open_file(folder: &Path, id: &str) -> Result<(PathBuf, File), TranscriptError> {
     let missing = || TranscriptError::Missing { id: id.to_owned(), folder: folder.to_owned() };
-    // A name, not a path.
-    if id.is_empty() || id.contains(['/', '\\', '.']) {
-        return Err(missing());
-    }
-    let path = folder.join(format!("{id}.jsonl"));
+    let path = session_path(folder, id).ok_or_else(missing)?;
     let file = match regular_file::open_with(&mut private(), &path, Links::Follow) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(missing()),

@@ -447,7 +447,7 @@ pub(crate) fn agent() -> Command {
              one turn, prints the result and exits. Every session is kept and can be resumed.",
         )
         .after_help(AGENT_EXIT_CODES)
-        .subcommands([sessions(), models()])
+        .subcommands([sessions(), models(), export()])
         .disable_help_subcommand(true)
         .args_conflicts_with_subcommands(true)
         .defer(agent_arguments)
@@ -467,6 +467,12 @@ fn models() -> Command {
         .arg(Arg::new("provider").value_name("PROVIDER").help("anthropic, openai, gemini, openrouter, ollama, …"))
         .arg(switch("json", "Print one JSON object per line"))
         .args(settings(&[Of::Agent]).into_iter().filter(|arg| arg.get_id() == "base_url"))
+}
+
+fn export() -> Command {
+    Command::new("export").about("Print a session as Markdown").arg(
+        Arg::new("session").value_name("SESSION").required(true).help("Its id, as askuser agent sessions lists it"),
+    )
 }
 
 const AGENT_EXIT_CODES: &str = "\

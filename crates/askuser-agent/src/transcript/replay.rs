@@ -1,6 +1,6 @@
 //! A session as the events it had: for a front end that resumes it, and for searching sessions.
 
-use super::{Entry, Line, Transcript, entry, interrupted};
+use super::{Entry, Line, Transcript, TranscriptError, entry, interrupted, session_path};
 use crate::event::{AgentEvent, Failure};
 use crate::message::Block;
 use crate::regular_file::{self, Links};
@@ -11,41 +11,56 @@ impl Transcript {
     /// and their results, what the person said. A question is in the result of its call; what subagents did is left out.
     pub fn replay(&self) -> Vec<AgentEvent> {
         let inner = self.inner();
-        let own: Vec<&Entry> =
-            inner.lines.iter().filter(|line| line.tasks.is_empty()).map(|line| &line.entry).collect();
-        let begin = own.iter().rposition(|entry| **entry == Entry::Cleared).unwrap_or_default();
-        let (mut replayed, mut open): (Vec<AgentEvent>, Vec<(String, String)>) = Default::default();
-        for entry in &own[begin..] {
-            if matches!(entry, Entry::User { .. } | Entry::Interrupted | Entry::Assistant { .. }) {
-                // These give up every open call.
-                let given_up =
-                    open.drain(..).map(|(id, name)| AgentEvent::ToolResult { id, name, result: interrupted(false) });
-                replayed.extend(given_up);
-            }
-            for event in events(entry) {
-                match &event {
-                    AgentEvent::ToolStart { id, name, .. } => open.push((id.clone(), name.clone())),
-                    AgentEvent::ToolResult { id, .. } => open.retain(|(other, _)| other != id),
-                    _ => {}
-                }
-                replayed.push(event);
-            }
-        }
-        replayed
+        let begin = inner.lines.iter().rposition(|line| line.entry == Entry::Cleared).unwrap_or_default();
+        replayed(&inner.lines[begin..])
+    }
+
+    /// The same of all of a session, whoever has it open; nothing is changed. Lines that cannot be read are left out.
+    ///
+    /// # Errors
+    /// Where there is no such session.
+    pub fn events(folder: &Path, id: &str) -> Result<Vec<AgentEvent>, TranscriptError> {
+        lines(folder, id).map(|lines| replayed(&lines))
     }
 
     /// Where a session of a folder mentions a text, in what the person or the model said or what was answered; upper and lower
     /// case are the same.
     pub fn mention(folder: &Path, id: &str, text: &str) -> Option<String> {
-        let bytes = regular_file::read(&folder.join(format!("{id}.jsonl")), Links::Follow, u64::MAX).ok()?;
         let wanted = text.to_lowercase();
-        // Lines are looked at one by one: a damaged one hides no other.
-        let lines = bytes.split(|byte| *byte == b'\n').filter_map(|line| entry::read(line).ok()?.pop());
-        let texts = lines.flat_map(|Line { entry, .. }| texts(entry));
+        let texts = lines(folder, id).ok()?.into_iter().flat_map(|Line { entry, .. }| texts(entry));
         texts
             .flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>())
             .find(|line| line.to_lowercase().contains(&wanted))
     }
+}
+
+fn replayed(lines: &[Line]) -> Vec<AgentEvent> {
+    let (mut replayed, mut open): (Vec<AgentEvent>, Vec<(String, String)>) = Default::default();
+    for entry in lines.iter().filter(|line| line.tasks.is_empty()).map(|line| &line.entry) {
+        if matches!(entry, Entry::User { .. } | Entry::Interrupted | Entry::Assistant { .. }) {
+            // These give up every open call.
+            let given_up =
+                open.drain(..).map(|(id, name)| AgentEvent::ToolResult { id, name, result: interrupted(false) });
+            replayed.extend(given_up);
+        }
+        for event in events(entry) {
+            match &event {
+                AgentEvent::ToolStart { id, name, .. } => open.push((id.clone(), name.clone())),
+                AgentEvent::ToolResult { id, .. } => open.retain(|(other, _)| other != id),
+                _ => {}
+            }
+            replayed.push(event);
+        }
+    }
+    replayed
+}
+
+/// The lines of a session, one by one: a damaged one hides no other.
+fn lines(folder: &Path, id: &str) -> Result<Vec<Line>, TranscriptError> {
+    let missing = || TranscriptError::Missing { id: id.to_owned(), folder: folder.to_owned() };
+    let path = session_path(folder, id).ok_or_else(missing)?;
+    let bytes = regular_file::read(&path, Links::Follow, u64::MAX).map_err(|_| missing())?;
+    Ok(bytes.split(|byte| *byte == b'\n').filter_map(|line| entry::read(line).ok()?.pop()).collect())
 }
 
 fn events(entry: &Entry) -> Vec<AgentEvent> {

@@ -3,6 +3,8 @@
 mod allowed;
 pub(crate) mod api_keys;
 mod app;
+mod export;
+mod git_state;
 mod headless;
 mod models;
 mod permissions_command;
@@ -44,6 +46,7 @@ pub(crate) fn run_with_keys(words: impl Iterator<Item = OsString>) -> Result<u8,
     match args.subcommand() {
         Some(("sessions", args)) => return sessions::run(args),
         Some(("models", args)) => return models::run(args),
+        Some(("export", args)) => return export::run(args),
         _ => {}
     }
     if let Some(word) = args.get_one::<String>("message") {
@@ -214,7 +217,7 @@ fn resumed(args: &ArgMatches) -> Result<Option<Transcript>, Failure> {
 /// A single word that is nearly a command is no message: it would be sent to a provider.
 fn check_is_message(word: &str) -> Result<(), Failure> {
     let is_like = |name: &&str| (0.7..1.0).contains(&strsim::normalized_damerau_levenshtein(word, name));
-    match ["sessions", "models"].into_iter().find(is_like) {
+    match ["sessions", "models", "export"].into_iter().find(is_like) {
         Some(name) => Err(Failure::new(format!("no command {word:?}"))
             .hint(format!("did you mean askuser agent {name}? As a message: askuser agent -p {word}"))),
         None => Ok(()),

@@ -3,7 +3,7 @@
 use crate::config;
 use crate::failure::{self, Failure};
 use crate::state_folder::{check_state_folder, state_folder};
-use askuser_agent::{Session, Transcript, TranscriptError};
+use askuser_agent::{AgentEvent, Session, Transcript, TranscriptError};
 use std::path::{Path, PathBuf};
 
 /// What decides about sessions, permissions and settings: only the user changes it without asking.
@@ -32,6 +32,11 @@ pub(crate) fn all() -> Result<Vec<Session>, Failure> {
 /// Where a session mentions a text.
 pub(crate) fn mention(id: &str, text: &str) -> Option<String> {
     Transcript::mention(&folder().ok()?, id, text)
+}
+
+/// What happened in a session.
+pub(crate) fn events(id: &str) -> Result<Vec<AgentEvent>, Failure> {
+    Transcript::events(&folder()?, id).map_err(|error| Failure::new(error).hint("`askuser agent sessions` lists them"))
 }
 
 /// The sessions of a folder, the last one first.

@@ -4,9 +4,9 @@
 //! down to the working folder. Links are not followed, since they would send any file of the user's to the provider, and
 //! nothing is opened that could block.
 
+use super::git_state;
 use crate::store::words;
 use crate::{config, failure, ownership};
-use askuser::sanitize;
 use std::io::{self, Read};
 use std::path::Path;
 use std::time::UNIX_EPOCH;
@@ -36,12 +36,7 @@ pub(crate) fn prompt(cwd: &Path) -> String {
     let date = words::date_time(UNIX_EPOCH.elapsed().map_or(0, |now| now.as_millis() as u64));
     let day = date.split(' ').next().unwrap_or_default();
     prompt.push_str(&format!("\n\nFolder: {}\nSystem: {}\nDate: {day}\n", cwd.display(), std::env::consts::OS));
-    // Read and not asked of git, which a repository can make run anything.
-    let head = cwd.ancestors().find_map(|folder| match notes(&folder.join(".git/HEAD"), 300) {
-        Notes::Text(head) => head.strip_prefix("ref: refs/heads/").map(|branch| sanitize::line(branch).into_owned()),
-        _ => None,
-    });
-    head.into_iter().for_each(|branch| prompt.push_str(&format!("Git branch: {branch}\n")));
+    prompt.extend(git_state::words(cwd));
     let own = config::user_folder(|name| std::env::var(name).ok()).map(|folder| folder.join(NOTES[0]));
     if let Some(Notes::Text(text) | Notes::Cut(text)) = own.map(|path| notes(&path, MAX_BYTES)) {
         prompt.push_str(&format!("\nWhat the user says for all projects:\n\n{text}\n"));
@@ -150,17 +145,10 @@ mod tests {
     }
 
     #[test]
-    fn it_says_the_day_and_the_branch() {
-        let folder = tempfile::tempdir().unwrap();
-        let without = prompt(folder.path());
-        let date = without.lines().find_map(|line| line.strip_prefix("Date: ")).unwrap();
+    fn it_says_the_day() {
+        let prompt = prompt(tempfile::tempdir().unwrap().path());
+        let date = prompt.lines().find_map(|line| line.strip_prefix("Date: ")).unwrap();
         assert!(date.len() == 10 && date.starts_with("20"), "{date}");
-        write(folder.path().join(".git/HEAD"), "ref: refs/heads/fix-\u{1b}[2Jit\n");
-        let below = folder.path().join("below");
-        std::fs::create_dir(&below).unwrap();
-        assert!(prompt(&below).contains("\nGit branch: fix-it\n"));
-        write(folder.path().join(".git/HEAD"), "0123456789abcdef\n");
-        assert!(!prompt(&below).contains("Git branch"));
     }
 
     fn write(path: impl AsRef<Path>, text: &str) {
