@@ -191,9 +191,14 @@ pub(crate) fn answer() -> Command {
                 .arg(
                     value("decline", "REASON", "Decline to answer, with this reason if you like")
                         .num_args(0..=1)
-                        .default_missing_value(""),
+                        .default_missing_value("")
+                        .conflicts_with_all(["select", "other", "note"]),
                 )
-                .arg(value("discuss", "TEXT", "Talk about it first, with this message").value_parser(not_blank).conflicts_with("decline"))
+                .arg(
+                    value("discuss", "TEXT", "Talk about it first, with this message")
+                        .value_parser(not_blank)
+                        .conflicts_with_all(["select", "other", "note", "decline"]),
+                )
                 .arg(
                     value("reply", "FILE", "Read the reply as JSON from this file, or from standard input if it is -")
                         .conflicts_with_all(["select", "other", "note", "decline", "discuss", "answers"]),

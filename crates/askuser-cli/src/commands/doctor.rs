@@ -8,13 +8,14 @@ use crate::failure::{Failure, exit};
 use crate::notifier;
 use crate::result::write;
 use crate::state_folder::{check_state_folder, state_folder};
-use crate::store;
+use crate::store::{self, done};
 use crate::surfaces::{Surfaces, terminal_options};
 use crate::wrapped::columns;
 use askuser::policy::Headless;
 use askuser::sanitize;
-use askuser::store::Store;
+use askuser::store::{FailedCredentials, NotifierFailure, Store};
 use askuser_inbox::Location;
+use askuser_serve::Kept;
 use askuser_terminal::{Background, ColorDepth, Options, Presentation, Signs, wrap};
 use std::ffi::OsString;
 use std::io;
@@ -167,13 +168,26 @@ fn mcp(here: &Here) -> Vec<Row> {
         ),
     };
     let is_asked = row.is_well == Some(true);
-    let told = match &notifier::ways(&here.settings)[..] {
-        [] => Row::bad(
+    let failure =
+        kept(here).and_then(|store| done(store::at_the_terminal(&(store as Arc<dyn Store>)).last_failure()).ok()?);
+    let told = match (&notifier::ways(&here.settings)[..], failure) {
+        ([], _) => Row::bad(
             "new questions",
             "nothing calls you when an agent without a dialog asks: no popup, no desktop, no on_question",
             Some("work in tmux, set on_question, or keep `askuser inbox` open".to_owned()),
         ),
-        ways => Row::good("new questions", format!("{} calls you", ways.join(" and "))),
+        (ways, None) => Row::good("new questions", format!("{} calls you", ways.join(" and "))),
+        (ways, Some(NotifierFailure { at_ms, what, why })) => {
+            let (ways, when) = (ways.join(" and "), store::words::date_time(at_ms));
+            let fix =
+                if what == "on_question" { "run the command yourself, and correct it" } else { "try it yourself" };
+            Row::bad(
+                "new questions",
+                format!("{ways} should call you"),
+                Some(format!("{fix}; the next call that works ends this")),
+            )
+            .and(format!("the last call failed at {when}: {what}: {why}"))
+        }
     };
     [row].into_iter().chain(is_asked.then_some(told)).collect()
 }
@@ -225,11 +239,27 @@ fn inbox(here: &Here) -> Vec<Row> {
         },
         _ => row,
     };
-    vec![
-        trouble(&here.settings, &location)
-            .into_iter()
-            .fold(row, |row, fact| Row { is_well: Some(false), ..row.and(fact) }),
-    ]
+    [row].into_iter().chain(refused_credentials(here)).collect()
+}
+
+/// Credentials that did not count at `askuser serve`: of no interest once that is long ago.
+fn refused_credentials(here: &Here) -> Option<Row> {
+    const RECENT_MS: u64 = 24 * 60 * 60 * 1000;
+    let FailedCredentials { count, last_ms, address } = done(kept(here)?.failed_credentials()).ok()??;
+    let when = store::words::date_time(last_ms);
+    let fact = format!("{count} did not count at `askuser serve`, the last from {address} at {when}");
+    let fix = "if that is a device or an agent of yours, pair it again or give it a new token (`askuser token new`)";
+    Some(match store::words::now_ms().saturating_sub(last_ms) < RECENT_MS {
+        true => Row::bad("credentials", fact, Some(fix.to_owned())),
+        false => Row::plain("credentials", fact),
+    })
+}
+
+/// The store, where it is in a file or a database that is there: none is made for this, and one at an address not asked.
+fn kept(here: &Here) -> Option<Arc<dyn Kept>> {
+    let location = store::location(&here.settings).ok()?;
+    let is_kept = here.refused().is_none() && location.exists() && !matches!(location, Location::Address(_));
+    is_kept.then(|| store::open_kept(&here.settings).ok())?
 }
 
 fn clients(_: &Here) -> Vec<Row> {
@@ -325,24 +355,6 @@ impl Reasons<'_> {
             Presentation::Line => format!("line by line, {}", self.set("plain").unwrap_or(reason)),
         }
     }
-}
-
-/// What went wrong when a person was last called to the inbox, and credentials that did not count. A store that is not there is
-/// not made for that, and one at an address not asked.
-fn trouble(settings: &Settings, location: &Location) -> Vec<String> {
-    let is_kept = location.exists() && !matches!(location, Location::Address(_));
-    let Some(store) = is_kept.then(|| store::open_kept(settings).ok()).flatten() else { return Vec::new() };
-    let person = store::at_the_terminal(&(store.clone() as Arc<dyn Store>));
-    let failure = pollster::block_on(person.last_failure()).ok().flatten();
-    let failure = failure.map(|failure| format!("the last notification failed: {}: {}", failure.what, failure.why));
-    let failed = pollster::block_on(store.failed_credentials()).ok().flatten().map(|failed| {
-        let when = store::words::date_time(failed.last_ms);
-        format!(
-            "{} credentials did not count at `askuser serve`, the last from {} at {when}",
-            failed.count, failed.address
-        )
-    });
-    failure.into_iter().chain(failed).collect()
 }
 
 /// An answers file that cannot be read is found here rather than when a question is asked.

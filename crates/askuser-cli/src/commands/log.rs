@@ -80,9 +80,8 @@ fn entry(question: &StoredQuestion, theme: &Theme, columns: usize) -> String {
 
 /// What is asked, in quotes: a text cannot pass for an outcome of ours.
 fn quoted(question: &StoredQuestion) -> String {
-    let texts =
-        question.request.set().questions().iter().map(|question| format!("{:?}", sanitize::line(question.text())));
-    texts.collect::<Vec<_>>().join(" · ")
+    let quoted = |text: &str| format!("\"{}\"", sanitize::line(text).replace('\\', "\\\\").replace('"', "\\\""));
+    question.request.set().questions().iter().map(|question| quoted(question.text())).collect::<Vec<_>>().join(" · ")
 }
 
 /// `2026-11-15 12:04  3f2a9c0d11aa  claude-code ~/shop: "Which database?" → PostgreSQL (ada from terminal, after 2 min)`.

@@ -123,7 +123,7 @@ impl Call {
             }
         }
         self.left();
-        // From here on no process waits for us; only failures are of interest.
+        // From here on no process waits for us; only what became of it is of interest.
         if let Some(Ok(status)) = popup.map(|mut popup| popup.wait())
             && !status.success()
             && status.code() != Some(1)
@@ -135,12 +135,13 @@ impl Call {
         match notified {
             Some(Ok(status)) if !status.success() => self.failed("notify-send", &status.to_string()),
             Some(Err(error)) => self.failed("notify-send", &error),
-            _ => {}
+            Some(Ok(_)) => self.worked("notify-send"),
+            None => {}
         }
-        if let Some(announced) = announced
-            && let Err(error) = announced.and_then(|announced| announced.wait())
-        {
-            self.failed("on_question", &error);
+        match announced.map(|announced| announced.and_then(|announced| announced.wait())) {
+            Some(Err(error)) => self.failed("on_question", &error),
+            Some(Ok(())) => self.worked("on_question"),
+            None => {}
         }
     }
 
@@ -152,6 +153,14 @@ impl Call {
     fn failed(&self, what: &str, why: &str) {
         let failure = NotifierFailure { at_ms: 0, what: what.to_owned(), why: why.to_owned() };
         let _ = pollster::block_on(self.person.note_failure(Some(&failure)));
+    }
+
+    /// What failed before works now.
+    fn worked(&self, what: &str) {
+        let last = pollster::block_on(self.person.last_failure()).ok().flatten();
+        if last.is_some_and(|last| last.what == what) {
+            let _ = pollster::block_on(self.person.note_failure(None));
+        }
     }
 
     fn is_list_shown(&self) -> bool {
@@ -174,8 +183,8 @@ impl Call {
             let mut command = Command::new("tmux");
             let prompt: Vec<String> = prompt.iter().map(|word| shell_quoted(word)).collect();
             command
-                .args(["display-popup", "-c", &client, "-E", "-w", "90%", "-h", "90%", "-T"])
-                .arg(format!(" {} asks ", plain(&words::who(question))))
+                // Not who asks: the question of another may follow in it.
+                .args(["display-popup", "-c", &client, "-E", "-w", "90%", "-h", "90%", "-T", " askuser "])
                 .arg(prompt.join(" "));
             command
         };

@@ -20,9 +20,8 @@ fn a_script_declines_with_or_without_a_reason_and_discusses() {
     assert_eq!((&declined["status"], &declined["reason"]), (&json!("declined"), &Value::Null));
     let declined = answered("database", &["--decline", "not today"]);
     assert_eq!((&declined["status"], &declined["reason"]), (&json!("declined"), &json!("not today")));
-    let discuss = answered("database", &["--discuss", "why not a file?", "--select", "SQLite"]);
+    let discuss = answered("database", &["--discuss", "why not a file?"]);
     assert_eq!((&discuss["status"], &discuss["message"]), (&json!("discuss"), &json!("why not a file?")));
-    assert_eq!(discuss["answers"][0]["selectedOptions"], json!(["SQLite"]), "what is chosen already goes with it");
 }
 
 #[test]
@@ -66,6 +65,10 @@ fn what_is_no_reply_of_a_person_is_refused_and_changes_nothing() {
     refused(&["--reply", "nowhere"], b"", "--reply: cannot open nowhere: No such file or directory");
     refused(&["--reply", "-", "--decline"], b"", "cannot be used together");
     refused(&["--decline", "--discuss", "x"], b"", "cannot be used together");
+    for given in ["--select", "--other", "--note"] {
+        refused(&[given, "SQLite", "--decline", "no"], b"", "cannot be used together");
+        refused(&["--discuss", "x", given, "SQLite"], b"", "cannot be used together");
+    }
     refused(&["--discuss", " "], b"", "--discuss: \" \", must not be blank");
     let no_choice = "invalid answer, nothing was recorded\n  Database: no choice, needs one of --select or --other\n";
     refused(&["--note", "alone"], b"", no_choice);

@@ -70,6 +70,16 @@ fn a_text_is_printed_as_it_was_typed() {
 }
 
 #[test]
+fn the_second_line_of_a_text_stands_under_the_first() {
+    let mut terminal = run(&Stage::new(), "askuser input 'Name?' >out 2>err");
+    terminal.wait_for("Name?");
+    terminal.keys("Ann<c-j>of Kent");
+    terminal.wait_for("│  > Ann\n│    of Kent");
+    terminal.keys("<enter>");
+    assert_eq!(terminal.finish().stdout, "Ann\nof Kent\n");
+}
+
+#[test]
 fn a_long_list_from_a_pipe_is_searched_and_the_line_is_printed_as_it_was() {
     let mut terminal = run(&Stage::new(), "seq 1 10000 | sed 's/^/  item /' | askuser pick 'Which?' >out 2>err");
     terminal.wait_for("10000 of 10000");

@@ -378,11 +378,19 @@ fn the_users_command_is_told_and_its_failure_is_seen_by_doctor() {
     assert_eq!(told["id"], pending(&stage, 1)[0]["id"], "it can be answered by it");
     // Waits until it has failed, since it goes on after us.
     let asker = asking(&stage, &[&example("features"), "--on-question", "echo no phone >&2; exit 7"]);
-    let failed = "the last notification failed: on_question: exit status: 7: no phone";
-    wait_until(failed, || run(&stage, &["doctor"]).stdout.contains(failed));
-    let pid = rustix::process::Pid::from_raw(asker.id() as i32).unwrap();
-    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
-    output(asker);
+    let doctor = || run(&stage, &["doctor", "--on-question", "true"]).stdout;
+    let failed = ": on_question: exit status: 7: no phone";
+    wait_until(failed, || doctor().contains(failed));
+    let told = doctor();
+    assert!(told.contains("✘ new questions your on_question command should call you"), "{told}");
+    assert!(told.contains("fix: run the command yourself") && !told.contains("calls you"), "{told}");
+    let works = asking(&stage, &[&example("package-manager"), "--on-question", "true"]);
+    wait_until("a command that works", || doctor().contains("✔ new questions your on_question command calls you"));
+    for asker in [asker, works] {
+        let pid = rustix::process::Pid::from_raw(asker.id() as i32).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        output(asker);
+    }
 }
 
 #[test]
@@ -437,14 +445,22 @@ fn in_tmux_a_popup_opens_on_the_client_that_was_used_last_in_the_theme_of_its_op
     person.wait_for("at work");
     let asks = ["ask", "--via", "inbox", "--from", "claude #(x)", "--format", "value", "--theme", "light"];
     let asker = stage.spawn(&[&asks[..], &[&example("database")]].concat());
-    person.wait_for("claude (x) asks");
+    person.wait_for("─ askuser ─");
+    person.wait_for("Asked by: claude #(x) in ");
     person.wait_for("esc later");
     person.wait_raw("38;5;61");
     press_until(&mut person, "2", |screen| screen.contains("> ○ MongoDB"));
     assert_eq!(pending(&stage, 1).len(), 1, "a digit alone answers nothing there");
-    press_until(&mut person, "<enter>", |screen| !screen.contains("claude (x) asks"));
+    // What came meanwhile follows in it, and nothing there is about the one before.
+    let next = ["ask", "--via", "inbox", "--from", "codex", "--format", "value"];
+    let next = stage.spawn(&[&next[..], &[&example("package-manager")]].concat());
+    let asked = pending(&stage, 2).into_iter().find(|question| question["origin"]["agent"] == "codex").unwrap();
+    press_until(&mut person, "<enter>", |screen| screen.contains("Asked by: codex"));
+    assert!(!person.screen().contains("claude"), "{}", person.screen());
     assert_eq!(output(asker), (Some(0), "MongoDB\n".into(), output_notice(&stage)));
-    person.wait_gone("claude (x) asks");
+    run(&stage, &["answer", id(&asked), "--select", "npm"]);
+    assert_eq!(output(next).0, Some(0));
+    person.wait_gone("─ askuser ─");
     let _ = Command::new("tmux").env("TMUX_TMPDIR", &folder).env_remove("TMUX").arg("kill-server").output();
 }
 
@@ -547,6 +563,15 @@ fn the_log_can_be_narrowed_to_a_time_and_to_an_asker() {
     for (since, found) in [("1h", 2), ("2000-01-01", 2), ("2999-01-01T12:00", 0)] {
         assert_eq!(lines(&stage, &["log", "--json", "--since", since]).len(), found, "{since}");
     }
+}
+
+#[test]
+fn the_log_shows_a_question_as_it_was_written_in_quotes_of_its_own() {
+    let stage = Stage::new();
+    let asked = ["ask", "-q", "Is \"👩‍🚀\" a \\ sign?", "-o", "A", "-o", "B", "--via", "inbox", "--detach"];
+    assert_eq!(run(&stage, &asked).code, Some(75));
+    let log = run(&stage, &["log"]).stdout;
+    assert!(log.contains(r#": "Is \"👩‍🚀\" a \\ sign?" → "#), "{log}");
 }
 
 #[test]

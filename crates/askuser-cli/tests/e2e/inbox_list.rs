@@ -111,8 +111,20 @@ fn a_small_terminal_still_shows_what_waits_and_what_it_is_about() {
     terminal.wait_for("Inbox ─╮  2 waiting");
     terminal.wait_for("Which database should we use");
     terminal.wait_for("enter answer");
+    terminal.keys("w");
+    terminal.wait_for("w again: withdraw");
+    terminal.keys("?");
+    terminal.wait_for("any key: more keys, esc closes");
+    terminal.keys(" ");
+    terminal.wait_for("withdraw the question:");
+    terminal.keys(" ");
+    terminal.wait_for("leave. The questions");
+    terminal.wait_for("any key closes");
+    terminal.keys(" ");
+    terminal.wait_for("Inbox ─╮");
     terminal.resize(100, 30);
     terminal.wait_for("h history");
+    terminal.wait_for("1-2 open");
     terminal.keys("q");
     assert_eq!(terminal.finish().modes, RESTORED);
 }
@@ -255,6 +267,23 @@ fn without_a_screen_the_list_is_read_and_answered_by_the_line() {
         assert_eq!(terminal.finish().code, Some(0), "{variable}");
         assert_eq!(pending(&stage, 1)[0]["origin"]["agent"], "gemini");
     }
+}
+
+#[test]
+fn a_long_question_is_shortened_in_a_list_and_whole_once_it_is_opened() {
+    let stage = Stage::new().env("ACCESSIBLE", "1").size(120, 50);
+    let question = format!("{}the end?", "very long ".repeat(300));
+    let args = ["ask", "-q", &question, "-o", "A", "-o", "B", "--via", "inbox", "--popup", "none", "--detach"];
+    assert_eq!(run(&stage, &args).code, Some(75));
+    let mut terminal = stage.shell("exec askuser inbox --arm 0 --flash 0 2>err");
+    terminal.wait_for("very long [...]");
+    assert!(!terminal.screen().contains("the end?"), "{}", terminal.screen());
+    terminal.keys("1<enter>");
+    terminal.wait_for("the end?");
+    terminal.keys("q<enter>");
+    terminal.wait_for("help): q\n\nInbox: 1 waiting");
+    terminal.keys("q<enter>");
+    assert_eq!(terminal.finish().code, Some(0));
 }
 
 #[test]

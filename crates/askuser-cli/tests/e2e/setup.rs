@@ -293,6 +293,17 @@ fn more_is_offered_added_if_agreed_to_and_all_of_it_removed_to_the_byte() {
     assert!(hooks["hooks"]["Elicitation"][0]["hooks"][0]["command"].as_str().unwrap().ends_with("askuser hook"));
     assert!(stage.read("home/.tmux.conf").starts_with("set -g mouse on\nbind-key a "));
     assert!(stage.read("home/.claude/CLAUDE.md").contains("AskUserQuestion"));
+    // What was not wanted then is offered again.
+    let with_key = stage.read("home/.tmux.conf");
+    fs::write(stage.path("home/.tmux.conf"), "set -g mouse on").unwrap();
+    let mut terminal = guided(&stage, "init");
+    terminal.wait_for("Anything else? Esc for nothing.");
+    terminal.wait_for("A key of tmux, prefix a");
+    terminal.keys("<esc>");
+    let ended = terminal.finish();
+    assert!(ended.code == Some(0) && ended.stderr.contains("set up already: Claude Code"), "{}", ended.stderr);
+    assert!(!ended.screen.contains("Cancelled"), "nothing was cancelled:\n{}", ended.screen);
+    fs::write(stage.path("home/.tmux.conf"), with_key).unwrap();
     let removed = guided(&stage, "init --remove --all --yes").finish();
     assert_eq!((removed.code, before(&stage)), (Some(0), found), "{}", removed.stderr);
     assert!(!stage.path("home/.claude/CLAUDE.md").exists() && !stage.path("home/.claude.json").exists());

@@ -153,13 +153,22 @@ fn sentence(Row { question, unsent }: &Row) -> String {
     let folder = folder.map(|folder| format!(" in {folder}")).unwrap_or_default();
     let (who, asked) = (words::who(question), words::asked(question));
     match &question.ending {
-        Some(ending) => format!("{who}{folder}: {asked} It {}", words::ended(ending)),
+        Some(ending) => format!("{who}{folder}: {} It {}", shortened(asked), words::ended(ending)),
         None => {
             let draft = if unsent.is_empty() { "" } else { " [draft]" };
             let gone = words::presence(question).map(|gone| format!(" [{gone}]")).unwrap_or_default();
             let (age, names) = (words::duration(question.age()), words::for_whom(question));
-            format!("{who}{folder}, {age}: {}{names}{draft}{gone}", words::titled(question))
+            format!("{who}{folder}, {age}: {}{names}{draft}{gone}", shortened(words::titled(question)))
         }
+    }
+}
+
+/// As much of a question as a list needs; opened, it is whole.
+fn shortened(asked: String) -> String {
+    const MOST: usize = 200;
+    match asked.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{} [...]", asked[..end].trim_end()),
+        None => asked,
     }
 }
 

@@ -67,6 +67,7 @@ fn browse(
     let mut focus = done(store.show_list()).ok();
     let next = loop {
         list.height = view::list_height(console.size());
+        list.help_pages = view::help_pages(&options.theme, console.size());
         if let Err(error) = list.load(store) {
             list.notice = Some(Notice::new(Role::Danger, error.chain()));
         }
@@ -160,8 +161,9 @@ impl List {
             return Next::Leave;
         }
         let done = match self.mode {
-            Mode::Help => {
-                self.mode = Mode::Browsing;
+            Mode::Help { page } => {
+                let is_last = page + 1 >= self.help_pages || matches!(key.code, KeyCode::Esc | KeyCode::Char('q'));
+                self.mode = if is_last { Mode::Browsing } else { Mode::Help { page: page + 1 } };
                 Ok(Next::Stay)
             }
             Mode::Filtering => self.take_in_filter(key, store).map(|()| Next::Stay),
@@ -181,7 +183,7 @@ impl List {
             KeyCode::End | KeyCode::Char('G') => self.go_to_end(store)?,
             KeyCode::Home | KeyCode::Char('g') => self.show(self.which),
             KeyCode::Char('/') => self.mode = Mode::Filtering,
-            KeyCode::Char('?') => self.mode = Mode::Help,
+            KeyCode::Char('?') => self.mode = Mode::Help { page: 0 },
             KeyCode::Char('h') | KeyCode::Tab => self.show(self.which.other()),
             KeyCode::Char('w') => self.withdraw(withdrawing, store),
             KeyCode::Char('q') => return Ok(Next::Leave),

@@ -21,6 +21,7 @@ use crate::config::Settings;
 use crate::failure::{self, Failure, exit, notice};
 use crate::result::write;
 use crate::state_folder::state_folder;
+use askuser_terminal::Confirm;
 use clap::ArgMatches;
 use clients::{CLIENTS, Client, Home, SERVER};
 use detect::Ticked;
@@ -38,13 +39,15 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
     let project = args.get_flag("project").then(current_project).transpose()?;
     let setup = Setup { project, ..Setup::new(&args, &settings, args.get_flag("remove"))? };
     let is_guided = args.get_many::<String>("client").is_none() && !args.get_flag("all");
-    let (mut code, changed) = setup.change_all(setup.chosen()?)?;
+    let Some(chosen) = setup.chosen()? else { return Ok(exit::ANSWERED) };
+    let (mut code, changed) = setup.change_all(chosen)?;
     let added: Vec<&Client> = changed.iter().filter_map(|target| target.client()).collect();
     if ["remove", "print"].iter().any(|flag| args.get_flag(flag)) {
         return Ok(code);
     }
-    if is_guided && !added.is_empty() {
-        code = code.max(setup.change_all(setup.extras()?)?.0);
+    // Also where everything was set up before: the person may want them now.
+    if is_guided && code == exit::ANSWERED && askuser_terminal::has_terminal().is_ok() {
+        code = setup.change_all(setup.extras()?)?.0;
     }
     match added.first() {
         None => Ok(code),
@@ -146,11 +149,11 @@ impl<'a> Setup<'a> {
         Ok(Setup { home: home()?, programs, settings, args, removing, project: None })
     }
 
-    /// What was named, or what the person chooses among what is here.
-    fn chosen(&self) -> Result<Vec<Target>, Failure> {
+    /// What was named, or what the person chooses among what is here; `None` if they choose nothing.
+    fn chosen(&self) -> Result<Option<Vec<Target>>, Failure> {
         let named: Vec<&String> = self.args.get_many("client").unwrap_or_default().collect();
         if !named.is_empty() {
-            return Ok(named.into_iter().filter_map(|name| Client::named(name)).map(Target::Client).collect());
+            return Ok(Some(named.into_iter().filter_map(|name| Client::named(name)).map(Target::Client).collect()));
         }
         let candidates = if self.removing { self.there() } else { self.missing()? };
         if self.removing && candidates.is_empty() {
@@ -163,14 +166,15 @@ impl<'a> Setup<'a> {
         }
         // One alone needs no choice: its change is shown before it is made.
         if candidates.len() < 2 || ["print", "all"].iter().any(|flag| self.args.get_flag(flag)) {
-            return Ok(candidates);
+            return Ok(Some(candidates));
         }
         let (question, header) = match self.removing {
             true => ("What should askuser be removed from?", "Remove"),
             false => ("Which agents should be able to ask you?", "Set up"),
         };
         let lines: Vec<(String, Target)> = candidates.into_iter().map(|target| (self.line(target), target)).collect();
-        detect::choose(question, header, &lines, Ticked::All, self.settings)
+        let chosen = detect::choose(question, header, &lines, Ticked::All, self.settings)?;
+        Ok(Some(chosen).filter(|chosen| !chosen.is_empty()))
     }
 
     /// What a person reads of something in a list.
@@ -222,7 +226,9 @@ impl<'a> Setup<'a> {
         if offers.is_empty() {
             return Ok(Vec::new());
         }
-        detect::choose("Anything else? Esc for nothing.", "Set up", &offers, Ticked::None, self.settings)
+        // To want nothing of it cancels nothing, and each that is wanted is confirmed by itself.
+        let settings = Settings { confirm: Confirm::None, ..self.settings.clone() };
+        detect::choose("Anything else? Esc for nothing.", "Set up", &offers, Ticked::None, &settings)
     }
 
     /// Makes every change that is agreed to: the exit code, and what was changed. One that fails keeps no other from it.

@@ -24,16 +24,17 @@ impl<'a> Composer<'a, '_> {
             self.paragraph(indent, name.trim_end(), self.style(name_role));
             name = "";
         }
+        // Under a mark such as "> " the text stands under itself; under words there would be little room for it.
+        let further = if width(name) <= INDENT { indent + width(name) } else { indent };
         // The last column is for the caret.
-        let lines = wrap(whole, self.room(indent + width(name) + 1), self.room(indent + 1));
+        let lines = wrap(whole, self.room(indent + width(name) + 1), self.room(further + 1));
         let caret = text.caret();
         let caret_line = lines.iter().rposition(|range| range.start <= caret).unwrap_or(0);
         for (i, range) in lines.into_iter().enumerate() {
             let mut spans = Vec::new();
-            let mut column = indent;
+            let (start, column) = if i == 0 { (indent, indent + width(name)) } else { (further, further) };
             if i == 0 {
                 spans.push(Span::styled(name, self.style(name_role)));
-                column += width(name);
             }
             if typing && i == caret_line {
                 let limit = indent + self.room(indent);
@@ -42,7 +43,7 @@ impl<'a> Composer<'a, '_> {
             }
             // The terminal's own cursor is the caret: a cell drawn for it would be inverted twice, and vanish under it.
             spans.push(Span::styled(&whole[range], self.style(text_role)));
-            self.row(indent, spans);
+            self.row(start, spans);
         }
     }
 }

@@ -31,7 +31,7 @@ impl Which {
 pub(super) enum Mode {
     Browsing,
     Filtering,
-    Help,
+    Help { page: usize },
 }
 
 /// A question on the screen, and what this person has typed there and not sent.
@@ -54,6 +54,8 @@ pub(in super::super) struct List {
     place: Option<Cursor>,
     /// How many fit.
     pub(in super::super) height: usize,
+    /// How many pages the help takes.
+    pub(super) help_pages: usize,
     /// Something has happened since it was read.
     pub(super) is_stale: bool,
     /// Said once, until the next key.
@@ -74,6 +76,7 @@ impl List {
             row: 0,
             place: None,
             height: 1,
+            help_pages: 1,
             is_stale: false,
             notice: None,
             withdrawing: None,

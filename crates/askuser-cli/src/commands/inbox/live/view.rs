@@ -25,16 +25,23 @@ pub(super) fn list_height((_, rows): (u16, u16)) -> usize {
     (room * 2 / 5).max(1)
 }
 
+/// The last column stays free: a terminal may wrap there.
+fn list_columns((columns, _): (u16, u16)) -> usize {
+    usize::from(columns).saturating_sub(1).min(MAX_COLUMNS)
+}
+
 pub(super) fn lines(list: &List, theme: &Theme, size: (u16, u16)) -> (Vec<Line<'static>>, Option<Position>) {
-    // The last column stays free: a terminal may wrap there.
-    let columns = usize::from(size.0).saturating_sub(1).min(MAX_COLUMNS);
+    let columns = list_columns(size);
     let room = usize::from(size.1).saturating_sub(1);
     let mut lines = vec![title(list, theme, columns)];
-    if list.mode == Mode::Help {
-        lines.extend(help(theme, columns).into_iter().take(room.saturating_sub(2)));
-        lines.push(Line::styled("  any key closes", theme.style(Role::Muted)));
+    if let Mode::Help { page } = list.mode {
+        let rows = help(theme, columns);
+        lines.extend(rows.chunks(help_rows(size)).nth(page).unwrap_or_default().iter().cloned());
+        let does = if page + 1 < help_pages(theme, size) { "any key: more keys, esc closes" } else { "any key closes" };
+        lines.push(Line::styled(format!("  {does}"), theme.style(Role::Muted)));
         return (lines, None);
     }
+    let (footer, caret) = footer(list, theme, columns);
     if list.total == 0 {
         let nothing = match (list.filter.is_empty(), list.which) {
             (false, _) => "Nothing contains that.",
@@ -46,15 +53,14 @@ pub(super) fn lines(list: &List, theme: &Theme, size: (u16, u16)) -> (Vec<Line<'
     } else {
         lines.extend(table(list, theme, columns));
     }
-    let preview_room = room.saturating_sub(lines.len() + 1);
+    let preview_room = room.saturating_sub(lines.len() + footer.len());
     if let Some(row) = list.current() {
         lines.extend(preview(row, theme, columns, preview_room));
     }
-    let (footer, caret) = footer(list, theme, columns);
-    if lines.len() + 1 < room {
+    if lines.len() + footer.len() < room {
         lines.push(Line::default());
     }
-    lines.push(footer);
+    lines.extend(footer);
     let row = lines.len() as u16 - 1;
     (lines, caret.map(|column| Position::new(column, row)))
 }
@@ -62,11 +68,11 @@ pub(super) fn lines(list: &List, theme: &Theme, size: (u16, u16)) -> (Vec<Line<'
 /// `╭─ Inbox ─╮  3 waiting`, and where one is in it.
 fn title(list: &List, theme: &Theme, columns: usize) -> Line<'static> {
     let (name, what) = match (list.mode, list.which) {
-        (Mode::Help, _) => ("Keys", String::new()),
+        (Mode::Help { .. }, _) => ("Keys", String::new()),
         (_, Which::Waiting) => ("Inbox", format!("{} waiting", list.total)),
         (_, Which::History) => ("History", format!("{} ended", list.total)),
     };
-    let at = match list.total > list.rows.len() as u64 && list.mode != Mode::Help {
+    let at = match list.total > list.rows.len() as u64 && !matches!(list.mode, Mode::Help { .. }) {
         true => format!("{} of ", list.before + 1),
         false => String::new(),
     };
@@ -283,9 +289,23 @@ fn help(theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     lines
 }
 
-fn footer(list: &List, theme: &Theme, columns: usize) -> (Line<'static>, Option<u16>) {
+/// How many rows of the help fit, between the title and what closes it.
+fn help_rows((_, rows): (u16, u16)) -> usize {
+    usize::from(rows).saturating_sub(3).max(1)
+}
+
+/// How many pages the help takes.
+pub(super) fn help_pages(theme: &Theme, size: (u16, u16)) -> usize {
+    help(theme, list_columns(size)).len().div_ceil(help_rows(size))
+}
+
+/// The last rows: keys, what is filtered by, or a notice, which may take several.
+fn footer(list: &List, theme: &Theme, columns: usize) -> (Vec<Line<'static>>, Option<u16>) {
+    const MOST_OF_A_NOTICE: usize = 3;
     if let Some(Notice { role, text }) = &list.notice {
-        return (Line::styled(truncate(&sanitize::line(text), columns, theme), theme.message(*role)), None);
+        let text = sanitize::line(text);
+        let rows = wrapped(&text, columns).take(MOST_OF_A_NOTICE);
+        return (rows.map(|row| Line::styled(row.to_owned(), theme.message(*role))).collect(), None);
     }
     if list.mode == Mode::Filtering {
         let typed = list.filter.as_str();
@@ -294,7 +314,7 @@ fn footer(list: &List, theme: &Theme, columns: usize) -> (Line<'static>, Option<
         let caret = (1 + width(before)) as u16;
         let after = truncate(&typed[list.filter.caret()..], columns.saturating_sub(usize::from(caret)), theme);
         let text = Span::styled(format!("{before}{after}"), theme.style(Role::Text));
-        return (Line::from(vec![Span::styled("/", theme.style(Role::Primary)), text]), Some(caret));
+        return (vec![Line::from(vec![Span::styled("/", theme.style(Role::Primary)), text])], Some(caret));
     }
     let (back, other) = match list.which {
         Which::Waiting => ("leave", "history"),
@@ -302,14 +322,16 @@ fn footer(list: &List, theme: &Theme, columns: usize) -> (Line<'static>, Option<
     };
     let back = if list.filter.is_empty() { back } else { "clear filter" };
     let mut hints = vec![("/", "filter"), ("h", other), ("w", "withdraw"), ("?", "keys"), ("esc", back)];
+    let digits = format!("1-{}", list.rows.len().min(9));
     match list.current().is_some_and(|row| row.question.ending.is_none()) {
-        true => _ = hints.splice(0..0, [("enter", "answer"), ("1-9", "open")]),
+        true if list.rows.len() == 1 => hints.insert(0, ("enter", "answer")),
+        true => _ = hints.splice(0..0, [("enter", "answer"), (&digits, "open")]),
         false => hints.retain(|(key, _)| *key != "w"),
     }
     // Where room is short, those that matter least go first.
-    const ESSENTIAL: [&str; 7] = ["w", "1-9", "h", "/", "esc", "?", "enter"];
-    let hints = hints.into_iter().map(|(key, does)| (key.into(), does)).collect();
-    (key_hints(hints, theme, columns, |(key, _)| ESSENTIAL.iter().position(|name| key == name)), None)
+    let essential = ["w", &digits, "h", "/", "esc", "?", "enter"];
+    let hints = hints.into_iter().map(|(key, does)| (key.to_owned().into(), does)).collect();
+    (vec![key_hints(hints, theme, columns, |(key, _)| essential.iter().position(|name| key == name))], None)
 }
 
 /// The end of a text, as much as fits.
