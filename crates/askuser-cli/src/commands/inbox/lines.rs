@@ -158,8 +158,7 @@ fn sentence(Row { question, unsent }: &Row) -> String {
             let draft = if unsent.is_empty() { "" } else { " [draft]" };
             let gone = words::presence(question).map(|gone| format!(" [{gone}]")).unwrap_or_default();
             let (age, names) = (words::duration(question.age()), words::for_whom(question));
-            let asked = shortened(words::titled(question));
-            format!("{who}{folder}, {age}: {asked}{names}{draft}{gone}")
+            format!("{who}{folder}, {age}: {}{names}{draft}{gone}", shortened(words::titled(question)))
         }
     }
 }
