@@ -87,15 +87,15 @@ pub(crate) fn create_temporary(folder: &Dir, permissions: FilePermissions<'_>) -
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
+    let mode = match permissions {
+        FilePermissions::Default => 0o666,
+        // Until the permissions of the old file are set, no other user may read the content.
+        FilePermissions::OwnerOnly | FilePermissions::LikeOld(_) => 0o600,
+    };
     #[cfg(unix)]
-    cap_std::fs::OpenOptionsExt::mode(
-        &mut options,
-        match permissions {
-            FilePermissions::Default => 0o666,
-            // Until the permissions of the old file are set, no other user may read the content.
-            FilePermissions::OwnerOnly | FilePermissions::LikeOld(_) => 0o600,
-        },
-    );
+    cap_std::fs::OpenOptionsExt::mode(&mut options, mode);
+    #[cfg(not(unix))]
+    let _: u32 = mode;
     let mut attempts = 0..MAX_ATTEMPTS;
     loop {
         let count = COUNT.fetch_add(1, Ordering::Relaxed);

@@ -69,6 +69,7 @@ pub fn read(path: &Path, links: Links, max_bytes: u64) -> io::Result<Vec<u8>> {
 
 /// To make a file that only its owner can read.
 pub fn private() -> OpenOptions {
+    #[cfg_attr(not(unix), expect(unused_mut))]
     let mut options = OpenOptions::new();
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);

@@ -18,6 +18,7 @@ fn texts(agent: &Agent) -> Vec<String> {
 }
 
 #[tokio::test]
+#[cfg_attr(windows, ignore = "the command is for a shell that Windows does not have")]
 async fn the_model_reads_the_output_with_the_next_words_and_not_before() {
     let folder = tempfile::tempdir().unwrap();
     let transcript = Transcript::create(folder.path(), folder.path()).unwrap();
@@ -44,6 +45,7 @@ async fn the_model_reads_the_output_with_the_next_words_and_not_before() {
 }
 
 #[tokio::test]
+#[cfg_attr(windows, ignore = "the command is for a shell that Windows does not have")]
 async fn a_command_that_is_stopped_keeps_what_it_wrote() {
     let mut agent = agent();
     let mut run = agent.run_command("echo before; sleep 1000");
@@ -64,6 +66,7 @@ async fn a_command_that_is_stopped_keeps_what_it_wrote() {
 }
 
 #[tokio::test]
+#[cfg_attr(windows, ignore = "the command is for a shell that Windows does not have")]
 async fn it_gets_no_keys_and_shows_none() {
     let environment = |_: &str| Some("sk-secret-1".to_owned());
     let secrets = Secrets::in_variables(["PATH_OF_A_KEY"], environment, &[]);

@@ -153,7 +153,10 @@ async fn a_session_that_is_not_there_is_missing_and_a_path_is_no_name() {
     let transcript = Transcript::create(&sessions, folder.path()).unwrap();
     let (name, path) = (transcript.id(), transcript.path().unwrap());
     drop(transcript);
-    fs::create_dir(sessions.join("inner")).unwrap();
+    // On Windows one of the names is a path into the second.
+    for inner in ["inner", "a"] {
+        fs::create_dir(sessions.join(inner)).unwrap();
+    }
     for copy in ["x.jsonl", "sessions/inner/x.jsonl", "sessions/.jsonl", "sessions/a.b.jsonl", "sessions/a\\b.jsonl"] {
         fs::copy(&path, folder.path().join(copy)).unwrap();
     }

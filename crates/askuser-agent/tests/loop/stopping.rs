@@ -230,6 +230,7 @@ async fn calls_that_never_began_are_not_reported_as_interrupted_half_way() {
 }
 
 #[tokio::test]
+#[cfg_attr(windows, ignore = "the command is for a shell that Windows does not have")]
 async fn an_interrupted_call_keeps_what_it_has_written_and_every_call_ends() {
     let folder = tempfile::tempdir().unwrap();
     let transcript = Transcript::create(&folder.path().join("sessions"), folder.path()).unwrap();
