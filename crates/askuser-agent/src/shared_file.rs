@@ -120,6 +120,7 @@ struct Pair<'a> {
 }
 
 /// Which file it is, and which state of it, as far as that can be told without reading it.
+#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Identity {
     device: u64,
