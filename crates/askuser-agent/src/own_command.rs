@@ -2,7 +2,7 @@
 //! of it with the person's next words.
 
 use crate::agent::Agent;
-use crate::event::{AgentEvent, Failure};
+use crate::event::AgentEvent;
 use crate::event_channel::EventSender;
 use crate::tool::Stop;
 use crate::tools::{Ran, run_command};
@@ -22,11 +22,8 @@ pub(crate) async fn drive(agent: &mut Agent, command: String, events: EventSende
     let kept = agent.record_user_action(agent.shared.secrets.redact_text(text));
     context.emit(AgentEvent::ToolResult { id: id.clone(), name: id, result });
     events.send(match (kept, was_stopped) {
-        (Err(error), _) => match Stop::from(error) {
-            Stop::Failed(error) => AgentEvent::Error { error },
-            Stop::Interrupted => AgentEvent::Error { error: Failure::interrupted() },
-        },
-        (Ok(()), true) => AgentEvent::Error { error: Failure::interrupted() },
+        (Err(error), _) => Stop::from(error).into(),
+        (Ok(()), true) => Stop::Interrupted.into(),
         (Ok(()), false) => AgentEvent::Done { text: String::new() },
     });
 }

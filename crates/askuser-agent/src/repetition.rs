@@ -15,22 +15,15 @@ use tokio_util::sync::CancellationToken;
 /// How much of a call is shown.
 const MOST_CHARS: usize = 2_000;
 
-/// What the person wants.
-enum Decided {
-    GoOn,
-    Say(String),
-    Stop,
-    /// No person has decided; why.
-    Nobody(String),
-}
-
 /// Asks whether to go on, if a call repeats itself. Only a person's own word lets it.
 pub(crate) async fn ask(agent: &mut Agent, events: &EventSender, abort: &CancellationToken) -> Result<(), Stop> {
     let Some(call) = agent.history.repeated.clone() else { return Ok(()) };
     let shared = agent.shared.clone();
     let recorded = shared.transcript.question(&shared.tasks, &call.id, Purpose::Choice);
-    let decided_before = recorded.and_then(|asked| Some(decided(asked.request?.set(), &asked.resolution?)));
-    if let Some(Decided::GoOn) = decided_before {
+    if let Some(asked) = recorded
+        && let (Some(request), Some(resolution)) = (asked.request, asked.resolution)
+        && let Ok(None) = decided(&call, request.set(), &resolution)
+    {
         return Ok(());
     }
     let context = shared.context(events, abort);
@@ -42,22 +35,11 @@ pub(crate) async fn ask(agent: &mut Agent, events: &EventSender, abort: &Cancell
         asked = context.ask_for(Purpose::Choice, &call.id, question(&call)?, about) => asked?,
         () = abort.cancelled() => return Err(Stop::Interrupted),
     };
-    match decided(&set, &resolution) {
-        Decided::GoOn => Ok(()),
-        Decided::Say(text) => {
-            agent.record(&Entry::User { text: text.clone() })?;
-            events.send(AgentEvent::User { text });
-            Ok(())
-        }
-        Decided::Stop => Err(Stop::Interrupted),
-        Decided::Nobody(why) => {
-            let message = format!(
-                "stopped, because {} has had the same result four times and no person said to go on: {why}",
-                call.name
-            );
-            Err(Stop::failed(FailureKind::NobodyThere, message))
-        }
+    if let Some(text) = decided(&call, &set, &resolution)? {
+        agent.record(&Entry::User { text: text.clone() })?;
+        events.send(AgentEvent::User { text });
     }
+    Ok(())
 }
 
 fn question(call: &ToolCall) -> Result<QuestionSet, Stop> {
@@ -69,15 +51,20 @@ fn question(call: &ToolCall) -> Result<QuestionSet, Stop> {
     QuestionSet::new([question], &Rules::strict()).map_err(|_| Stop::Interrupted)
 }
 
-fn decided(set: &QuestionSet, resolution: &Resolution) -> Decided {
+/// What the person wants to say instead, if they do not just let it go on.
+fn decided(call: &ToolCall, set: &QuestionSet, resolution: &Resolution) -> Result<Option<String>, Stop> {
     let typed = |answer: &Answer| answer.selected_options.is_empty();
     let says = resolution.outcome().answers().first().is_some_and(typed);
-    match verdict(set, resolution, MayPermit::Person) {
-        Verdict::Agreed(_) => Decided::GoOn,
-        Verdict::Conditional { note: text } | Verdict::Discuss { words: Some(text) } => Decided::Say(text),
-        Verdict::Refused { words: Some(text) } if says => Decided::Say(text),
-        Verdict::Refused { .. } | Verdict::Discuss { words: None } | Verdict::Dismissed => Decided::Stop,
-        Verdict::TimedOut => Decided::Nobody("the time ran out".into()),
-        Verdict::NotAsked { reason } => Decided::Nobody(reason),
-    }
+    let why = match verdict(set, resolution, MayPermit::Person) {
+        Verdict::Agreed(_) => return Ok(None),
+        Verdict::Conditional { note: text } | Verdict::Discuss { words: Some(text) } => return Ok(Some(text)),
+        Verdict::Refused { words: Some(text) } if says => return Ok(Some(text)),
+        Verdict::Refused { .. } | Verdict::Discuss { words: None } | Verdict::Dismissed => {
+            return Err(Stop::Interrupted);
+        }
+        Verdict::TimedOut => "the time ran out".to_owned(),
+        Verdict::NotAsked { reason } => reason,
+    };
+    let again = format!("{} has had the same result four times and no person said to go on", call.name);
+    Err(Stop::failed(FailureKind::NobodyThere, format!("stopped, because {again}: {why}")))
 }

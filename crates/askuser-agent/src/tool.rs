@@ -230,6 +230,15 @@ pub enum Stop {
     Failed(Failure),
 }
 
+impl From<Stop> for AgentEvent {
+    fn from(stop: Stop) -> AgentEvent {
+        match stop {
+            Stop::Failed(error) => AgentEvent::Error { error },
+            Stop::Interrupted => AgentEvent::Error { error: Failure::interrupted() },
+        }
+    }
+}
+
 impl Stop {
     pub(crate) fn failed(kind: FailureKind, message: impl Into<String>) -> Stop {
         Stop::Failed(Failure::new(kind, message))

@@ -40,24 +40,17 @@ pub(crate) async fn drive<'a>(
 /// The person wants the conversation to be summarised.
 pub(crate) async fn compact(agent: &mut Agent, wish: Option<String>, events: EventSender, abort: CancellationToken) {
     let ended = compaction::compact(agent, Tail::Kept, wish.as_deref(), &events, &abort).await;
-    events.send(match ended {
-        Ok(()) => AgentEvent::Done { text: String::new() },
-        Err(Stop::Failed(error)) => AgentEvent::Error { error },
-        // Nothing was stopped but the summary.
-        Err(Stop::Interrupted) => AgentEvent::Error { error: Failure::interrupted() },
-    });
+    // Where it was stopped, nothing was but the summary.
+    events.send(ended.map_or_else(AgentEvent::from, |()| AgentEvent::Done { text: String::new() }));
 }
 
 fn last_event(agent: &mut Agent, ended: Result<String, Stop>, events: &EventSender) -> AgentEvent {
     match ended {
         Ok(text) => AgentEvent::Done { text },
-        Err(Stop::Failed(error)) => AgentEvent::Error { error },
+        Err(stop @ Stop::Failed(_)) => stop.into(),
         Err(Stop::Interrupted) => {
             let kept = withdraw_questions(agent).keep_answers().and_then(|()| end_interrupted(agent, events));
-            match kept.and_then(|()| agent.record(&Entry::Interrupted)) {
-                Ok(()) | Err(Stop::Interrupted) => AgentEvent::Error { error: Failure::interrupted() },
-                Err(Stop::Failed(error)) => AgentEvent::Error { error },
-            }
+            kept.and_then(|()| agent.record(&Entry::Interrupted)).err().unwrap_or(Stop::Interrupted).into()
         }
     }
 }

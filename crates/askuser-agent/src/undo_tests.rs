@@ -2,7 +2,7 @@ use super::*;
 use crate::agent::Agent;
 use crate::event::AgentEvent;
 use crate::script::Script;
-use crate::tools::fixtures::TestFolder;
+use crate::tools::test_fixtures::TestFolder;
 use crate::tools::{Edit as EditTool, Write as WriteTool};
 use serde_json::json;
 use std::os::unix::fs::PermissionsExt;
@@ -283,7 +283,7 @@ async fn the_changes_of_a_session_are_one_diff_for_each_file() {
 async fn a_link_that_was_swapped_in_is_not_followed() {
     let (test, transcript) = kept();
     write(&test, "folder/a", "x").await;
-    crate::tools::fixtures::write(&test.outside("elsewhere/a"), "x");
+    crate::tools::test_fixtures::write(&test.outside("elsewhere/a"), "x");
     std::fs::remove_dir_all(test.path("folder")).unwrap();
     std::os::unix::fs::symlink(test.outside("elsewhere"), test.path("folder")).unwrap();
     assert!(log(&transcript).undo_last(&mut Vec::new()).is_err());

@@ -23,8 +23,8 @@ pub trait KeepsDrafts: Send + Sync + fmt::Debug {
     /// They have typed this; an empty one was sent or deleted.
     fn save_draft(&self, key: &RequestKey, draft: &Draft) -> Call<()>;
 
-    /// They stopped the clock.
-    fn hold(&self, key: &RequestKey) -> Call<()>;
+    /// They stopped the clock, which a store counts too.
+    fn hold(&self, _: &RequestKey) {}
 }
 
 impl KeepsDrafts for Handle {
@@ -36,8 +36,8 @@ impl KeepsDrafts for Handle {
         Handle::save_draft(self, key, draft)
     }
 
-    fn hold(&self, key: &RequestKey) -> Call<()> {
-        Handle::hold(self, key)
+    fn hold(&self, key: &RequestKey) {
+        drop(Handle::hold(self, key));
     }
 }
 
@@ -96,7 +96,7 @@ impl<'a> KeptQuestion<'a> {
     pub(crate) fn look(&mut self, prompt: &Prompt, now: Instant) -> Option<String> {
         let store = self.store?;
         if prompt.is_held() && !std::mem::replace(&mut self.is_held, true) && self.request.deadline().is_some() {
-            drop(store.hold(self.request.key()));
+            store.hold(self.request.key());
         }
         if self.note(prompt) {
             self.due.get_or_insert(now + SOON);

@@ -3,7 +3,7 @@ use crate::agent::Agent;
 use crate::event::AgentEvent;
 use crate::script::Script;
 use crate::secrets::Secrets;
-use crate::tools::fixtures::{TestFolder, call};
+use crate::tools::test_fixtures::{TestFolder, call};
 use crate::tools::{Grep, Read, Write};
 use crate::transcript::Transcript;
 use futures_util::FutureExt;

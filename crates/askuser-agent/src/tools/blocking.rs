@@ -80,7 +80,7 @@ impl Read for CancellableFile<'_> {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
-    use crate::tools::fixtures::TestFolder;
+    use crate::tools::test_fixtures::TestFolder;
     use futures_util::FutureExt;
     use std::sync::mpsc;
 

@@ -1,6 +1,6 @@
 use super::*;
 use crate::tools::Read;
-use crate::tools::fixtures::{TestFolder, call, write};
+use crate::tools::test_fixtures::{TestFolder, call, write};
 use serde_json::json;
 use std::os::unix::fs::symlink;
 

@@ -1,6 +1,6 @@
 use super::*;
 use crate::permission_rules::PermissionRule;
-use crate::tools::fixtures::{TestFolder, call};
+use crate::tools::test_fixtures::{TestFolder, call};
 use proptest::prelude::*;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;

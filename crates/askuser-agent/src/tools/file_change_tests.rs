@@ -1,6 +1,6 @@
 use super::*;
 use crate::tools::Write;
-use crate::tools::fixtures::TestFolder;
+use crate::tools::test_fixtures::TestFolder;
 use askuser::exact::Charset;
 
 fn consent(test: &TestFolder, path: &str, content: &str) -> Result<Consent, ToolResult> {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::tools::fixtures::{TestFolder, call};
+use crate::tools::test_fixtures::{TestFolder, call};
 use serde_json::Value;
 use std::os::unix::fs::symlink;
 
@@ -125,7 +125,7 @@ fn a_search_stops_with_its_token() {
 #[tokio::test]
 async fn an_ignore_file_above_a_folder_that_is_no_repository_does_not_count() {
     let test = test();
-    crate::tools::fixtures::write(&test.outside(".gitignore"), "*");
+    crate::tools::test_fixtures::write(&test.outside(".gitignore"), "*");
     std::fs::remove_dir_all(test.path(".git")).unwrap();
     assert_eq!(glob(&test, json!({"pattern": "a.rs"})).await, "a.rs\n");
 }

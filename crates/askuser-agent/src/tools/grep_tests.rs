@@ -1,5 +1,5 @@
 use super::*;
-use crate::tools::fixtures::{TestFolder, call};
+use crate::tools::test_fixtures::{TestFolder, call};
 use serde_json::Value;
 use std::os::unix::fs::symlink;
 

@@ -9,8 +9,6 @@ mod confined_path;
 mod edit;
 pub(crate) mod exit_plan_mode;
 pub(crate) mod file_change;
-#[cfg(all(test, unix))]
-pub(crate) mod fixtures;
 mod folder;
 mod glob;
 mod grep;
@@ -22,6 +20,8 @@ mod process;
 mod read;
 mod sensitive;
 mod task;
+#[cfg(all(test, unix))]
+pub(crate) mod test_fixtures;
 mod utf8;
 pub(crate) mod walk;
 mod whole_output;

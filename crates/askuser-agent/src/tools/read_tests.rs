@@ -1,5 +1,5 @@
 use super::*;
-use crate::tools::fixtures::TestFolder;
+use crate::tools::test_fixtures::TestFolder;
 use serde_json::Value;
 use std::fs::File;
 use std::os::unix::fs::symlink;

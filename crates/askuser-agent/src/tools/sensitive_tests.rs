@@ -1,5 +1,5 @@
 use super::*;
-use crate::tools::fixtures::{TestFolder, write};
+use crate::tools::test_fixtures::{TestFolder, write};
 use std::time::Duration;
 
 #[test]

@@ -4,6 +4,7 @@ use crate::agent::Agent;
 use crate::event::{AgentEvent, Failure, FailureKind};
 use crate::message::{Message, ToolCall};
 use crate::tool::{Access, Running, Stop, Tool, ToolContext, ToolDefinition, ToolResult};
+use crate::transcript::Next;
 use futures_util::StreamExt;
 use serde::Deserialize;
 use serde_json::json;
@@ -59,7 +60,7 @@ impl Tool for Task {
             };
             let mut child = child(call, description, context);
             let mut result = match work(&mut child, call, description, prompt, context).await? {
-                Ok(_) if !child.history.is_the_persons_turn() => ToolResult::error(CUT_OFF),
+                Ok(_) if child.history.next() != Next::User => ToolResult::error(CUT_OFF),
                 Ok(text) => ToolResult::ok(text),
                 Err(error) => ToolResult::error(format!("The task broke off: {}", error.message)),
             };

@@ -1,6 +1,6 @@
 use super::*;
 use crate::permission_rules::PermissionRule;
-use crate::tools::fixtures::{TestFolder, call, write};
+use crate::tools::test_fixtures::{TestFolder, call, write};
 use crate::tools::{Edit, Read};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use tokio_util::sync::CancellationToken;

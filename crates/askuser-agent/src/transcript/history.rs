@@ -204,11 +204,6 @@ impl History {
         }
     }
 
-    /// Whether everything is done and answered.
-    pub(crate) fn is_the_persons_turn(&self) -> bool {
-        self.next() == Next::User
-    }
-
     /// Why a call of the last message does not run, if an earlier one of that message is the reason.
     pub(crate) fn halted(&self, call: &str) -> Option<Halt> {
         let earlier = self.messages.last()?.calls().take_while(|other| other.id != call);

@@ -1,7 +1,7 @@
 use super::*;
 use crate::commands::agent::app::agent_thread::SessionInfo;
-use crate::commands::agent::app::fixtures::request;
 use crate::commands::agent::app::state::{Motion, QuestionEnd};
+use crate::commands::agent::app::test_fixtures::request;
 use crate::commands::agent::app::tool_calls::CallSummary as Row;
 use askuser::Origin;
 use askuser::{Context, Key};

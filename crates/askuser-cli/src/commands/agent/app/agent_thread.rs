@@ -215,37 +215,29 @@ impl AgentThread {
                     })
                 });
             }
-            AgentCommand::Undo => self.with_agent(|agent, ui| {
-                ui.send(match agent.undo() {
-                    Ok(undone) => Event::Told(undone_words(&undone)),
-                    Err(error) => Event::CommandFailed(sentence(&error)),
-                });
-            }),
-            AgentCommand::Diff => self.with_agent(|agent, ui| {
-                ui.send(match agent.changes() {
-                    Ok(changes) => changes_event(&changes),
-                    Err(error) => Event::CommandFailed(sentence(&error)),
-                });
-            }),
-            AgentCommand::Clear => self.with_agent(|agent, ui| {
-                ui.send(match agent.clear() {
-                    Ok(()) => Event::Cleared,
-                    Err(error) => Event::CommandFailed(error.to_string()),
-                });
-            }),
+            AgentCommand::Undo => {
+                self.tell(|agent| Ok(Event::Told(undone_words(&agent.undo().map_err(|error| sentence(&error))?))));
+            }
+            AgentCommand::Diff => {
+                self.tell(|agent| Ok(changes_event(&agent.changes().map_err(|error| sentence(&error))?)));
+            }
+            AgentCommand::Clear => {
+                self.tell(|agent| agent.clear().map(|()| Event::Cleared).map_err(|error| error.to_string()));
+            }
         }
         self.report_done();
     }
 
     /// Tells the UI when everything before this is finished.
     fn report_done(&self) {
-        self.with_agent(|_, ui| ui.send(Event::CommandDone));
+        self.tell(|_| Ok(Event::CommandDone));
     }
 
-    fn with_agent(&self, command: impl FnOnce(&mut Agent, &UiSender) + Send + 'static) {
+    /// Tells the UI what comes of this, or why nothing does.
+    fn tell(&self, command: impl FnOnce(&mut Agent) -> Result<Event, String> + Send + 'static) {
         let ui = self.ui.clone();
         self.handle.queue(move |agent| {
-            command(agent, &ui);
+            ui.send(command(agent).unwrap_or_else(Event::CommandFailed));
             Box::pin(ready(None))
         });
     }

@@ -37,10 +37,9 @@ impl SessionDrafts {
     fn write(&self, key: &RequestKey, draft: &Draft) -> io::Result<()> {
         let path = self.path(key);
         if draft.is_empty() {
-            return fs::remove_file(path).or_else(|error| match error.kind() {
-                io::ErrorKind::NotFound => Ok(()),
-                _ => Err(error),
-            });
+            // One that stays belongs to a question that is over.
+            let _ = fs::remove_file(path);
+            return Ok(());
         }
         let new = path.with_extension("draft-new");
         let kept = serde_json::to_vec(&Kept { key: key.clone(), draft: draft.clone() })?;
@@ -58,10 +57,5 @@ impl KeepsDrafts for SessionDrafts {
 
     fn save_draft(&self, key: &RequestKey, draft: &Draft) -> Call<()> {
         Box::pin(ready(self.write(key, draft).map_err(|error| StoreError::unavailable("keeping a draft", error))))
-    }
-
-    /// The deadline is the prompt's own here.
-    fn hold(&self, _: &RequestKey) -> Call<()> {
-        Box::pin(ready(Ok(())))
     }
 }

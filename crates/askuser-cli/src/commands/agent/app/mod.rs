@@ -15,8 +15,6 @@ mod composed_text;
 mod composer;
 mod drafts;
 mod driver;
-#[cfg(test)]
-mod fixtures;
 mod history;
 mod mentions;
 mod model_choice;
@@ -31,6 +29,8 @@ mod send;
 mod session_choice;
 mod slash_commands;
 mod state;
+#[cfg(test)]
+mod test_fixtures;
 pub(crate) mod tool_calls;
 mod update;
 mod view;

@@ -24,45 +24,30 @@ pub(crate) struct Row {
     make: fn(Option<String>) -> SlashCommand,
 }
 
+#[rustfmt::skip]
 pub(crate) const TABLE: &[Row] = &[
-    Row { name: "help", argument: "", about: "keys and commands", make: |_| SlashCommand::Help },
-    Row {
-        name: "plan",
-        argument: "",
-        about: "plan mode on or off: look and ask, change nothing",
-        make: |_| SlashCommand::Plan,
-    },
-    Row { name: "model", argument: "[provider/name]", about: "show or change the model", make: SlashCommand::Model },
-    Row {
-        name: "clear",
-        argument: "",
-        about: "begin a new conversation; the record stays",
-        make: |_| SlashCommand::Clear,
-    },
-    Row {
-        name: "compact",
-        argument: "[what to mind…]",
-        about: "let the model summarise the conversation and continue from there",
-        make: SlashCommand::Compact,
-    },
-    Row { name: "context", argument: "", about: "how full the model's context is", make: |_| SlashCommand::Context },
-    Row { name: "resume", argument: "[ID]", about: "resume an earlier session", make: SlashCommand::Resume },
-    Row {
-        name: "permissions",
-        argument: "[add …]",
-        about: "list, add or remove permissions",
-        make: |words| SlashCommand::Permissions(words.unwrap_or_default()),
-    },
-    Row { name: "undo", argument: "", about: "take back the agent's last edit", make: |_| SlashCommand::Undo },
-    Row { name: "diff", argument: "", about: "what the agent's edits have changed", make: |_| SlashCommand::Diff },
-    Row {
-        name: "output",
-        argument: "",
-        about: "read the last output in full, as Ctrl-O does",
-        make: |_| SlashCommand::Output,
-    },
-    Row { name: "quit", argument: "", about: "leave; askuser agent --continue resumes", make: |_| SlashCommand::Quit },
+    row("help", "", "keys and commands", |_| SlashCommand::Help),
+    row("plan", "", "plan mode on or off: look and ask, change nothing", |_| SlashCommand::Plan),
+    row("model", "[provider/name]", "show or change the model", SlashCommand::Model),
+    row("clear", "", "begin a new conversation; the record stays", |_| SlashCommand::Clear),
+    row("compact", "[what to mind…]", "let the model summarise the conversation and continue from there", SlashCommand::Compact),
+    row("context", "", "how full the model's context is", |_| SlashCommand::Context),
+    row("resume", "[ID]", "resume an earlier session", SlashCommand::Resume),
+    row("permissions", "[add …]", "list, add or remove permissions", |words| SlashCommand::Permissions(words.unwrap_or_default())),
+    row("undo", "", "take back the agent's last edit", |_| SlashCommand::Undo),
+    row("diff", "", "what the agent's edits have changed", |_| SlashCommand::Diff),
+    row("output", "", "read the last output in full, as Ctrl-O does", |_| SlashCommand::Output),
+    row("quit", "", "leave; askuser agent --continue resumes", |_| SlashCommand::Quit),
 ];
+
+const fn row(
+    name: &'static str,
+    argument: &'static str,
+    about: &'static str,
+    make: fn(Option<String>) -> SlashCommand,
+) -> Row {
+    Row { name, argument, about, make }
+}
 
 /// Parses a line. `None` if it is no command, such as one that begins with a path.
 pub(crate) fn read(line: &str) -> Option<Result<SlashCommand, String>> {

@@ -1,7 +1,7 @@
 use super::*;
 use crate::commands::agent::app::agent_thread::SessionInfo;
-use crate::commands::agent::app::fixtures::request;
 use crate::commands::agent::app::state::{Motion, Presence};
+use crate::commands::agent::app::test_fixtures::request;
 use crate::commands::agent::app::tool_calls::CallStatus;
 use askuser::{Context, Purpose, Request};
 use askuser_agent::{ATTACHED, AgentEvent, Failure, FailureKind, PermissionMode, ToolResult};

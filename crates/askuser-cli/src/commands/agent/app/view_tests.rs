@@ -1,7 +1,7 @@
 use super::*;
 use crate::commands::agent::app::agent_thread::SessionInfo;
-use crate::commands::agent::app::fixtures::request;
 use crate::commands::agent::app::state::{Event, Motion, Notice};
+use crate::commands::agent::app::test_fixtures::request;
 use askuser_agent::AgentEvent;
 use askuser_terminal::Presentation;
 use askuser_terminal::markdown::Stream;

@@ -8,7 +8,7 @@ use crate::commands::agent::app::session_choice;
 use crate::commands::agent::app::state::{Effect, Event, Presence, QuestionEnd};
 use crate::commands::agent::models::Offered;
 use crate::commands::agent::session;
-use askuser::{Answer, AskError, Purpose, Request, RequestKey, Resolution, Status, Via, report, sanitize};
+use askuser::{AskError, Purpose, QuestionSet, Request, RequestKey, Resolution, Status, Via, report, sanitize};
 use askuser_agent::Session;
 use askuser_terminal::{CloseSignal, Confirm, Presentation, Role, StoreAnswer};
 use std::io;
@@ -102,11 +102,8 @@ impl Driver {
             self.state.print(Item::Note(Role::Muted, words.into()), out);
             return Ok(None);
         };
-        let key = RequestKey::new(&here.id, "resume").for_purpose(Purpose::Choice);
-        Ok(self.choose(&Request::new(key, set), out)?.and_then(|answer| {
-            let index = labels.iter().position(|label| Some(label) == answer.selected_options.first())?;
-            Some(sessions[index].id.clone())
-        }))
+        let chosen = self.choose("resume", set, &labels, out)?;
+        Ok(chosen.map(|index| sessions[index].id.clone()))
     }
 
     /// Lets the person choose a model.
@@ -114,18 +111,23 @@ impl Driver {
         let Some(here) = self.state.session.about.clone() else { return Ok(None) };
         let Some((set, models)) = model_choice::question(offered, &here.model) else { return Ok(None) };
         let labels: Vec<String> = set.questions()[0].options().iter().map(|label| label.name().to_owned()).collect();
-        let key = RequestKey::new(&here.id, "model").for_purpose(Purpose::Choice);
-        let answer = self.choose(&Request::new(key, set), out)?;
-        let picked = answer.and_then(|answer| answer.selected_options.first().cloned());
-        let model = picked.and_then(|picked| models.get(labels.iter().position(|label| *label == picked)?).copied());
-        let name = model.map(|model| format!("{}/{}", offered.provider.name, model.name));
+        let chosen = self.choose("model", set, &labels, out)?;
+        let name = chosen.map(|index| format!("{}/{}", offered.provider.name, models[index].name));
         Ok(name.filter(|name| *name != here.model))
     }
 
-    /// Puts a question of the app's own; `None` if it was not answered.
-    fn choose(&mut self, request: &Request, out: &mut Vec<Effect>) -> Result<Option<Answer>, End> {
+    /// Puts a question of the app's own; the index of the label that was chosen, if one was.
+    fn choose(
+        &mut self,
+        what: &str,
+        set: QuestionSet,
+        labels: &[String],
+        out: &mut Vec<Effect>,
+    ) -> Result<Option<usize>, End> {
+        let session = self.state.session.about.as_ref().map_or("", |session| &session.id);
+        let request = Request::new(RequestKey::new(session, what).for_purpose(Purpose::Choice), set);
         let (began, kept_in) = (Instant::now(), self.options.kept_in.take());
-        let asked = self.show_question(request, None, &mut |_| Ok(()));
+        let asked = self.show_question(&request, None, &mut |_| Ok(()));
         self.options.kept_in = kept_in;
         let end = match &asked {
             Ok(outcome) if terminal_is_gone(outcome) => return Err(End::Closed),
@@ -136,8 +138,10 @@ impl Driver {
         };
         out.extend(self.state.update(Event::QuestionClosed(end, began.elapsed()), self.now()));
         let Ok(resolution) = asked else { return Ok(None) };
-        let outcome = resolution.outcome();
-        Ok(outcome.answers().first().filter(|_| *outcome.status() == Status::Answered).cloned())
+        let answer =
+            resolution.outcome().answers().first().filter(|_| *resolution.outcome().status() == Status::Answered);
+        let chosen = answer.and_then(|answer| answer.selected_options.first());
+        Ok(chosen.and_then(|chosen| labels.iter().position(|label| label == chosen)))
     }
 }
 
