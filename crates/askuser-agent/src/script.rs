@@ -36,7 +36,7 @@ const SUMMARY: &str = "Responses of the script so far: ";
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ScriptedResponse {
-    /// Used only if the last message contains this text; skipped otherwise.
+    /// Used only if something since the last response contains this text; skipped otherwise.
     #[serde(default, rename = "if")]
     condition: Option<String>,
     /// What it thinks first.
@@ -82,7 +82,9 @@ impl Script {
         let mut unused = responses.iter();
         unused.by_ref().take(before).for_each(drop);
         let mut choose = |before: &[Message]| {
-            let applies = |text: &str| before.last().is_some_and(|last| contains(last, text));
+            // Behind the results of tools a person who resumes may have said something.
+            let since = || before.iter().rev().take_while(|message| !matches!(message, Message::Assistant { .. }));
+            let applies = |text: &str| since().any(|message| contains(message, text));
             let mut rest = unused.clone();
             let response = rest.find(|response| response.condition.as_deref().is_none_or(applies))?;
             unused = rest;

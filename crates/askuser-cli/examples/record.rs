@@ -51,7 +51,7 @@ const AGENT: &[(&str, &[(&str, f32)])] = &[
 ];
 /// The same for a popup in tmux. Keys count there once the keyboard has rested for a second.
 const INBOX: &[(&str, &[(&str, f32)])] = &[
-    ("askuser agent asks", &[("\x1b[B", 2.2), ("\r", 1.2)]),
+    ("Asked by: askuser agent", &[("\x1b[B", 2.2), ("\r", 1.2)]),
     ("Question 2 of 2", &[(" ", 1.2), ("\r", 0.9)]),
     ("Check your answers", &[("\r", 1.6)]),
     ("Write new file", &[("\r", 2.4)]),
@@ -327,7 +327,8 @@ fn run(out: &mut String, row: u16, column: u16, text: &str, (fg, bg, bold): (vt1
     if text.trim().is_empty() {
         return;
     }
-    let weight = if bold { " font-weight='bold'" } else { "" };
+    // By a class: the font of the style sheet would overrule an attribute.
+    let weight = if bold { " class='b'" } else { "" };
     let (x, text) = (x + blanks as f32 * CELL.0, text.trim());
     let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace(' ', "\u{a0}");
     let _ = write!(out, "<text x='{x:.1}' y='{:.1}' fill='{fill}'{weight}>{text}</text>", y + CELL.1 * 0.75);
@@ -365,7 +366,7 @@ fn animate(frames: &[(String, f32)]) -> String {
     let (width, height) = (2.0 * MARGIN + f32::from(COLUMNS) * CELL.0, 2.0 * MARGIN + f32::from(ROWS) * CELL.1 + 22.0);
     let mut out = format!(
         "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width:.0} {height:.0}' width='{width:.0}' height='{height:.0}'>\
-         <style>text{{font:14px ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace;white-space:pre}}</style>\
+         <style>text{{font:14px ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace;white-space:pre}}.b{{font-weight:bold}}</style>\
          <rect width='100%' height='100%' rx='8' fill='#0f172a'/>\n"
     );
     let mut at = 0.0;

@@ -47,12 +47,9 @@ pub(crate) fn repository(folder: &Path) -> Result<Option<&Path>, ForeignReposito
 /// not followed, and nothing is opened that could block.
 ///
 /// # Errors
-/// [`io::ErrorKind::Other`] where it is something else, as a sentence about it; any other where it cannot be opened.
+/// Where it is something else, as a sentence about it, or cannot be opened.
 pub(crate) fn open_found(path: &Path) -> io::Result<File> {
-    let file = regular_file::open(path, Links::Refuse).map_err(|error| match error.kind() {
-        io::ErrorKind::InvalidInput => io::Error::other(error.to_string()),
-        _ => error,
-    })?;
+    let file = regular_file::open(path, Links::Refuse)?;
     check_owner(&file.metadata()?)?;
     if let Some(folder) = path.parent() {
         let in_folder = |error| io::Error::other(format!("is in a folder that {error}"));

@@ -8,10 +8,11 @@ use crate::json;
 use crate::source;
 use askuser::policy::{Answers, Headless, Policy};
 use askuser::{Asker, Asking, Closed, Decision, PolicyFirst, Request, RequestKey};
-use askuser_terminal::{Options, Presentation};
+use askuser_terminal::{Background, ColorDepth, Options, Presentation};
 use std::path::Path;
-use std::sync::Arc;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 
 /// Who may be asked here, in order.
 pub(crate) struct Surfaces {
@@ -180,6 +181,18 @@ fn unfit(path: &str, violations: &askuser::Violations) -> Failure {
     Failure::of(&format!("{path} does not fit, nothing was asked"), violations)
 }
 
+/// Whether this is a pane of tmux in a terminal that has not said to have 256 colours. What tmux makes of a grey in eight colours is
+/// black.
+fn is_in_few_colours() -> bool {
+    static IS: LazyLock<bool> = LazyLock::new(|| {
+        let asked =
+            Command::new("tmux").args(["display-message", "-p", "#{client_termname}"]).stderr(Stdio::null()).output();
+        let name = asked.map(|told| String::from_utf8_lossy(&told.stdout).trim().to_owned()).unwrap_or_default();
+        !name.is_empty() && !name.contains("256color")
+    });
+    std::env::var_os("TMUX").is_some() && *IS
+}
+
 /// What the settings and the environment make of the terminal.
 pub(crate) fn terminal_options(settings: &Settings) -> Options {
     let mut options = Options::detect();
@@ -191,6 +204,11 @@ pub(crate) fn terminal_options(settings: &Settings) -> Options {
     }
     if let Some(depth) = settings.color {
         options.theme.depth = depth;
+    } else if options.theme.background == Background::Unknown
+        && options.theme.depth == ColorDepth::Ansi256
+        && is_in_few_colours()
+    {
+        options.theme.depth = ColorDepth::Ansi16;
     }
     options.confirm = settings.confirm;
     options.flash = settings.success_flash;

@@ -184,3 +184,29 @@ fn a_terminals_reply_with_line_ends_or_in_eight_bits_answers_nothing() {
         assert_eq!(terminal.finish().picks(), serde_json::json!([["SQLite"]]), "{}", reply.escape_ascii());
     }
 }
+
+/// tmux turns a grey of 256 into black where the terminal around it has eight colours.
+#[test]
+fn in_tmux_no_text_is_black_in_a_terminal_of_eight_colours() {
+    if std::process::Command::new("tmux").arg("-V").output().is_err() {
+        assert!(std::env::var_os("CI").is_none_or(|value| value.is_empty()), "this test needs tmux");
+        return;
+    }
+    for (around, has_grey) in [("xterm", false), ("xterm-256color", true)] {
+        let stage = Stage::new().file("tmux.conf", "set -g status off\n");
+        let folder = stage.path("").display().to_string();
+        let stage = stage.env("TMUX_TMPDIR", &folder).env("COLORFGBG", "").env("COLORTERM", "").env("TERM", around);
+        let ask = format!("TERM=screen-256color exec askuser ask {}", example("database"));
+        let mut person = stage.command(&["tmux", "-f", "tmux.conf", "new-session", "sh", "-c", &ask]);
+        person.wait_for("? keys");
+        person.keys("<esc>");
+        let codes = codes(&person.finish().raw);
+        assert!(!codes.iter().any(|code| code == "30"), "{around}: {codes:?}");
+        assert_eq!(codes.iter().any(|code| code == "38;5;243"), has_grey, "{around}: {codes:?}");
+        let _ = std::process::Command::new("tmux")
+            .env("TMUX_TMPDIR", &folder)
+            .env_remove("TMUX")
+            .arg("kill-server")
+            .output();
+    }
+}

@@ -430,6 +430,25 @@ fn an_agent_pauses_durably_and_after_a_kill_attaches_to_the_same_question() {
     assert!(log[0]["delivered_ms"].is_number());
 }
 
+/// As docs/inbox.md has it.
+#[test]
+fn an_agent_that_was_killed_and_is_told_to_continue_goes_on_with_what_was_answered_meanwhile() {
+    let stage = Stage::new();
+    let agent = |args: &[&str]| {
+        let always =
+            ["agent", "--script", "demo", "--via", "inbox", "--popup", "none", "--permissions", "accept-edits"];
+        stage.spawn(&[&always[..], args].concat())
+    };
+    let mut first = agent(&["-p", "Set up storage"]);
+    let asked = id(&pending(&stage, 1)[0]).to_owned();
+    first.kill().unwrap();
+    first.wait().unwrap();
+    run(&stage, &["answer", &asked, "--select", "Database=SQLite", "--select", "Features=History"]);
+    let (code, stdout, stderr) = output(agent(&["-p", "continue", "--continue"]));
+    assert_eq!(code, Some(0), "{stdout}{stderr}");
+    assert!(stage.read("STORAGE.md").contains("SQLite"), "{stdout}{stderr}");
+}
+
 /// A person at tmux gets the question as a popup, wherever the asking process is.
 #[test]
 fn in_tmux_a_popup_opens_on_the_client_that_was_used_last_in_the_theme_of_its_opener() {
