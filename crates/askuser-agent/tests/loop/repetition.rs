@@ -1,7 +1,8 @@
 //! The same call with the same result: the model is told, then the person is asked, once a turn.
 
 use crate::support::{
-    Log, Part, Person, Played, Reply, calls, collect, ends, finish, other, pick, registry, says, short, watched,
+    Log, Part, Person, Played, Reply, calls, collect, ends, finish, last_words, other, pick, registry, says, short,
+    watched,
 };
 use askuser::{Outcome, Purpose, Request, Via};
 use askuser_agent::{Agent, AgentEvent, FailureKind, Message, Transcript};
@@ -44,7 +45,9 @@ async fn the_same_call_with_the_same_result_for_the_third_time_is_said_to_be() {
 async fn the_fourth_time_the_person_is_asked_and_once_a_turn() {
     let person = Person::new([pick("Go on"), pick("Go on")]);
     let mut agent = Agent::new(looking(9)).with_tools(registry(&Log::default())).with_asker(person.clone());
-    assert_eq!(finish(&mut agent, "go").await, "done");
+    let events = collect(agent.run("go")).await;
+    let ended = events.iter().filter(|event| matches!(event, AgentEvent::QuestionEnded { .. })).count();
+    assert_eq!((last_words(&events).as_str(), ended), ("done", 1), "told once, too");
     let asked = person.asked();
     assert_eq!(asked.len(), 1, "{:?}", person.texts());
     assert_eq!((asked[0].key().call(), asked[0].key().purpose()), ("c3", Purpose::Choice));
