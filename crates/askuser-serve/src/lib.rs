@@ -12,6 +12,7 @@
 mod admin;
 mod client;
 mod copy;
+mod gate;
 mod invitation;
 mod page;
 pub mod pairing;

@@ -1,7 +1,7 @@
 //! A device comes in: by a link that the person opens, or by a code that it shows and somebody at a terminal lets in.
 
+use crate::gate::is_same;
 use crate::token::{self, digest, random};
-use askuser::gate::is_same;
 use askuser::store::{CredentialScope, Credentials, Pairing, PairingKind, StoreError};
 use qrcodegen::{QrCode, QrCodeEcc};
 use std::io;

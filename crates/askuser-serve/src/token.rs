@@ -1,7 +1,7 @@
 //! A token: the id of a credential, and a secret of which the store keeps the digest.
 
 use crate::admin::Made;
-use askuser::gate::is_same;
+use crate::gate::is_same;
 use askuser::store::{Credential, CredentialScope, Credentials, Digest, NewCredential, StoreError};
 use sha2::Digest as _;
 use std::io;

@@ -33,7 +33,6 @@ mod asker;
 mod draft;
 mod error_chain;
 pub mod exact;
-pub mod gate;
 mod inbox;
 pub mod input;
 mod key;

@@ -9,31 +9,18 @@ use askuser::store::{Archive, Call, Table, words};
 use rusqlite::params;
 use serde_json::Value;
 
-/// What reads and what keeps the rows of a table, which are `?1` then; the other values are what is searched by.
-fn statements(of: Table) -> (&'static str, &'static str) {
-    macro_rules! of {
-        ($name:literal) => {
-            (
-                include_str!(concat!("archive/read/", $name, ".sql")),
-                include_str!(concat!("archive/keep/", $name, ".sql")),
-            )
-        };
-    }
-    match of {
-        Table::People => of!("people"),
-        Table::Credentials => of!("credentials"),
-        Table::Questions => of!("questions"),
-        Table::Events => of!("events"),
-        Table::Numbers => of!("numbers"),
-        Table::Deadlines => of!("deadlines"),
-    }
+/// What reads or keeps the rows of a table.
+fn statements(doing: &str, of: Table) -> impl Iterator<Item = &'static str> {
+    let all = include_str!("archive.sql").split_once(&format!("-- {doing} {}\n", of.name()));
+    let these = all.and_then(|(_, these)| these.split("\n-- ").next());
+    these.unwrap_or_default().split(";\n")
 }
 
 impl Archive for SqliteStore {
     fn rows(&self, of: Table, after: u64, limit: u32) -> Call<Vec<Value>> {
         self.call(move |database| {
             database.read(|tx, _| {
-                let mut statement = tx.prepare_cached(statements(of).0)?;
+                let mut statement = tx.prepare_cached(statements("read", of).next().unwrap_or_default())?;
                 let (mut rows, mut found) = (statement.query(params![signed(after), limit])?, Vec::new());
                 while let Some(row) = rows.next()? {
                     found
@@ -62,7 +49,7 @@ impl Archive for SqliteStore {
                             origin.credential.clone(),
                         ];
                     }
-                    for sql in statements(of).1.split(";\n") {
+                    for sql in statements("keep", of) {
                         let mut statement = tx.prepare_cached(sql)?;
                         let values = std::iter::once(Some(&text)).chain(derived.iter().map(Option::as_ref));
                         for (i, value) in (1..=statement.parameter_count()).zip(values) {

@@ -90,28 +90,19 @@ impl Database {
 }
 
 /// Calls that are one transaction each; given the time.
-impl SqliteStore {
-    fn read<T: Send + 'static>(&self, read: impl Work<T>) -> Call<T> {
-        self.call(move |database| {
-            let now = database.now();
-            database.read(|tx, _| read(tx, now))
-        })
-    }
-
-    fn write<T: Send + 'static>(&self, write: impl Work<T>) -> Call<T> {
-        self.call(move |database| {
-            let now = database.now();
-            database.write(|tx, _| write(tx, now))
-        })
-    }
-
-    fn write_unsynced<T: Send + 'static>(&self, write: impl Work<T>) -> Call<T> {
-        self.call(move |database| {
-            let now = database.now();
-            database.write_unsynced(|tx, _| write(tx, now))
-        })
-    }
+macro_rules! transactions {
+    ($($name:ident),+) => {
+        impl SqliteStore {$(
+            fn $name<T: Send + 'static>(&self, work: impl Work<T>) -> Call<T> {
+                self.call(move |database| {
+                    let now = database.now();
+                    database.$name(|tx, _| work(tx, now))
+                })
+            }
+        )+}
+    };
 }
+transactions!(read, write, write_unsynced);
 
 trait Work<T>: FnOnce(&Transaction<'_>, u64) -> Result<T, Fault> + Send + 'static {}
 impl<T, F: FnOnce(&Transaction<'_>, u64) -> Result<T, Fault> + Send + 'static> Work<T> for F {}

@@ -234,7 +234,7 @@ impl Server {
         let (sender, receiver) = self.hub.subscribe(heard_by(caller)).await?;
         // It may have been revoked before.
         if self.credentials.credential(caller.id()).await?.is_none() {
-            return Err(Problem::refused(askuser::gate::Refusal::NoToken));
+            return Err(Problem::refused(crate::gate::Refusal::NoToken));
         }
         let stretch = self.store.events(&follower(), after.unwrap_or(u64::MAX), REPLAYED).await?;
         let is_cut = stretch.events.last().is_some_and(|event| event.seq < stretch.last);

@@ -3,8 +3,8 @@
 
 use super::reply::{self, Problem};
 use super::{Reply, Written, accept, converse, headers};
+use crate::gate::{Area, Gate, Refusal, is_same};
 use crate::token::digest;
-use askuser::gate::{Area, Gate, Refusal, is_same};
 use askuser::store::Digest;
 use hyper::Request;
 use hyper::body::Incoming;

@@ -106,7 +106,7 @@ impl Server {
                 () = self.hub.clone().revoked(caller.clone()) => {}
             }
             if self.credentials.credential(caller.id()).await?.is_none() {
-                return Err(Problem::refused(askuser::gate::Refusal::NoToken));
+                return Err(Problem::refused(crate::gate::Refusal::NoToken));
             }
             question = self.store.get(&caller.principal(), &which).await?;
         }

@@ -1,9 +1,9 @@
 //! Replies, their headers, and what went wrong.
 
 use super::Reply;
+use crate::gate::{Area, Refusal};
 use crate::wire;
 use askuser::Violation;
-use askuser::gate::{Area, Refusal};
 use askuser::store::{StoreError, StoredQuestion};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};

@@ -32,7 +32,7 @@ use std::path::Path;
 fn every_fault_of_a_peer_names_a_test_that_exists() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let sources: String =
-        ["askuser/src", "askuser-serve/src/server", "askuser-serve/tests/http", "askuser-conformance/src"]
+        ["askuser-serve/src", "askuser-serve/src/server", "askuser-serve/tests/http", "askuser-conformance/src"]
             .iter()
             .flat_map(|folder| std::fs::read_dir(crates.join(folder)).unwrap())
             .filter_map(|file| std::fs::read_to_string(file.unwrap().path()).ok())

@@ -20,11 +20,10 @@ pub enum Table {
     Deadlines,
 }
 
-impl Table {
-    /// All of them.
-    pub const ALL: [Table; 6] =
-        [Table::People, Table::Credentials, Table::Questions, Table::Events, Table::Numbers, Table::Deadlines];
-}
+named!(Table {
+    People = "people", Credentials = "credentials", Questions = "questions", Events = "events", Numbers = "numbers",
+    Deadlines = "deadlines",
+});
 
 /// A store that can be copied. Its rows are objects that look the same in every store; they are in the order of their field `n`.
 pub trait Archive: Send + Sync {

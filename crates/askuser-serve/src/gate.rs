@@ -8,7 +8,7 @@ use core::net::SocketAddr;
 
 /// What one header says. Said twice, it says nothing that can be relied on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Said<'a> {
+pub(crate) enum Said<'a> {
     /// Nothing.
     #[default]
     Nothing,
@@ -20,7 +20,7 @@ pub enum Said<'a> {
 
 impl<'a> Said<'a> {
     /// What these values of one header say.
-    pub fn of(values: impl IntoIterator<Item = &'a [u8]>) -> Said<'a> {
+    pub(crate) fn of(values: impl IntoIterator<Item = &'a [u8]>) -> Said<'a> {
         let mut values = values.into_iter();
         match (values.next(), values.next()) {
             (None, _) => Said::Nothing,
@@ -37,19 +37,19 @@ impl<'a> Said<'a> {
 /// The headers that the gate reads.
 #[derive(Clone, Copy, Debug, Default)]
 #[allow(missing_docs, reason = "they are named as the headers are")]
-pub struct Headers<'a> {
-    pub host: Said<'a>,
-    pub origin: Said<'a>,
-    pub sec_fetch_site: Said<'a>,
-    pub sec_fetch_mode: Said<'a>,
-    pub authorization: Said<'a>,
-    pub content_type: Said<'a>,
-    pub x_askuser: Said<'a>,
+pub(crate) struct Headers<'a> {
+    pub(crate) host: Said<'a>,
+    pub(crate) origin: Said<'a>,
+    pub(crate) sec_fetch_site: Said<'a>,
+    pub(crate) sec_fetch_mode: Said<'a>,
+    pub(crate) authorization: Said<'a>,
+    pub(crate) content_type: Said<'a>,
+    pub(crate) x_askuser: Said<'a>,
 }
 
 /// What a request is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Area {
+pub(crate) enum Area {
     /// The page and its assets: no secret in them, and they change nothing.
     Page,
     /// A device that exchanges a code for a token.
@@ -65,7 +65,7 @@ pub enum Area {
 
 /// Why a request is not let in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub(crate) enum Refusal {
     /// It calls this server by a name that is not its own.
     Host,
     /// A page of another origin sent it.
@@ -80,7 +80,7 @@ pub enum Refusal {
 
 impl Refusal {
     /// The status of the reply.
-    pub fn status(self) -> u16 {
+    pub(crate) fn status(self) -> u16 {
         match self {
             Refusal::Host | Refusal::CrossSite => 403,
             Refusal::NoToken => 401,
@@ -90,7 +90,7 @@ impl Refusal {
     }
 
     /// Its words.
-    pub fn words(self) -> &'static str {
+    pub(crate) fn words(self) -> &'static str {
         match self {
             Refusal::Host => "the Host header is not the address of this server",
             Refusal::CrossSite => "a page of another origin sent this",
@@ -103,14 +103,14 @@ impl Refusal {
 
 /// The names of a server. They are exact: no other case, no trailing dot, no `0.0.0.0`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Gate {
+pub(crate) struct Gate {
     hosts: Vec<String>,
     origins: Vec<String>,
 }
 
 impl Gate {
     /// A server that is reached at this address of an accepting socket. The default port of its scheme is left out.
-    pub fn of_socket(address: SocketAddr, is_tls: bool) -> Gate {
+    pub(crate) fn of_socket(address: SocketAddr, is_tls: bool) -> Gate {
         // An IPv6 socket names its IPv4 clients so.
         let address = SocketAddr::new(address.ip().to_canonical(), address.port());
         let (scheme, default) = if is_tls { ("https", 443) } else { ("http", 80) };
@@ -125,13 +125,13 @@ impl Gate {
 
     /// The same server, called by one more name, over the same scheme.
     #[must_use]
-    pub fn or_localhost(self, port: u16) -> Gate {
+    pub(crate) fn or_localhost(self, port: u16) -> Gate {
         self.or(Gate::named("http", vec![format!("localhost:{port}")]))
     }
 
     /// The same server behind a proxy that calls it by the authority of this address; the path is of no interest.
     #[must_use]
-    pub fn or_public_url(self, url: &str) -> Gate {
+    pub(crate) fn or_public_url(self, url: &str) -> Gate {
         let Some((scheme, rest)) = url.split_once("://") else { return self };
         let authority = rest.split(['/', '?', '#']).next().unwrap_or_default().to_ascii_lowercase();
         let default = if scheme == "https" { ":443" } else { ":80" };
@@ -153,7 +153,7 @@ impl Gate {
     ///
     /// # Errors
     /// Why it is not let in.
-    pub fn admit<'a>(&self, headers: &Headers<'a>, area: Area) -> Result<Option<&'a str>, Refusal> {
+    pub(crate) fn admit<'a>(&self, headers: &Headers<'a>, area: Area) -> Result<Option<&'a str>, Refusal> {
         if !self.hosts.iter().any(|host| headers.host.is(host)) {
             return Err(Refusal::Host);
         }
@@ -195,7 +195,7 @@ fn is_json(content_type: Said<'_>) -> bool {
 }
 
 /// Whether two secrets are the same; how long that takes does not depend on where they differ.
-pub fn is_same(one: &[u8; 32], other: &[u8; 32]) -> bool {
+pub(crate) fn is_same(one: &[u8; 32], other: &[u8; 32]) -> bool {
     // Not to be cut short by an optimiser that sees where this leads.
     std::hint::black_box(one.iter().zip(other).fold(0, |differs, (a, b)| differs | (a ^ b))) == 0
 }
