@@ -216,7 +216,7 @@ impl Agent {
 
     /// Whether a turn was cut off, so that there is something to resume.
     pub fn is_cut_off(&self) -> bool {
-        !matches!(self.history.next(), Next::User) || (!self.history.is_stopped() && !self.shared.said().is_empty())
+        !matches!(self.history.next(), Next::User) || (!self.history.stopped && !self.shared.said().is_empty())
     }
 
     /// The messages that waited for the end of the turn when the record was opened, see [`Transcript::keep`].

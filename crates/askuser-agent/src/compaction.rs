@@ -120,7 +120,7 @@ impl Agent {
         };
         let dropped = messages.len().saturating_sub(kept);
         // To summarise a summary gains nothing.
-        (dropped > usize::from(self.history.is_summarised())).then_some(dropped)
+        (dropped > usize::from(self.history.summary.is_some())).then_some(dropped)
     }
 }
 
@@ -128,7 +128,7 @@ impl Agent {
 fn verbatim(shared: &Shared, history: &History, dropped: usize) -> Vec<Verbatim> {
     let messages = &history.messages[..dropped];
     let mut kept = Vec::new();
-    for (i, message) in messages.iter().enumerate().skip(usize::from(history.is_summarised())) {
+    for (i, message) in messages.iter().enumerate().skip(usize::from(history.summary.is_some())) {
         match message {
             // Their command stays, its output is summarised: the output of a command may be long.
             Message::User { text } => {
@@ -140,7 +140,7 @@ fn verbatim(shared: &Shared, history: &History, dropped: usize) -> Vec<Verbatim>
                     Some(Message::Results { results }) => results.as_slice(),
                     _ => &[],
                 };
-                for call in message.calls().filter(|call| asks(shared, call) || history.was_refused(&call.id)) {
+                for call in message.calls().filter(|call| asks(shared, call) || history.refused.contains(&call.id)) {
                     if let Some(result) = results.iter().find(|result| result.id == call.id) {
                         let (name, input, outcome) = (call.name.clone(), call.input.clone(), result.output.clone());
                         kept.push(Verbatim::Asked { name, input, outcome });
@@ -218,7 +218,7 @@ async fn request(shared: &Shared, text: String, events: &EventSender) -> Result<
 fn retell(history: &History, dropped: usize, room: usize) -> String {
     let told = |excerpt| {
         let mut text = String::from("The conversation:\n");
-        let begin = match history.summary() {
+        let begin = match history.summary.as_deref() {
             Some(summary) => {
                 let _ = write!(text, "\nWhat came before, as it was summarised then:\n{summary}\n");
                 1

@@ -71,7 +71,7 @@ impl HaltedCalls {
             for (halt, words) in below.filter(|(halt, _)| halt.concerns_messages_above()) {
                 halted.add(&call.id, halt, words);
             }
-            if let Some(halt) = history.halt_of(&call.id) {
+            if let Some(halt) = history.halts.get(&call.id).copied() {
                 halted.add(&call.id, halt, None);
             }
         }

@@ -135,10 +135,10 @@ impl Search {
             .after_context(context)
             .build();
         let mut opener = Opener { root: &self.path, folder: None };
-        let mut report = Report::new(self.mode);
+        let mut report = Report { mode: self.mode, ..Report::default() };
         walk::files(&self.path.absolute(), self.glob.as_ref(), cancel, |below, _| {
             let Some(file) = opener.open(below) else { return ControlFlow::Continue(()) };
-            let mut sink = Matches::new(self.mode, report.budget());
+            let mut sink = Matches { mode: self.mode, budget: report.budget(), ..Matches::default() };
             let reader = CancellableFile { file, cancel };
             match searcher.search_reader(&self.matcher, reader, &mut sink) {
                 Ok(()) => report.add(&self.path.display_below(below), sink),
@@ -174,6 +174,7 @@ impl Opener<'_> {
     }
 }
 
+#[derive(Default)]
 struct Matches {
     mode: OutputMode,
     budget: Budget,
@@ -185,17 +186,13 @@ struct Matches {
     truncated: bool,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Budget {
     matches: usize,
     chars: usize,
 }
 
 impl Matches {
-    fn new(mode: OutputMode, budget: Budget) -> Matches {
-        Matches { mode, budget, text: String::new(), chars: 0, count: 0, binary: false, truncated: false }
-    }
-
     fn line(&mut self, number: Option<u64>, mark: char, bytes: &[u8]) -> bool {
         let text = String::from_utf8_lossy(bytes);
         let text = text.trim_end_matches(['\n', '\r']);
@@ -257,6 +254,7 @@ impl Sink for Matches {
     }
 }
 
+#[derive(Default)]
 struct Report {
     mode: OutputMode,
     output: String,
@@ -269,10 +267,6 @@ struct Report {
 }
 
 impl Report {
-    fn new(mode: OutputMode) -> Report {
-        Report { mode, output: String::new(), chars: 0, matches: 0, files: 0, unread: 0, full: false, timed_out: false }
-    }
-
     fn budget(&self) -> Budget {
         Budget { matches: MAX_MATCHES.saturating_sub(self.matches), chars: MAX_CHARS.saturating_sub(self.chars) }
     }

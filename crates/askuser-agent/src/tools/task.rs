@@ -90,7 +90,7 @@ async fn work(
     prompt: &str,
     context: &ToolContext,
 ) -> Result<Result<String, Failure>, Stop> {
-    if child.history.is_stopped() {
+    if child.history.stopped {
         // The person stopped it, and the session was cut off before that had reached the caller.
         return Err(Stop::Interrupted);
     }

@@ -17,7 +17,7 @@ pub(crate) struct History {
     /// Results of the calls of the last message, until all are there.
     results: HashMap<String, ToolResult>,
     /// Which of them let no later call of that message run.
-    halts: HashMap<String, Halt>,
+    pub(crate) halts: HashMap<String, Halt>,
     /// Those of its calls that asked something or began to act.
     begun: HashSet<String>,
     /// The names of all calls there ever were, those from before a clearing included: a name that comes back would bring
@@ -34,15 +34,15 @@ pub(crate) struct History {
     /// What the person did beside the conversation since they last said something.
     user_actions: Vec<String>,
     /// The person stopped the turn: nothing comes next but what they say.
-    stopped: bool,
+    pub(crate) stopped: bool,
     /// The summary in the first message, if there is one.
-    summary: Option<String>,
+    pub(crate) summary: Option<String>,
     /// What no summary replaces, of all that was replaced so far.
     pub(crate) verbatim: Vec<Verbatim>,
     /// How many bytes of that the model reads.
     pub(crate) budget: usize,
     /// The calls that the person did not allow.
-    refused: HashSet<String>,
+    pub(crate) refused: HashSet<String>,
     /// How many tokens the provider counted with the last response, if it counts.
     counted: Option<u64>,
     /// The size of the messages that are not counted.
@@ -210,11 +210,6 @@ impl History {
         earlier.filter_map(|other| self.halts.get(&other.id)).next().copied()
     }
 
-    /// Why nothing runs after a call of the last message, if it has ended like that.
-    pub(crate) fn halt_of(&self, call: &str) -> Option<Halt> {
-        self.halts.get(call).copied()
-    }
-
     /// About how many tokens the next request has; `overhead` says how many come before the messages.
     pub(crate) fn tokens(&self, overhead: impl FnOnce() -> u64) -> u64 {
         self.counted.unwrap_or_else(overhead) + context::estimate(self.uncounted)
@@ -223,24 +218,6 @@ impl History {
     /// The same, without what the provider has counted.
     pub(crate) fn estimate(&self, overhead: u64) -> u64 {
         overhead + context::estimate(self.messages.iter().map(context::bytes).sum())
-    }
-
-    /// The summary with which the conversation begins, if it does.
-    pub(crate) fn summary(&self) -> Option<&str> {
-        self.summary.as_deref()
-    }
-
-    /// Whether it begins with a summary of what came before.
-    pub(crate) fn is_summarised(&self) -> bool {
-        self.summary.is_some()
-    }
-
-    pub(crate) fn was_refused(&self, call: &str) -> bool {
-        self.refused.contains(call)
-    }
-
-    pub(crate) fn is_stopped(&self) -> bool {
-        self.stopped
     }
 
     /// A name for a call that no other call of this session has: some providers give none, or the same again.

@@ -180,7 +180,7 @@ impl Driver {
         let size = self.console.size();
         if let Some(pager) = &mut self.state.pager {
             let read = |file| Some(String::from_utf8_lossy(&std::fs::read(file).ok()?).into_owned());
-            self.state.outputs.load(pager.shown(), read);
+            self.state.outputs.load(pager.shown, read);
             let (columns, rows) = page_view::text_area(size);
             pager.fit(&self.state.outputs, columns, rows);
         }

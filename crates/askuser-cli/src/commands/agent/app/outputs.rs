@@ -24,7 +24,7 @@ pub(crate) struct Outputs {
 }
 
 /// Names an output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct OutputId(u64);
 
 #[derive(Clone, Debug)]

@@ -10,7 +10,7 @@ use std::ops::Range;
 /// How long a text to search for may be.
 const MAX_PATTERN: usize = 200;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Pager {
     pub(crate) shown: OutputId,
     /// The lines of the output, safe to show, and the role of each.
@@ -32,8 +32,9 @@ struct PageRow {
     range: Range<usize>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) enum Search {
+    #[default]
     None,
     /// The text is being typed.
     Typing(Text),
@@ -59,24 +60,11 @@ pub(crate) enum Reading {
 impl Pager {
     /// Opens an output at its end, where the newest is.
     pub(crate) fn open(shown: OutputId) -> Pager {
-        Pager {
-            shown,
-            lines: Vec::new(),
-            rows: Vec::new(),
-            made_from: None,
-            height: 1,
-            top: usize::MAX,
-            search: Search::None,
-            found: Vec::new(),
-        }
+        Pager { shown, top: usize::MAX, height: 1, ..Pager::default() }
     }
 
     pub(crate) fn at_top(self) -> Pager {
         Pager { top: 0, ..self }
-    }
-
-    pub(crate) fn shown(&self) -> OutputId {
-        self.shown
     }
 
     /// Lays the output out for so many columns and rows of text. Who has seen its end goes on seeing it while it grows.

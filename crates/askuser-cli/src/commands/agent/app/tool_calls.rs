@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::time::Duration;
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct RunningCall {
     pub(crate) id: String,
     pub(crate) name: String,
@@ -35,8 +35,9 @@ pub(crate) struct EndedCall {
 }
 
 /// What a call is waiting for the person to decide. One question is asked at a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum WaitingFor {
+    #[default]
     Nothing,
     /// With the time since when.
     Question(Duration),
@@ -125,19 +126,7 @@ impl CallSummary {
 impl RunningCall {
     pub(crate) fn new(id: String, name: String, input: &Value, task: Option<&str>, now: Duration) -> RunningCall {
         let (about, task) = (about(input), task.map(str::to_owned));
-        RunningCall {
-            id,
-            name,
-            input: input.clone(),
-            about,
-            task,
-            since: now,
-            waiting_for: WaitingFor::Nothing,
-            waited: Duration::ZERO,
-            output: None,
-            permission: None,
-            ended: None,
-        }
+        RunningCall { id, name, input: input.clone(), about, task, since: now, ..RunningCall::default() }
     }
 
     /// How long it has been running, without the time spent on its own questions. Another call's question does not stop it.
