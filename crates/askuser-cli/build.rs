@@ -21,7 +21,7 @@ fn main() -> io::Result<()> {
         println!("cargo::rustc-link-search=native={folder}");
         println!("cargo::rustc-link-lib=static:-bundle=gcc_eh");
     }
-    for file in ["build.rs", "src/args.rs", "src/settings.rs"] {
+    for file in ["build.rs", "src/args.rs", "src/settings.rs", "src/help"] {
         println!("cargo::rerun-if-changed={file}");
     }
     let folder = env::var_os("OUT_DIR").ok_or_else(|| io::Error::other("OUT_DIR is not set"))?;

@@ -36,7 +36,7 @@ const SUMMARY: &str = "Responses of the script so far: ";
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ScriptedResponse {
-    /// Used only if something since the last response contains this text; skipped otherwise.
+    /// Used only if something since the last response contains this text, what came last before all; skipped otherwise.
     #[serde(default, rename = "if")]
     condition: Option<String>,
     /// What it thinks first.
@@ -82,11 +82,13 @@ impl Script {
         let mut unused = responses.iter();
         unused.by_ref().take(before).for_each(drop);
         let mut choose = |before: &[Message]| {
-            // Behind the results of tools a person who resumes may have said something.
-            let since = || before.iter().rev().take_while(|message| !matches!(message, Message::Assistant { .. }));
-            let applies = |text: &str| since().any(|message| contains(message, text));
+            // What came last counts first; but behind the results of tools a person who resumes may have said something.
+            let mut since = before.iter().rev().take_while(|message| !matches!(message, Message::Assistant { .. }));
+            let conditions = || unused.clone().map_while(|response| response.condition.as_deref());
+            let met = since.find_map(|message| conditions().position(|text| contains(message, text)));
+            let at = met.unwrap_or_else(|| conditions().count());
             let mut rest = unused.clone();
-            let response = rest.find(|response| response.condition.as_deref().is_none_or(applies))?;
+            let response = rest.nth(at)?;
             unused = rest;
             Some(response)
         };

@@ -5,16 +5,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, Command};
 use std::ffi::OsString;
 
-const EXIT_CODES: &str = "\
-Exit codes:
-  0    answered
-  1    asked but not answered: cancelled, declined, discuss or timed out,
-       and the result says which
-  2    bad input or usage
-  3    no person can be asked
-  4    ended elsewhere: withdrawn, or answered by another user
-  75   not answered yet; the question stays in the inbox
-  130  interrupted";
+const EXIT_CODES: &str = include_str!("help/exit-codes.txt").trim_ascii_end();
 
 pub(crate) const PROVIDERS: [&str; 6] = ["json-schema", "anthropic", "openai", "openai-responses", "gemini", "mcp"];
 
@@ -81,15 +72,7 @@ pub(crate) fn confirm() -> Command {
         .defer(|command| command.arg(asked("QUESTION").required(true)).args(of_a_form()))
 }
 
-const CONFIRM_EXIT_CODES: &str = "\
-Exit codes:
-  0    yes
-  1    no, or no answer: cancelled, declined, discuss or timed out
-  2    bad usage
-  3    no person can be asked
-  4    ended elsewhere: withdrawn, or answered by another user
-  75   not answered yet; the question stays in the inbox
-  130  interrupted";
+const CONFIRM_EXIT_CODES: &str = include_str!("help/exit-codes-of-confirm.txt").trim_ascii_end();
 
 pub(crate) fn input() -> Command {
     Command::new("input")
@@ -475,14 +458,7 @@ fn export() -> Command {
     )
 }
 
-const AGENT_EXIT_CODES: &str = "\
-Exit codes, with -p:
-  0    done, and every question was answered
-  1    done, but a question was cancelled, declined, not answered in time,
-       or the person wants to discuss it
-  2    bad usage, or the turn failed
-  3    no person could be asked
-  130  interrupted";
+const AGENT_EXIT_CODES: &str = include_str!("help/exit-codes-of-agent.txt").trim_ascii_end();
 
 fn agent_arguments(command: Command) -> Command {
     let outputs = PossibleValuesParser::new(["text", "json", "stream-json"]);

@@ -10,11 +10,9 @@ use crate::asker::{AskError, Asker, Asking, Closed, Delivery};
 use crate::request::{Request, RequestKey};
 use crate::resolution::Resolution;
 use crate::violation::Violations;
+use futures_channel::oneshot;
 use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
 
 /// Questions that wait for an answer, in the order they were asked. Clones share them.
 ///
@@ -58,13 +56,7 @@ struct State {
 
 struct Pending {
     request: Arc<Request>,
-    slot: Arc<Mutex<Slot>>,
-}
-
-#[derive(Default)]
-struct Slot {
-    result: Option<Result<Delivery, AskError>>,
-    waker: Option<Waker>,
+    answer: oneshot::Sender<Result<Delivery, AskError>>,
 }
 
 /// What the showing side is told.
@@ -172,18 +164,15 @@ impl QuestionQueue {
 
 impl Pending {
     fn finish(self, result: Result<Delivery, AskError>) {
-        let mut slot = self.slot.lock().unwrap_or_else(PoisonError::into_inner);
-        slot.result = Some(result);
-        if let Some(waker) = slot.waker.take() {
-            waker.wake();
-        }
+        // A caller that waits no more takes none.
+        let _ = self.answer.send(result);
     }
 }
 
 impl Asker for QuestionQueue {
     fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a> {
         Box::pin(async move {
-            let slot = Arc::new(Mutex::new(Slot::default()));
+            let (answer, answered) = oneshot::channel();
             let request = Arc::new(request.clone());
             {
                 let mut state = self.state();
@@ -194,11 +183,11 @@ impl Asker for QuestionQueue {
                     let why = format!("{} already waits for its answer", request.key());
                     return Err(AskError::surface("cannot ask the same question twice at once", why));
                 }
-                state.pending.push(Pending { request: request.clone(), slot: slot.clone() });
+                state.pending.push(Pending { request: request.clone(), answer });
             }
-            let waiting = Waiting { queue: self, request: request.clone(), slot };
+            let _waiting = Waiting { queue: self, request: request.clone() };
             self.tell(QueueEvent::Asked(request));
-            waiting.await
+            answered.await.unwrap_or(Err(AskError::Withdrawn))
         })
     }
 
@@ -214,26 +203,10 @@ impl Asker for QuestionQueue {
     }
 }
 
-/// Waits for the answer; dropping it detaches.
+/// A caller that waits; dropping it detaches.
 struct Waiting<'a> {
     queue: &'a QuestionQueue,
     request: Arc<Request>,
-    slot: Arc<Mutex<Slot>>,
-}
-
-impl Future for Waiting<'_> {
-    type Output = Result<Delivery, AskError>;
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut slot = self.slot.lock().unwrap_or_else(PoisonError::into_inner);
-        match slot.result.take() {
-            Some(result) => Poll::Ready(result),
-            None => {
-                slot.waker = Some(context.waker().clone());
-                Poll::Pending
-            }
-        }
-    }
 }
 
 impl Drop for Waiting<'_> {

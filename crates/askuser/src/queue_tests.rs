@@ -5,6 +5,7 @@ use crate::question::QuestionSet;
 use crate::resolution::Via;
 use crate::rules::Rules;
 use std::sync::mpsc::{Receiver, channel};
+use std::task::{Context, Poll, Waker};
 
 fn request(call: &str) -> Request {
     let question = QuestionInput::new(format!("Which for {call}?"), "Pick").option("A", "a").option("B", "b");

@@ -94,16 +94,7 @@ pub(crate) fn run(words: impl ExactSizeIterator<Item = OsString>) -> Result<u8, 
 fn first_steps() {
     let command = args::command();
     let names: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
-    let text = format!(
-        "askuser lets an AI agent ask you a question, and continue with your answer.\n\n\
-         Try:\n\
-         \u{20} askuser demo     see what questions look like\n\
-         \u{20} askuser init     give the question tool to the agents you use\n\
-         \u{20} askuser inbox    answer the questions that are waiting\n\n\
-         Commands:\n  {}\n\n\
-         `askuser COMMAND --help` explains one of them, `askuser --help` all.\n",
-        names.join(", ")
-    );
+    let text = include_str!("../help/first-steps.txt").replace("{commands}", &names.join(", "));
     let mut stderr = std::io::stderr().lock();
     let _ = stderr.write_all(wrapped_for(&stderr, &text).as_bytes());
 }

@@ -9,40 +9,9 @@ use std::borrow::Cow;
 use std::fmt::Write;
 use std::ops::Range;
 
-const HELP: &str = "\
-Type the number of an option, or its label, and press Enter;
-several numbers as in 1,3 where several may be chosen.
-  n 2   add a note to option 2
-  v 2   read the preview of option 2, if it has one
-  Enter send the answers, at the end of several questions
-  b     back to the earlier question
-  f     forward to the later question
-  c     talk about it first
-  d     decline to answer
-  q     cancel
-  ?     this help
-Ctrl-C interrupts.
-";
-
-const HELP_CONFIRM: &str = "\
-Type a letter and press Enter.
-  y     yes
-  n     no
-  c     talk about it first
-  d     decline to answer
-  q     cancel
-  ?     this help
-Ctrl-C interrupts.
-";
-
-const HELP_PICK: &str = "\
-Type the number of an option, or its name, and press Enter;
-several numbers as in 1,3 where several may be chosen.
-Any other text lists the options that contain it; /q searches for q.
-  q     cancel
-  ?     this help
-Ctrl-C interrupts.
-";
+const HELP: &str = include_str!("help/question.txt");
+const HELP_CONFIRM: &str = include_str!("help/confirm.txt");
+const HELP_PICK: &str = include_str!("help/pick.txt");
 
 /// How much of a long list is printed at once.
 const LISTED: usize = 20;

@@ -25,6 +25,16 @@ macro_rules! forward {
     )*};
 }
 
+/// The same about one question, however it is named.
+macro_rules! forward_to_one {
+    ($($name:ident($($argument:ident: $kind:ty),*) -> $output:ty;)*) => {$(
+        #[doc = concat!("[`Store::", stringify!($name), "`]")]
+        pub fn $name(&self, which: impl Into<Which>, $($argument: $kind),*) -> Call<$output> {
+            self.store.$name(&self.principal, &which.into(), $($argument),*)
+        }
+    )*};
+}
+
 impl Handle {
     /// This store, used by this principal.
     pub fn new(store: Arc<dyn Store>, principal: Principal) -> Handle {
@@ -58,29 +68,12 @@ impl Handle {
         purge(before_ms: u64) -> u64;
     }
 
-    /// [`Store::get`]
-    pub fn get(&self, which: impl Into<Which>) -> Call<StoredQuestion> {
-        self.store.get(&self.principal, &which.into())
-    }
-
-    /// [`Store::end`]
-    pub fn end(&self, which: impl Into<Which>, end: &End, attempt: &Attempt) -> Call<Ending> {
-        self.store.end(&self.principal, &which.into(), end, attempt)
-    }
-
-    /// [`Store::hold`]
-    pub fn hold(&self, which: impl Into<Which>) -> Call<()> {
-        self.store.hold(&self.principal, &which.into())
-    }
-
-    /// [`Store::save_draft`]
-    pub fn save_draft(&self, which: impl Into<Which>, draft: &Draft) -> Call<()> {
-        self.store.save_draft(&self.principal, &which.into(), draft)
-    }
-
-    /// [`Store::draft`]
-    pub fn draft(&self, which: impl Into<Which>) -> Call<Draft> {
-        self.store.draft(&self.principal, &which.into())
+    forward_to_one! {
+        get() -> StoredQuestion;
+        end(end: &End, attempt: &Attempt) -> Ending;
+        hold() -> ();
+        save_draft(draft: &Draft) -> ();
+        draft() -> Draft;
     }
 
     /// Ends a question with an outcome of this principal's.
