@@ -427,7 +427,7 @@ fn take(file: &File) -> bool {
         std::thread::sleep(Duration::from_millis(attempt * 10));
         !matches!(file.try_lock(), Err(TryLockError::WouldBlock))
     };
-    (0..6).any(is_free)
+    (0..10).any(is_free)
 }
 
 fn session(path: &Path) -> Option<Session> {

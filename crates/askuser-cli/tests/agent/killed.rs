@@ -53,13 +53,14 @@ fn send(agent: &mut Child, line: &Value) {
 }
 
 /// Waits until a word is in the record; until then it has not been heard.
-fn wait_until_heard(place: &Place, word: &str) {
+fn wait_until_heard(place: &Place, agent: &mut Child, word: &str) {
     let began = Instant::now();
     let is_there = || {
         let entries = place.sessions().first().map(|session| Place::entries(session)).unwrap_or_default();
         entries.iter().any(|entry| entry["text"] == word)
     };
     while !is_there() {
+        assert_eq!(agent.try_wait().unwrap(), None, "it has ended, and {word:?} is not heard");
         assert!(began.elapsed() < Duration::from_secs(60), "{word:?} is not heard");
         std::thread::sleep(Duration::from_millis(5));
     }
@@ -75,7 +76,7 @@ fn killed_again_and_again_it_does_nothing_twice_and_loses_no_word() {
         send(&mut agent, &json!({"type": "continue"}));
         for (when, word) in [("now", format!("word {n} now")), ("after", format!("word {n} after"))] {
             send(&mut agent, &json!({"type": "user", "text": word, "when": when}));
-            wait_until_heard(&place, &word);
+            wait_until_heard(&place, &mut agent, &word);
         }
         chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         std::thread::sleep(Duration::from_millis((chance >> 33) % 300));
