@@ -180,7 +180,7 @@ pub(crate) fn answer() -> Command {
                 .arg(
                     value("discuss", "TEXT", "Talk about it first, with this message")
                         .value_parser(not_blank)
-                        .conflicts_with_all(["select", "other", "note", "decline"]),
+                        .conflicts_with("decline"),
                 )
                 .arg(
                     value("reply", "FILE", "Read the reply as JSON from this file, or from standard input if it is -")
