@@ -231,6 +231,12 @@ fn inbox(here: &Here) -> Vec<Row> {
         false => "used by mcp and hook; ask and agent use it with --via inbox",
     };
     let row = Row::good("inbox", location.to_string()).and(users);
+    #[cfg(not(feature = "postgres"))]
+    if let askuser_inbox::Location::Postgres(_) = &location
+        && let Err(failure) = store::open_at(location.clone())
+    {
+        return vec![Row::failed("inbox", "", &failure)];
+    }
     #[cfg(feature = "postgres")]
     let row = match &location {
         Location::Postgres(address) => match store::postgres(address).and_then(|store| store::done(store.report())) {
