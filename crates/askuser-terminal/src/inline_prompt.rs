@@ -136,7 +136,8 @@ impl InlinePrompt<'_> {
 
     fn take(&mut self, input: TerminalInput) -> io::Result<Option<End>> {
         let now = Instant::now();
-        if self.session.is_type_ahead(now) {
+        // It was meant for whatever had the keyboard before.
+        if self.session.prompt.is_unseen(self.session.elapsed(now)) {
             self.type_ahead.push(input.clone());
         }
         match input {

@@ -112,7 +112,7 @@ impl PromptSession {
     }
 
     /// Time since the first frame.
-    fn elapsed(&self, now: Instant) -> Duration {
+    pub(crate) fn elapsed(&self, now: Instant) -> Duration {
         self.first_frame.map_or(Duration::ZERO, |first| now.saturating_duration_since(first))
     }
 
@@ -163,11 +163,6 @@ impl PromptSession {
     /// The layout in so many columns and rows. Its viewport goes to [`Prompt::look`].
     pub(crate) fn view(&self, columns: u16, rows: u16) -> View<'_> {
         View::new(&self.prompt, self.context.as_ref(), &self.theme, self.phase, columns, rows)
-    }
-
-    /// Whether what is typed now was meant for whatever had the keyboard before.
-    pub(crate) fn is_type_ahead(&self, now: Instant) -> bool {
-        self.prompt.is_unseen(self.elapsed(now))
     }
 }
 

@@ -82,13 +82,6 @@ impl Text {
         Text { text: String::new(), caret: 0, limit, column: None, joiner: None }
     }
 
-    /// A text that begins with `text`, the caret at its end; empty if `text` is over the limit (see [`Text::set`]).
-    pub fn with(limit: usize, text: &str) -> Text {
-        let mut new = Text::new(limit);
-        let _ = new.set(text);
-        new
-    }
-
     /// What has been typed.
     pub fn as_str(&self) -> &str {
         &self.text

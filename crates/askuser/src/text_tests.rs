@@ -2,10 +2,17 @@ use super::*;
 use crate::sanitize::tests::nasty_text;
 use proptest::prelude::*;
 
+/// A text that begins with this, the caret at its end; empty if that is over the limit.
+fn with(limit: usize, text: &str) -> Text {
+    let mut new = Text::new(limit);
+    let _ = new.set(text);
+    new
+}
+
 /// A text written with its caret as `|`.
 fn text(marked: &str) -> Text {
     let (before, after) = marked.split_once('|').expect("a caret");
-    let mut text = Text::with(2_000, &[before, after].concat());
+    let mut text = with(2_000, &[before, after].concat());
     text.caret = before.len();
     text
 }
@@ -97,19 +104,19 @@ fn a_paste_of_nothing_loses_no_joiner() {
 
 #[test]
 fn what_goes_over_the_limit_is_refused_whole() {
-    let full = Text::with(3, "añb");
+    let full = with(3, "añb");
     assert_eq!((full.chars(), full.limit()), (3, 3));
     check_refused(full.clone(), Edit::Insert('c'));
     check_refused(full.clone(), Edit::Newline);
     check_refused(full, paste("cd"));
-    check_refused(Text::with(3, "a"), paste("bcd"));
-    check_refused(Text::with(2, "ی"), Edit::Insert('\u{200c}'));
-    assert_eq!(Text::with(3, "abcd"), Text::new(3));
+    check_refused(with(3, "a"), paste("bcd"));
+    check_refused(with(2, "ی"), Edit::Insert('\u{200c}'));
+    assert_eq!(with(3, "abcd"), Text::new(3));
 }
 
 #[test]
 fn setting_replaces_everything_or_nothing() {
-    let mut text = Text::with(5, "old");
+    let mut text = with(5, "old");
     assert_eq!(text.set("too long"), Fit::Refused);
     assert_eq!(marked(&text), "old|");
     assert_eq!(text.set("a\r\nb\x07"), Fit::Kept);
@@ -189,7 +196,7 @@ fn kills_take_the_line_and_then_its_break() {
 
 #[test]
 fn blank_is_not_the_same_as_empty() {
-    let text = Text::with(10, " \n ");
+    let text = with(10, " \n ");
     assert!(text.is_blank() && !text.is_empty());
     assert!(Text::new(10).is_blank() && Text::new(10).is_empty());
 }
@@ -240,7 +247,7 @@ proptest! {
 
     #[test]
     fn backspace_takes_back_what_stands_alone(start in nasty_text(), left in 0usize..9, c in any::<char>()) {
-        let mut text = Text::with(2_000, &start);
+        let mut text = with(2_000, &start);
         for _ in 0..left {
             let _ = text.apply(Edit::Left);
         }

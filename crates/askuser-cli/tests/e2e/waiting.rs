@@ -118,9 +118,10 @@ fn without_a_limit_it_waits() {
 
 #[test]
 fn at_a_terminal_a_person_reads_the_answer_and_no_prose_for_models() {
-    let stage = Stage::new();
+    let reply = r#"{"status": "discuss", "message": "why?", "answers": [{"selectedOptions": ["SQLite"]}]}"#;
+    let stage = Stage::new().file("reply.json", reply);
     let id = crate::inbox::detached(&stage, "database", &[]);
-    crate::inbox::run(&stage, &["answer", &id, "--discuss", "why?", "--select", "SQLite"]);
+    crate::inbox::run(&stage, &["answer", &id, "--reply", stage.path("reply.json").to_str().unwrap()]);
     let terminal = stage.shell(&format!("askuser wait {id}; echo done"));
     terminal.wait_for("done");
     let screen = terminal.screen();

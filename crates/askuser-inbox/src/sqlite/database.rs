@@ -40,9 +40,9 @@ pub(super) struct Database {
     /// Which file it was when it was opened.
     file: Option<FileId>,
     /// Reading has failed since this was asked for last.
-    has_read_failed: bool,
+    pub(super) has_read_failed: bool,
     /// Something was written since this was asked for last.
-    has_written: bool,
+    pub(super) has_written: bool,
     /// How SQLite writes what must not be lost.
     synced: i32,
 }
@@ -214,16 +214,6 @@ impl Database {
     fn has_written(&mut self) {
         self.bell.ring();
         self.has_written = true;
-    }
-
-    /// Whether reading has failed since this was asked for last, and may succeed later.
-    pub(super) fn take_read_failure(&mut self) -> bool {
-        std::mem::take(&mut self.has_read_failed)
-    }
-
-    /// Whether anything was written since this was asked for last.
-    pub(super) fn take_written(&mut self) -> bool {
-        std::mem::take(&mut self.has_written)
     }
 
     pub(super) fn lock(&mut self) -> Result<String, StoreError> {

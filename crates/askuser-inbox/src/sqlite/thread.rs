@@ -8,6 +8,7 @@ use crate::changes::{FileWatcher, SETTLE};
 use askuser::store::{Act, Principal, StoreError, Watch, Watched, Watchers};
 use futures_channel::oneshot;
 use std::io;
+use std::mem::take;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
@@ -84,10 +85,10 @@ impl Thread {
                     // A panic rolls its transaction back, and its caller is told: the connection is as good as before.
                     let database = &mut self.database;
                     let _ = catch_unwind(AssertUnwindSafe(|| work(database)));
-                    if self.database.take_read_failure() {
+                    if take(&mut self.database.has_read_failed) {
                         self.behind.get_or_insert_with(Instant::now);
                     }
-                    self.database.take_written()
+                    take(&mut self.database.has_written)
                 }
                 Ok(Message::Watch { by, what, reply }) => {
                     let _ = reply.send(self.watch(&by, what));
@@ -148,7 +149,7 @@ impl Thread {
             false => POLL_INTERVAL,
         };
         let due = self.database.next_due().unwrap_or(poll);
-        if self.database.take_written() {
+        if take(&mut self.database.has_written) {
             // A deadline passed at this very moment: the watchers have not heard of it.
             return Some(Duration::ZERO);
         }

@@ -337,7 +337,7 @@ impl<'a> Setup<'a> {
         }
         // Another `askuser init` may have changed something while this one was read.
         let mut changes = LockedChanges::wait_for(&state)?;
-        let Some(change) = self.plan(target, &changes)?.1 else { return nothing_to_do() };
+        let Some(change) = self.plan(target, &changes.changes)?.1 else { return nothing_to_do() };
         if !yes && !change.is_shown_as(&agreed) {
             return Err(change.file.changed_meanwhile());
         }
@@ -453,7 +453,7 @@ impl Change {
     /// Writes the file. What undoes it is on the disk before it is needed.
     fn make(self, changes: &mut LockedChanges) -> Result<(), Failure> {
         let path = &self.file.path;
-        let earlier = changes.of(path).cloned();
+        let earlier = changes.changes.of(path).cloned();
         if self.splice.is_some() {
             changes.keep(path, self.splice)?;
             return self.file.write(&self.after).inspect_err(|_| {

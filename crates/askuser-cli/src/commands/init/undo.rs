@@ -91,7 +91,7 @@ impl Changes {
 
 /// The same while no other `askuser init` changes anything: the record is one file for all clients, and is written as a whole.
 pub(super) struct LockedChanges {
-    changes: Changes,
+    pub(super) changes: Changes,
     _lock: std::fs::File,
 }
 
@@ -123,13 +123,5 @@ impl LockedChanges {
         // The removed text may hold anything, even a key of another server.
         atomic_file::replace(file, text.as_bytes(), FilePermissions::OwnerOnly)
             .map_err(|error| Failure::new(format!("cannot write {}: {}", file.display(), reason(&error))))
-    }
-}
-
-impl std::ops::Deref for LockedChanges {
-    type Target = Changes;
-
-    fn deref(&self) -> &Changes {
-        &self.changes
     }
 }
