@@ -140,13 +140,8 @@ impl Server {
     }
 
     fn series(&self, request: &Request, context: &RequestContext<RoleServer>) -> Series {
-        let origin = self.origin(context);
-        // Nothing tells such a client from one of the same name in another project: what it left is for its own session alone.
-        let asker = match self.is_known(&origin) {
-            true => session(&origin),
-            false => self.conversation.id.clone(),
-        };
-        series(&asker, &self.conversation.id, request.set(), request.context(), request.key().purpose())
+        let (session, purpose) = (session(&self.origin(context)), request.key().purpose());
+        series(&session, &self.conversation.id, request.set(), request.context(), purpose)
     }
 
     /// A question that is stored, and waited for again.

@@ -164,12 +164,6 @@ impl Server {
         origin
     }
 
-    /// Whether it is known who asks, so that an answer may wait for another process of the same one: where it works, or by which
-    /// credential.
-    pub(crate) fn is_known(&self, origin: &Origin) -> bool {
-        self.is_started_by_client || origin.folder.is_some() || origin.credential.is_some()
-    }
-
     /// Asks a client once where it works, if that is not known and it can tell.
     async fn learn_folder(&self, context: &RequestContext<RoleServer>) {
         let has_roots = context.client_capabilities().is_some_and(|client| client.roots.is_some());

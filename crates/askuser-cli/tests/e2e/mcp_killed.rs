@@ -135,18 +135,17 @@ fn observed(stage: &Stage) -> (Http, impl Fn()) {
 const VERSIONS: [&str; 2] = ["2025-06-18", "2025-11-25"];
 
 #[test]
-fn a_client_that_is_killed_over_http_waits_no_longer_and_its_session_gets_the_answer() {
+fn a_client_that_is_killed_over_http_waits_no_longer_and_the_next_one_gets_the_answer() {
     for version in VERSIONS {
         let stage = Stage::new();
         let (http, client_is_gone) = observed(&stage);
-        let session = http.session(version, &json!({}));
-        let client = caller(&http, &session);
+        let client = caller(&http, &http.session(version, &json!({})));
         let question = attended(&stage);
         kill(client);
         client_is_gone();
         assert_eq!(pending(&stage, 1)[0]["asker"]["waits"], false, "{version}");
         assert_eq!(run(&stage, &["answer", id(&question), "--select", "Database=SQLite"]).code, Some(0));
-        let reply = line_with(http.ask(&session), "\"id\":1");
+        let reply = line_with(http.ask(&http.session(version, &json!({}))), "\"id\":1");
         assert!(reply.contains("Selected: SQLite"), "{version}: {reply}");
         assert_eq!(asked(&stage).len(), 1, "{version}: nothing was asked twice");
     }
@@ -157,8 +156,7 @@ fn an_answer_that_a_killed_client_over_http_did_not_read_does_not_count_as_deliv
     for version in VERSIONS {
         let stage = Stage::new();
         let (http, client_is_gone) = observed(&stage);
-        let session = http.session(version, &json!({}));
-        let client = caller(&http, &session);
+        let client = caller(&http, &http.session(version, &json!({})));
         let question = attended(&stage);
         // The server hears of both at once.
         http.signal(Signal::STOP);
@@ -167,7 +165,7 @@ fn an_answer_that_a_killed_client_over_http_did_not_read_does_not_count_as_deliv
         http.signal(Signal::CONT);
         client_is_gone();
         assert!(asked(&stage)[0]["delivered_ms"].is_null(), "{version}");
-        let reply = line_with(http.ask(&session), "\"id\":1");
+        let reply = line_with(http.ask(&http.session(version, &json!({}))), "\"id\":1");
         assert!(reply.contains("Selected: SQLite"), "{version}: {reply}");
         assert_eq!(asked(&stage).len(), 1, "{version}: nothing was asked twice");
         until("delivery", || asked(&stage)[0]["delivered_ms"].as_u64());
