@@ -3,7 +3,7 @@
 use crate::support::{Site, sqlite, token_for};
 #[cfg(target_os = "linux")]
 use askuser::store::Store;
-use askuser::store::{CredentialScope, Credentials};
+use askuser::store::{Credential, CredentialScope, Credentials};
 use askuser_conformance::{until, wait};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
@@ -125,11 +125,13 @@ fn a_server_that_ends_tells_its_streams_and_does_not_wait_for_them() {
     let silent = TcpStream::connect(site.server.address).unwrap();
     let waiting = std::thread::scope(|scope| {
         let id = site.put("1");
+        let waiter = token_for(&site.store, "waiter", CredentialScope::Answer, "ada");
         let waiting = scope.spawn({
             let site = &site;
-            move || site.send(&site.ask, "GET", &format!("/questions/{id}?wait=60"), Value::Null)
+            move || site.send(&waiter, "GET", &format!("/questions/{id}?wait=60"), Value::Null)
         });
-        until("it waits", || site.send(&site.ask, "GET", "/questions", Value::Null).text.contains("\"waits\":true"));
+        let is_seen = |credential: &Credential| credential.made.name == "waiter" && credential.seen_ms.is_some();
+        until("it was let in", || wait(site.store.credentials()).unwrap().iter().any(is_seen));
         site.server.end.cancel();
         waiting.join().unwrap()
     });
