@@ -72,7 +72,8 @@ fn tokens_and_answers_go_encrypted_with_a_certificate_of_our_own_and_not_to_one_
     assert_ne!(untrusted.status.code(), Some(0));
     // Without TLS nothing is understood there, and nothing is said.
     let mut plain = TcpStream::connect(served.address).unwrap();
-    write!(plain, "GET / HTTP/1.1\r\nHost: {}\r\n\r\n", served.address).unwrap();
+    // It may hang up before all of it is written.
+    let _ = write!(plain, "GET / HTTP/1.1\r\nHost: {}\r\n\r\n", served.address);
     let mut said = Vec::new();
     let _ = plain.read_to_end(&mut said);
     assert!(!said.starts_with(b"HTTP"), "{said:?}");
