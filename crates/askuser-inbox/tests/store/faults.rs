@@ -5,7 +5,7 @@ use crate::support::{Place, agent, ask, attempt, choice, get, person, request};
 use crate::worker::command;
 use askuser::store::{Filter, QuestionId, State, Store, StoreError};
 use askuser_conformance::kills::messages;
-use askuser_conformance::wait;
+use askuser_conformance::{until, wait};
 use askuser_inbox::SqliteStore;
 use std::io::{BufRead, BufReader};
 use std::process::Command;
@@ -120,7 +120,9 @@ fn files_that_are_damaged_foreign_or_newer_are_refused_and_left_alone() {
         drop(std::fs::remove_file(place.path()));
         drop(SqliteStore::open(&place.path()).unwrap());
         for suffix in ["", "-wal", "-shm"] {
-            let _ = std::fs::remove_file(place.folder.path().join(format!("inbox.sqlite{suffix}")));
+            let path = place.folder.path().join(format!("inbox.sqlite{suffix}"));
+            // Windows removes no file that the thread of the store has not closed yet.
+            until("it can be removed", || std::fs::remove_file(&path).is_ok() || !path.exists());
         }
         std::fs::write(place.path(), bytes).unwrap();
         #[cfg(unix)]
