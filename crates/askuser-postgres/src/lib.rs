@@ -73,7 +73,7 @@ impl Default for Options {
             patience: Duration::from_secs(20),
             reply_within: Duration::from_secs(10),
             lease: Duration::from_secs(30),
-            connections: 4,
+            connections: 16,
         }
     }
 }
