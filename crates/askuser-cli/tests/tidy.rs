@@ -11,6 +11,16 @@ fn read(path: impl AsRef<Path>) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.as_ref().display()))
 }
 
+/// Every crate there is.
+fn crates() -> Vec<String> {
+    modules("crates")
+}
+
+/// Every crate but the executable.
+fn libraries() -> Vec<String> {
+    crates().into_iter().filter(|krate| krate != "askuser-cli").collect()
+}
+
 /// The dependencies of a crate, without those of its tests.
 fn dependencies(krate: &str) -> Vec<String> {
     let manifest: toml::Table = read(root().join("crates").join(krate).join("Cargo.toml")).parse().unwrap();
@@ -170,19 +180,10 @@ fn the_core_refers_to_nothing_that_touches_the_system() {
 
 #[test]
 fn surfaces_depend_on_the_core_and_never_on_each_other() {
-    let surfaces = [
-        "askuser-terminal",
-        "askuser-inbox",
-        "askuser-mcp",
-        "askuser-agent",
-        "askuser-serve",
-        "askuser-postgres",
-        "askuser-conformance",
-    ];
-    for surface in surfaces {
+    let is_below = |krate: &String| ["askuser", "askuser-markdown"].contains(&krate.as_str());
+    for surface in libraries().iter().filter(|krate| !is_below(krate)) {
         let ours: Vec<String> = dependencies(surface).into_iter().filter(|name| name.starts_with("askuser")).collect();
-        let is_shared = |name: &String| ["askuser", "askuser-markdown"].contains(&name.as_str());
-        assert!(ours.iter().all(is_shared) && ours.contains(&"askuser".to_owned()), "{surface}: {ours:?}");
+        assert!(ours.iter().all(is_below) && ours.contains(&"askuser".to_owned()), "{surface}: {ours:?}");
     }
     let below: Vec<String> =
         dependencies("askuser-markdown").into_iter().filter(|name| name.starts_with("askuser")).collect();
@@ -191,9 +192,8 @@ fn surfaces_depend_on_the_core_and_never_on_each_other() {
 
 #[test]
 fn libraries_never_print() {
-    let libraries =
-        ["askuser", "askuser-markdown", "askuser-terminal", "askuser-inbox", "askuser-mcp", "askuser-agent"];
-    for krate in libraries.into_iter().chain(["askuser-serve", "askuser-postgres"]) {
+    // Conformance is a library of tests: one of them says that it was skipped.
+    for krate in libraries().iter().filter(|krate| *krate != "askuser-conformance") {
         forbid(krate, &["println!", "eprintln!", "print!(", "stdout().write", "stdout().lock"]);
     }
 }
@@ -227,11 +227,9 @@ fn the_view_changes_no_state() {
 
 #[test]
 fn unsafe_stands_in_two_places_only() {
-    let all = ["askuser", "askuser-terminal", "askuser-agent", "askuser-cli"]
-        .map(|krate| sources(&root().join("crates").join(krate).join("src")));
-    let mut places: Vec<String> = all
-        .into_iter()
-        .flatten()
+    let mut places: Vec<String> = crates()
+        .iter()
+        .flat_map(|krate| sources(&root().join("crates").join(krate).join("src")))
         .filter(|path| code(path).contains("unsafe {"))
         .filter_map(|path| path.file_name().map(|name| name.to_string_lossy().into_owned()))
         .collect();
@@ -241,10 +239,12 @@ fn unsafe_stands_in_two_places_only() {
 
 #[test]
 fn crates_say_what_they_are_and_hold_no_logic_in_lib_rs() {
-    for krate in ["askuser", "askuser-terminal", "askuser-agent"] {
-        let lib = read(root().join("crates").join(krate).join("src/lib.rs"));
+    for krate in libraries() {
+        let lib = read(root().join("crates").join(&krate).join("src/lib.rs"));
         assert!(lib.starts_with("//! "), "{krate}");
-        assert!(lib.lines().count() < 120, "{krate}/src/lib.rs has grown logic");
+        // What is left of it: the map and what it exports.
+        let logic = lib.lines().filter(|line| ["fn ", "impl", "pub fn "].iter().any(|word| line.starts_with(word)));
+        assert_eq!(logic.collect::<Vec<_>>(), [""; 0], "{krate}/src/lib.rs");
     }
 }
 

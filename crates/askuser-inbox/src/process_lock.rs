@@ -1,7 +1,7 @@
 //! Which processes are there: one that uses a store holds a lock on a file of its own, which the system releases when it
 //! dies. No clock, no heartbeat, and a process id that is used again fools no reader.
 
-use crate::random_id;
+use crate::random::random_id;
 use askuser::store::StoreError;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;

@@ -3,8 +3,8 @@
 use crate::database::{Database, Doing, digest};
 use crate::fault::{Fault, unwritable};
 use crate::pool::Connection;
-use crate::random_id;
 use crate::row::{SELECT, StoredRow, signed};
+use crate::store::random_id;
 use askuser::store::{
     Act, AskerPresence, Attempt, Claim, Cursor, Earlier, Ending, Principal, QuestionId, Series, StoreError,
     StoredQuestion, lasts, words,

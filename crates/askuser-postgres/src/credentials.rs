@@ -6,8 +6,8 @@ use crate::fault::{Fault, unreadable};
 use crate::following::CHANNEL;
 use crate::lanes::Lane;
 use crate::pool::{Connection, Shared, Value};
-use crate::random_id;
 use crate::row::{number, optional, signed};
+use crate::store::random_id;
 use askuser::store::{
     Call, Credential, CredentialScope, Credentials, Digest, FailedCredentials, NewCredential, Pairing, PairingKind,
     Person, Removed, StoreError, Watch,

@@ -7,7 +7,7 @@
 use crate::database::Database;
 use crate::fault::Fault;
 use crate::pool::{Connection, Shared};
-use crate::random_id;
+use crate::store::random_id;
 use askuser::store::{Act, Principal, StoreError, Watch, Watched, Watchers};
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;

@@ -4,8 +4,8 @@ use crate::asking::without_nul;
 use crate::database::{Database, Doing};
 use crate::fault::Fault;
 use crate::pool::{Connection, Value};
-use crate::random_id;
 use crate::row::{SELECT, StoredRow, number, optional, signed};
+use crate::store::random_id;
 use askuser::store::{
     Act, Events, Filter, NotifierFailure, Page, Part, Principal, QuestionId, Scope, State, StoreError, StoreEvent,
     StoredQuestion, Which,

@@ -14,6 +14,7 @@ mod client;
 mod copy;
 mod gate;
 mod invitation;
+mod kept;
 mod page;
 pub mod pairing;
 pub mod people;
@@ -26,12 +27,6 @@ pub use admin::{Admin, Made};
 pub use client::{HttpStore, OpenError, Patience};
 pub use copy::{Copied, copy};
 pub use invitation::{Invitation, invite, public_url};
+pub use kept::Kept;
 pub use server::{Body, Caller, Mcp, Options, Reply, Written, serve, serve_mcp};
 pub use wire::OPENAPI;
-
-use askuser::store::{Archive, Credentials, Store};
-
-/// A store that keeps credentials too, and can be copied: what a server stands before.
-pub trait Kept: Store + Credentials + Archive {}
-
-impl<T: Store + Credentials + Archive> Kept for T {}

@@ -3,7 +3,7 @@
 use super::database::{Database, event, find, find_known, is_any_alive, key_of};
 use super::fault::{Fault, unwritable};
 use super::row::{Requests, SELECT, StoredRow};
-use crate::random_id;
+use crate::random::random_id;
 use askuser::store::{
     Act, AskerPresence, Attempt, Claim, Cursor, Departure, Earlier, Ending, Principal, QuestionId, Series, State,
     StoreError, StoredQuestion, lasts, words,

@@ -3,7 +3,7 @@
 use super::database::{Database, find, is_any_alive};
 use super::filter::{bind, conditions, signed};
 use super::row::{SELECT, StoredRow};
-use crate::random_id;
+use crate::random::random_id;
 use askuser::store::{
     Act, Events, Filter, NotifierFailure, Page, Part, Principal, QuestionId, State, StoreError, StoreEvent,
     StoredQuestion, Which,

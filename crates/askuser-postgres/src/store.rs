@@ -1,0 +1,220 @@
+//! `PostgresStore`: each call is handed to the thread that has the connections, in the lane of what it is about.
+
+use crate::database::Database;
+use crate::lanes::Lane;
+use crate::pool::Shared;
+use crate::thread::{self, Message};
+use crate::{Report, address};
+use askuser::Request;
+use askuser::store::{
+    Attachment, Attempt, Call, Claim, Departure, Draft, End, Ending, Events, Filter, NotifierFailure, Page, Principal,
+    Put, QuestionId, Series, Store, StoreError, StoredQuestion, Watch, Watched, Which,
+};
+use futures_channel::oneshot;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc;
+
+/// How a store uses its database.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Options {
+    /// How long a call tries again while the database is away, restarts, or another server takes over.
+    pub patience: Duration,
+    /// How long the database may take for one statement before its connection is given up.
+    pub reply_within: Duration,
+    /// How long a process that is not heard of is taken to wait still.
+    pub lease: Duration,
+    /// How many statements are under way at once.
+    pub connections: usize,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            patience: Duration::from_secs(20),
+            reply_within: Duration::from_secs(10),
+            lease: Duration::from_secs(30),
+            connections: 16,
+        }
+    }
+}
+
+/// Questions in a database. Any number of processes on any number of machines may use it at once, each through a
+/// [`Handle`](askuser::store::Handle) that says who acts.
+#[derive(Clone)]
+pub struct PostgresStore(Arc<Inner>);
+
+struct Inner {
+    /// Without the password.
+    address: String,
+    thread: mpsc::UnboundedSender<Message>,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // The thread does what it was told before, and ends.
+        let _ = self.thread.send(Message::Close);
+    }
+}
+
+impl PostgresStore {
+    /// Opens a store, or makes its schema. `PGPASSWORD` is the password where the address has none.
+    ///
+    /// # Errors
+    /// Where the database cannot be reached, or is not for us: newer than this program, or of another encoding.
+    pub fn open(address: &str, options: Options) -> Result<PostgresStore, StoreError> {
+        let password = std::env::var("PGPASSWORD").ok().filter(|password| !password.is_empty());
+        let address = address::Address::parse(address, password)?;
+        let shown = address.shown.clone();
+        let thread = thread::start(address, options)?;
+        Ok(PostgresStore(Arc::new(Inner { address: shown, thread })))
+    }
+
+    /// Where it is, without the password.
+    pub fn address(&self) -> &str {
+        &self.0.address
+    }
+
+    /// What there is to know about the database itself.
+    pub fn report(&self) -> Call<Report> {
+        self.call(Lane::Free, async |database: Shared<Database>| database.report().await)
+    }
+
+    /// Has the thread do something: it is on its way when this returns.
+    pub(crate) fn call<T: Send + 'static>(
+        &self,
+        lane: Lane,
+        work: impl AsyncFnOnce(Shared<Database>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Call<T> {
+        let (reply, replied) = oneshot::channel();
+        let work = Box::new(move |database| {
+            Box::pin(async move {
+                let _ = reply.send(work(database).await);
+            }) as _
+        });
+        let _ = self.0.thread.send(Message::Call(lane, work));
+        self.replied(replied)
+    }
+
+    fn replied<T: Send + 'static>(&self, replied: oneshot::Receiver<Result<T, StoreError>>) -> Call<T> {
+        let store = self.clone();
+        Box::pin(async move {
+            let lost = || format!("cannot use {}", store.address());
+            replied.await.unwrap_or_else(|_| Err(StoreError::unknown(lost(), "the thread of the store has failed")))
+        })
+    }
+
+    /// Says that a waiter of this process has left, once it is dropped.
+    fn attachment(&self, id: QuestionId, n: i64, waiter: String) -> Attachment {
+        let store = self.clone();
+        Attachment::new(move |how: Departure| {
+            store.call(Lane::Question(id), async move |database: Shared<Database>| {
+                database.detach(n, &waiter, how).await
+            })
+        })
+    }
+}
+
+/// Calls that the thread carries out as they are, and what they are about.
+macro_rules! forward {
+    ($($name:ident($($argument:ident: $kind:ty),*) -> $output:ty, $lane:expr;)*) => {$(
+        fn $name(&self, by: &Principal, $($argument: $kind),*) -> Call<$output> {
+            #[allow(clippy::redundant_closure_call, reason = "the lane depends on the arguments")]
+            let lane = ($lane)(by $(, $argument)*);
+            let (by, $($argument),*) = (by.clone(), $($argument.to_owned()),*);
+            self.call(lane, async move |database: Shared<Database>| database.$name(&by, $(&$argument),*).await)
+        }
+    )*};
+}
+
+impl Store for PostgresStore {
+    fn put(&self, by: &Principal, request: &Request, series: Option<&Series>) -> Call<Put> {
+        let lane = Lane::of_put(request.key(), request.origin().credential.as_deref());
+        let (by, request, series, store) = (by.clone(), request.clone(), series.cloned(), self.clone());
+        self.call(lane, async move |database: Shared<Database>| {
+            let (is_new, question, n, waiter) = database.put(&by, request, series.as_ref()).await?;
+            let attachment = store.attachment(question.id.clone(), n, waiter);
+            Ok(Put { is_new, question, attachment })
+        })
+    }
+
+    forward! {
+        get(which: &Which) -> StoredQuestion, Lane::of;
+        resolve(abbreviation: &str) -> Vec<QuestionId>, |_, _| Lane::Free;
+        end(which: &Which, end: &End, attempt: &Attempt) -> Ending, |by, which, _, _| Lane::of(by, which);
+        claim(id: &QuestionId, attempt: &Attempt) -> Claim, |_, id: &QuestionId, _| Lane::Question(id.clone());
+        delivered(id: &QuestionId) -> (), |_, id: &QuestionId| Lane::Question(id.clone());
+        hold(which: &Which) -> (), Lane::of;
+        save_draft(which: &Which, draft: &Draft) -> (), |by, which, _| Lane::of(by, which);
+        draft(which: &Which) -> Draft, Lane::of;
+        list(filter: &Filter) -> Page, |_, _| Lane::Free;
+        count(filter: &Filter) -> u64, |_, _| Lane::Free;
+        purge(before_ms: u64) -> u64, |_, _| Lane::Free;
+        is_list_shown() -> bool, |_| Lane::Free;
+        last_failure() -> Option<NotifierFailure>, |_| Lane::Key(NOTICES.to_vec());
+    }
+
+    // The attachments are made by the thread, so that a caller that has left meanwhile is known to have left.
+
+    fn attach(&self, by: &Principal, id: &QuestionId) -> Call<Attachment> {
+        let (by, id, store) = (by.clone(), id.clone(), self.clone());
+        self.call(Lane::Question(id.clone()), async move |database: Shared<Database>| {
+            let (n, waiter) = database.attach(&by, &id).await?;
+            Ok(store.attachment(id, n, waiter))
+        })
+    }
+
+    fn show_list(&self, by: &Principal) -> Call<Attachment> {
+        let (by, store) = (by.clone(), self.clone());
+        self.call(Lane::Free, async move |database: Shared<Database>| {
+            let list = database.show_list(&by).await?;
+            Ok(Attachment::new(move |_| {
+                store.call(Lane::Free, async move |database: Shared<Database>| database.hide_list(&list).await)
+            }))
+        })
+    }
+
+    fn events(&self, by: &Principal, after: u64, limit: u32) -> Call<Events> {
+        let by = by.clone();
+        self.call(Lane::Free, async move |database: Shared<Database>| database.events_for(&by, after, limit).await)
+    }
+
+    fn watch(&self, by: &Principal, what: &Watched) -> Call<Watch> {
+        let (by, what) = (by.clone(), what.clone());
+        let lane = match &what {
+            Watched::All => Lane::Free,
+            Watched::Question(id) => Lane::Question(id.clone()),
+        };
+        self.call(lane, async move |database: Shared<Database>| database.watch(&by, &what).await)
+    }
+
+    fn note_failure(&self, _: &Principal, failure: Option<&NotifierFailure>) -> Call<()> {
+        let failure = failure.cloned();
+        self.call(Lane::Key(NOTICES.to_vec()), async move |database: Shared<Database>| {
+            database.note_failure(failure.as_ref()).await
+        })
+    }
+
+    fn flush(&self) -> Call<()> {
+        let (reply, replied) = oneshot::channel();
+        let _ = self.0.thread.send(Message::Flush(reply));
+        self.replied(replied)
+    }
+}
+
+/// What is said about notices is said in its order, too.
+const NOTICES: &[u8] = b"notices";
+
+impl std::fmt::Debug for PostgresStore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PostgresStore").field("address", &self.0.address).finish_non_exhaustive()
+    }
+}
+
+/// 128 random bits, spelled out: the name of a process, a waiter, a call. No two are the same.
+pub(crate) fn random_id() -> Result<String, StoreError> {
+    let mut bytes = [0_u8; 16];
+    getrandom::fill(&mut bytes).map_err(|error| StoreError::unavailable("cannot get random numbers", error))?;
+    Ok(format!("{:032x}", u128::from_ne_bytes(bytes)))
+}
