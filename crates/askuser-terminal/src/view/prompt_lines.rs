@@ -53,7 +53,7 @@ pub(super) fn compose<'a>(
     }
     match prompt.mode() {
         InputMode::Typing(TextField::Discuss) => {
-            composer.closing_field("What would you like to talk about first?", "Say: ")
+            composer.closing_field("What would you like to talk about first?", "Message: ")
         }
         InputMode::Typing(TextField::Decline) => {
             let all = prompt.set().questions().len() > 1;

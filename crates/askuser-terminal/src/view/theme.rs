@@ -178,6 +178,17 @@ impl Theme {
         }
     }
 
+    /// The style of the cursor: that of the label under it, and never underlined, which would make it another sign.
+    pub(crate) fn cursor(&self) -> Style {
+        self.focused(Role::Text).remove_modifier(Modifier::UNDERLINED)
+    }
+
+    /// The style of a key in a hint: brighter than what it does, or bold where there is no brighter.
+    pub(crate) fn key(&self) -> Style {
+        let style = self.style(Role::Secondary);
+        if style == self.style(Role::Muted) { self.strong(Role::Secondary) } else { style }
+    }
+
     /// The style of a label that is ticked and not under the cursor: brighter than the others, or bold where there is no brighter.
     pub(crate) fn ticked(&self) -> Style {
         if self.palette().is_some() { self.style(Role::Text) } else { self.strong(Role::Text) }
@@ -500,6 +511,17 @@ mod tests {
         }
         let plain = Theme { background: Background::Unknown, ..Theme::default() };
         assert!(plain.ticked() != plain.style(Role::Secondary));
+    }
+
+    #[test]
+    fn a_key_is_told_from_what_it_does_and_the_cursor_is_not_underlined() {
+        for background in [Background::Dark, Background::Light, Background::Unknown, Background::Contrast] {
+            for depth in [ColorDepth::None, ColorDepth::Ansi16, ColorDepth::Ansi256, ColorDepth::TrueColor] {
+                let theme = Theme { background, depth, ..Theme::default() };
+                assert_ne!(theme.key(), theme.style(Role::Muted), "{theme:?}");
+                assert!(!theme.cursor().add_modifier.contains(Modifier::UNDERLINED), "{theme:?}");
+            }
+        }
     }
 
     #[test]

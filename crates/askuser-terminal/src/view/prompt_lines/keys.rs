@@ -40,7 +40,7 @@ pub fn key_hints<K: Ord>(
     for (i, hint) in hints.iter().enumerate() {
         let gap = if i == 0 { "" } else { &gap };
         spans.push(Span::styled(gap.to_owned(), theme.style(Role::Muted)));
-        spans.push(Span::styled(spelled(hint), theme.style(Role::Secondary)));
+        spans.push(Span::styled(spelled(hint), theme.key()));
         spans.push(Span::styled(format!(" {}", hint.1), theme.style(Role::Muted)));
     }
     Line::from(spans)

@@ -226,8 +226,7 @@ impl<'a> Composer<'a, '_> {
             let label = Span::styled(name[range].trim_end_matches(' '), style);
             if i == 0 {
                 let number = Span::styled(number.clone(), self.style(Role::Muted));
-                let cursor =
-                    if focused { Span::styled(signs.cursor, self.theme.focused(Role::Text)) } else { Span::raw(" ") };
+                let cursor = if focused { Span::styled(signs.cursor, self.theme.cursor()) } else { Span::raw(" ") };
                 let mark = Span::styled(sign, mark);
                 self.row(INDENT, vec![number, cursor, Span::raw(" "), mark, Span::raw(" "), label]);
             } else {

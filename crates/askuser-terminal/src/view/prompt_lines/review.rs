@@ -52,7 +52,7 @@ impl Composer<'_, '_> {
         let focused = self.prompt.focus() == row;
         let style = if focused { self.theme.focused(Role::Text) } else { self.style(Role::Secondary) };
         let cursor = if focused { self.theme.signs.cursor } else { " " };
-        let lead = [Span::styled(cursor, self.theme.focused(Role::Text)), Span::raw(" ")];
+        let lead = [Span::styled(cursor, self.theme.cursor()), Span::raw(" ")];
         // No line of a question passes for a question of its own.
         let further = [Span::raw("  "), bar(self.theme)];
         let is_read = self.prompt.wording() == Wording::Prose;
