@@ -300,8 +300,8 @@ impl State {
         if is_known || asked_first {
             self.turn.shown_diff = None;
         }
-        let output = match summary.status {
-            CallStatus::Failed => failure_output(&result, summary.ending.as_deref()),
+        let output: &str = match summary.status {
+            CallStatus::Failed => &failure_output(&result, summary.ending.as_deref()),
             _ => result.output.trim_end(),
         };
         match changed {

@@ -117,7 +117,7 @@ fn a_refusal_is_told_once() {
         .with_title("Write", "Not allowed")
         .with_details(json!({"permission": {}}));
     let shown = agent_event(&mut state, result("1", "Write", refused), 3);
-    let [Item::Call(call), Item::Output { .. }] = &shown[..] else { panic!("{shown:?}") };
+    let [Item::Call(call)] = &shown[..] else { panic!("what the model reads reached the person: {shown:?}") };
     assert_eq!((&call.permission, call.ending.as_deref(), call.facts.len()), (&None, Some("not allowed"), 0));
 }
 
@@ -130,9 +130,10 @@ fn a_yes_with_a_note_is_told_as_what_it_came_to() {
     state.update(Event::QuestionClosed(QuestionEnd::Answered, at(1)), at(2));
     let noted = ToolResult::error("Not run: the user would allow this, and noted: x")
         .with_title("Write", "Not run yet")
-        .with_details(json!({"permission": {}}));
+        .with_details(json!({"permission": {"answers": [{"note": "in a branch"}]}}));
     let shown = agent_event(&mut state, result("1", "Write", noted), 3);
-    let [Item::Call(call), Item::Output { .. }] = &shown[..] else { panic!("{shown:?}") };
+    let [Item::Call(call), Item::Output { text, .. }] = &shown[..] else { panic!("{shown:?}") };
+    assert_eq!(text, "in a branch");
     assert_eq!((&call.permission, call.ending.as_deref(), call.facts.len()), (&None, Some("not run yet"), 0));
 }
 

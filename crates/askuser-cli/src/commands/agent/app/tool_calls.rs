@@ -186,20 +186,20 @@ impl RunningCall {
         let status = if result.success { CallStatus::Succeeded } else { CallStatus::Failed };
         let took = Some(self.working_time(now));
         facts.retain(|fact| ending.as_ref().is_none_or(|ending| !fact.eq_ignore_ascii_case(ending)));
-        let permission = self.permission.clone().filter(|_| !was_refused(result));
+        let permission = self.permission.clone().filter(|_| refusal(result).is_none());
         CallSummary { status, ending, permission, took, facts, ..self.running() }
     }
 }
 
-fn was_refused(result: &ToolResult) -> bool {
-    let details = result.metadata.as_ref().and_then(|metadata| metadata.details.as_ref());
-    details.is_some_and(|details| details.get("permission").is_some())
+/// What a person decided about a call that was not permitted.
+fn refusal(result: &ToolResult) -> Option<&Value> {
+    result.metadata.as_ref()?.details.as_ref()?.get("permission")
 }
 
 /// How a call failed, where there is a short word for it.
 fn ending(result: &ToolResult) -> Option<String> {
     let metadata = result.metadata.as_ref()?;
-    if was_refused(result) {
+    if refusal(result).is_some() {
         return Some(sanitize::line(metadata.subtitle.as_deref().unwrap_or("not allowed")).to_lowercase());
     }
     let details = metadata.details.as_ref()?;
@@ -212,9 +212,15 @@ fn ending(result: &ToolResult) -> Option<String> {
     }
 }
 
-/// What a failed call wrote, without the words about its end that [`ending`] stands for.
-pub(crate) fn failure_output<'a>(result: &'a ToolResult, ending: Option<&str>) -> &'a str {
+/// What a failed call wrote, without the words about its end that [`ending`] stands for. Of one that was not permitted: what
+/// was said to it, for the rest is meant for the model.
+pub(crate) fn failure_output<'a>(result: &'a ToolResult, ending: Option<&str>) -> Cow<'a, str> {
     let output = result.output.trim_end();
+    if let Some(refusal) = refusal(result) {
+        let answer = &refusal["answers"][0];
+        let said = [&refusal["reason"], &refusal["message"], &answer["customInput"], &answer["note"]];
+        return said.into_iter().filter_map(Value::as_str).collect::<Vec<_>>().join("\n").into();
+    }
     let is_ending = |line: &str| ending.is_some_and(|ending| line.eq_ignore_ascii_case(ending));
     match (output.split_once('\n'), output.rsplit_once('\n')) {
         (Some((first, after)), _) if is_ending(first) => after.trim_start_matches('\n'),
@@ -223,6 +229,7 @@ pub(crate) fn failure_output<'a>(result: &'a ToolResult, ending: Option<&str>) -
         (None, None) if is_ending(output) => "",
         _ => output,
     }
+    .into()
 }
 
 pub(crate) fn diff(result: &ToolResult) -> Option<&str> {
