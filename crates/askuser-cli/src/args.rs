@@ -38,17 +38,15 @@ pub(crate) fn ask() -> Command {
 }
 
 fn ask_arguments(command: Command) -> Command {
+    let option = value("option", "LABEL: DESCRIPTION", "An option; give two to four").short('o');
     command
         .args(input_source())
-        .arg(value("question", "TEXT", "Ask this one question").short('q'))
-        .arg(value("header", "TEXT", "Its short label [default: Question]").short('H').requires("question"))
-        .arg(
-            value("option", "LABEL: DESCRIPTION", "An option; give two to four")
-                .short('o')
-                .action(ArgAction::Append)
-                .requires("question"),
-        )
-        .arg(switch("multi", "Allow several options to be chosen").requires("question"))
+        .args([
+            value("question", "TEXT", "Ask this one question").short('q'),
+            value("header", "TEXT", "Its short label [default: Question]").short('H').requires("question"),
+            option.action(ArgAction::Append).requires("question"),
+            switch("multi", "Allow several options to be chosen").requires("question"),
+        ])
         .args(in_the_inbox())
         .args(settings(&[Of::Asking, Of::Results]))
 }
@@ -90,15 +88,13 @@ pub(crate) fn pick() -> Command {
         )
         .after_help(EXIT_CODES)
         .defer(|command| {
-            command
-                .arg(asked("QUESTION").help("What to ask [default: Pick one]"))
-                .arg(switch("multi", "Allow several lines to be picked; each is printed on a line of its own"))
-                .args(of_a_form())
+            let multi = switch("multi", "Allow several lines to be picked; each is printed on a line of its own");
+            command.arg(asked("QUESTION").help("What to ask [default: Pick one]")).arg(multi).args(of_a_form())
         })
 }
 
 fn asked(name: &'static str) -> Arg {
-    Arg::new("question").value_name(name).value_parser(not_blank).help("What to ask")
+    word("question", name, "What to ask").value_parser(not_blank)
 }
 
 /// What `confirm`, `input` and `pick` have in common.
@@ -124,18 +120,21 @@ pub(crate) fn inbox() -> Command {
         .disable_help_subcommand(true)
         .args_conflicts_with_subcommands(true)
         .defer(|command| {
+            let next = switch("next", "Answer the oldest question and exit");
             command
-                .arg(switch("json", "Print the waiting questions, one JSON object per line"))
-                .arg(switch("count", "Print how many questions are waiting").conflicts_with("json"))
-                .arg(switch("follow", "Keep running and print every change"))
-                .arg(switch("next", "Answer the oldest question and exit").conflicts_with_all(["json", "count", "follow"]))
+                .args([
+                    switch("json", "Print the waiting questions, one JSON object per line"),
+                    switch("count", "Print how many questions are waiting").conflicts_with("json"),
+                    switch("follow", "Keep running and print every change"),
+                    next.conflicts_with_all(["json", "count", "follow"]),
+                ])
                 .args(inbox_settings())
         })
 }
 
 fn inbox_copy() -> Command {
     let place = |name: &'static str, names: &'static str, help: &'static str| {
-        Arg::new(name).value_name(names).required(true).value_parser(clap::value_parser!(OsString)).help(help)
+        word(name, names, help).required(true).value_parser(clap::value_parser!(OsString))
     };
     Command::new("copy")
         .about("Copy a whole inbox; begun again it goes on where it was broken off")
@@ -153,7 +152,7 @@ pub(crate) fn wait() -> Command {
                 .arg(question_id())
                 .arg(value("for", "DURATION", "Stop waiting after this long, with exit code 75; the question stays"))
                 .args(settings(&[Of::Results]))
-                .args(some_settings(&["store", "token_file"]))
+                .args(of_the_store())
         })
 }
 
@@ -166,28 +165,21 @@ pub(crate) fn answer() -> Command {
         )
         .after_help(EXIT_CODES)
         .defer(|command| {
+            let decline = value("decline", "REASON", "Decline to answer, with this reason if you like").num_args(0..=1);
+            let reply =
+                value("reply", "FILE", "Read the reply as JSON from this file, or from standard input if it is -");
             command
-                .arg(question_id())
-                .arg(value("select", "HEADER=LABEL", "Choose this option; repeat for several choices").action(ArgAction::Append))
-                .arg(value("other", "HEADER=TEXT", "Answer in these words instead of choosing an option").action(ArgAction::Append))
-                .arg(value("note", "HEADER=TEXT", "Add this note to the answer").action(ArgAction::Append))
-                .arg(
-                    value("decline", "REASON", "Decline to answer, with this reason if you like")
-                        .num_args(0..=1)
-                        .default_missing_value("")
-                        .conflicts_with_all(["select", "other", "note"]),
-                )
-                .arg(
-                    value("discuss", "TEXT", "Talk about it first, with this message")
-                        .value_parser(not_blank)
-                        .conflicts_with("decline"),
-                )
-                .arg(
-                    value("reply", "FILE", "Read the reply as JSON from this file, or from standard input if it is -")
-                        .conflicts_with_all(["select", "other", "note", "decline", "discuss", "answers"]),
-                )
-                // Opened by a popup rather than by a person: stray keys must not answer.
-                .arg(Arg::new("unbidden").long("unbidden").action(ArgAction::SetTrue).hide(true))
+                .args([
+                    question_id(),
+                    value("select", "HEADER=LABEL", "Choose this option; repeat for several choices").action(ArgAction::Append),
+                    value("other", "HEADER=TEXT", "Answer in these words instead of choosing an option").action(ArgAction::Append),
+                    value("note", "HEADER=TEXT", "Add this note to the answer").action(ArgAction::Append),
+                    decline.default_missing_value("").conflicts_with_all(["select", "other", "note"]),
+                    value("discuss", "TEXT", "Talk about it first, with this message").value_parser(not_blank).conflicts_with("decline"),
+                    reply.conflicts_with_all(["select", "other", "note", "decline", "discuss", "answers"]),
+                    // Opened by a popup rather than by a person: stray keys must not answer.
+                    switch("unbidden", "").hide(true),
+                ])
                 .args(inbox_settings())
                 .args(some_settings(&["answers"]))
         })
@@ -197,22 +189,21 @@ pub(crate) fn withdraw() -> Command {
     Command::new("withdraw")
         .about("Withdraw a question from the inbox; it can no longer be answered")
         .after_help(EXIT_CODES)
-        .defer(|command| command.arg(question_id()).args(some_settings(&["store", "token_file"])))
+        .defer(|command| command.arg(question_id()).args(of_the_store()))
 }
 
 pub(crate) fn log() -> Command {
     Command::new("log").about("Show past and pending questions of the inbox, and the decisions").defer(|command| {
+        let purge = switch("purge", "Remove what ended before a date, for good").requires("before");
         command
-            .arg(switch("json", "Print one JSON object per line"))
-            .arg(value("since", "WHEN", "Only questions asked since then: 2h, 3d, 2026-11-15 or 2026-11-15T12:00"))
-            .arg(value("from", "NAME", "Only questions of agents whose name contains this"))
-            .arg(
-                switch("purge", "Remove what ended before a date, for good")
-                    .requires("before")
-                    .conflicts_with_all(["since", "from"]),
-            )
-            .arg(value("before", "DATE", "With --purge: 90d, 2026-11-15 or 2026-11-15T12:00").requires("purge"))
-            .args(some_settings(&["store", "token_file"]))
+            .args([
+                switch("json", "Print one JSON object per line"),
+                value("since", "WHEN", "Only questions asked since then: 2h, 3d, 2026-11-15 or 2026-11-15T12:00"),
+                value("from", "NAME", "Only questions of agents whose name contains this"),
+                purge.conflicts_with_all(["since", "from"]),
+                value("before", "DATE", "With --purge: 90d, 2026-11-15 or 2026-11-15T12:00").requires("purge"),
+            ])
+            .args(of_the_store())
     })
 }
 
@@ -225,19 +216,15 @@ pub(crate) fn mcp() -> Command {
              opens a terminal. A question that is not answered when the client stops waiting stays in the inbox.",
         )
         .defer(|command| {
+            let levels = PossibleValuesParser::new(["error", "warn", "info", "debug", "trace"]);
+            let file = clap::value_parser!(std::path::PathBuf);
             command
-                .arg(
+                .args([
                     switch("approve", "Offer the tool `approve` too, for `claude -p --permission-prompt-tool mcp__askuser__approve`"),
-                )
-                .arg(
                     value("http", "ADDR", "Serve clients on this machine over HTTP instead, at an address such as 127.0.0.1:8787").value_parser(loopback),
-                )
-                .arg(
-                    value("log", "LEVEL", "Log to standard error. From debug on the log contains questions and answers").value_parser(PossibleValuesParser::new(["error", "warn", "info", "debug", "trace"])),
-                )
-                .arg(
-                    value("log-file", "FILE", "Append the log to this file instead, at level info unless --log is given").value_parser(clap::value_parser!(std::path::PathBuf)),
-                )
+                    value("log", "LEVEL", "Log to standard error. From debug on the log contains questions and answers").value_parser(levels),
+                    value("log-file", "FILE", "Append the log to this file instead, at level info unless --log is given").value_parser(file),
+                ])
                 .args(settings(&[Of::Mcp]))
                 .args(some_settings(&["store", "token_file", "popup", "notify", "on_question", "timeout", "repair", "answers", "headless"]))
         })
@@ -252,71 +239,52 @@ pub(crate) fn serve() -> Command {
              it listens only once a device is paired or a token made, or with --tls.",
         )
         .defer(|command| {
+            let address = clap::value_parser!(std::net::SocketAddr);
+            let tls = value("tls", "CERT", "Encrypt with this certificate and key, as PEM files");
+            let listen = value("listen", "ADDR", "The address to listen on; 0.0.0.0:7420 for every network");
             command
-                .arg(
-                    value("listen", "ADDR", "The address to listen on; 0.0.0.0:7420 for every network")
-                        .default_value("127.0.0.1:7420")
-                        .value_parser(clap::value_parser!(std::net::SocketAddr)),
-                )
-                .arg(
+                .args([
+                    listen.default_value("127.0.0.1:7420").value_parser(address),
                     value("public-url", "URL", "The address of a proxy in front of it, such as https://ask.example.org"),
-                )
-                .arg(
-                    value("tls", "CERT", "Encrypt with this certificate and key, as PEM files")
-                        .value_names(["CERT", "KEY"])
-                        .num_args(2)
-                        .value_parser(clap::value_parser!(std::path::PathBuf)),
-                )
+                    tls.value_names(["CERT", "KEY"]).num_args(2).value_parser(clap::value_parser!(std::path::PathBuf)),
+                ])
                 .args(some_settings(&["store", "popup", "notify", "on_question"]))
         })
 }
 
 pub(crate) fn token() -> Command {
-    let name = || Arg::new("name").value_name("NAME").required(true).value_parser(not_blank);
-    let scope = |scope: &'static str, help: &'static str| {
-        Arg::new(scope).long(scope).action(ArgAction::SetTrue).group("scope").help(help)
-    };
+    let name = |help| word("name", "NAME", help).required(true).value_parser(not_blank);
+    let scope = |scope, help| switch(scope, help).group("scope");
+    let new = Command::new("new")
+        .about("Make a token and print it, this once")
+        .arg(name("Its name: questions belong to it, also with a later token of the same name"))
+        .arg(scope("ask", "It puts questions, and waits for its own"))
+        .arg(scope("answer", "It lists and answers questions"))
+        .arg(scope("admin", "It lists, makes and revokes tokens, and lets devices in"))
+        .group(clap::ArgGroup::new("scope").required(true))
+        .arg(of_person("Whose answers it gives [default: it acts under its own name]").requires("answer"));
     Command::new("token")
         .about("Make, list and revoke credentials for `askuser serve`")
         .subcommand_required(true)
         .disable_help_subcommand(true)
-        .subcommand(
-            Command::new("new")
-                .about("Make a token and print it, this once")
-                .arg(name().help("Its name: questions belong to it, also with a later token of the same name"))
-                .arg(scope("ask", "It puts questions, and waits for its own"))
-                .arg(scope("answer", "It lists and answers questions"))
-                .arg(scope("admin", "It lists, makes and revokes tokens, and lets devices in"))
-                .group(clap::ArgGroup::new("scope").required(true))
-                .arg(of_person("Whose answers it gives [default: it acts under its own name]").requires("answer"))
-                .args(some_settings(&["store", "token_file"])),
-        )
-        .subcommand(Command::new("list").about("List the tokens").args(some_settings(&["store", "token_file"])))
-        .subcommand(
-            Command::new("revoke")
-                .about("Revoke a token at once")
-                .arg(name().help("Its name"))
-                .args(some_settings(&["store", "token_file"])),
-        )
+        .subcommand(new.args(of_the_store()))
+        .subcommand(Command::new("list").about("List the tokens").args(of_the_store()))
+        .subcommand(Command::new("revoke").about("Revoke a token at once").arg(name("Its name")).args(of_the_store()))
 }
 
 pub(crate) fn devices() -> Command {
+    let name = word("name", "NAME", "Its name").required(true);
     Command::new("devices")
         .about("List the devices that may answer through `askuser serve`, and revoke them")
         .disable_help_subcommand(true)
-        .args(some_settings(&["store", "token_file"]))
-        .subcommand(
-            Command::new("revoke")
-                .about("Revoke a device at once")
-                .arg(Arg::new("name").value_name("NAME").required(true).help("Its name"))
-                .args(some_settings(&["store", "token_file"])),
-        )
+        .args(of_the_store())
+        .subcommand(Command::new("revoke").about("Revoke a device at once").arg(name).args(of_the_store()))
 }
 
 pub(crate) fn pair() -> Command {
     Command::new("pair").about("Let in the browser that shows this code").defer(|command| {
         command
-            .arg(Arg::new("code").value_name("CODE").required(true).help("The code on the page: ABCD-EFGH"))
+            .arg(word("code", "CODE", "The code on the page: ABCD-EFGH").required(true))
             .arg(of_person("Whose browser it is [default: yours]"))
             .args(inbox_settings())
     })
@@ -327,16 +295,14 @@ fn of_person(help: &'static str) -> Arg {
 }
 
 pub(crate) fn people() -> Command {
-    let settings = || some_settings(&["store", "token_file"]);
     let named = |command, about, help| {
-        let name = Arg::new("name").value_name("NAME").required(true).help(help);
-        Command::new(command).about(about).arg(name).args(settings())
+        Command::new(command).about(about).arg(word("name", "NAME", help).required(true)).args(of_the_store())
     };
     Command::new("people")
         .about("List the people whom questions can be for, add and remove them")
         .disable_help_subcommand(true)
-        .args(settings())
-        .subcommand(Command::new("list").about("List them").args(settings()))
+        .args(of_the_store())
+        .subcommand(Command::new("list").about("List them").args(of_the_store()))
         .subcommand(named("add", "Add a person", "Their name, as in `ask --for NAME`"))
         .subcommand(named("remove", "Remove a person, and revoke their tokens and devices at once", "Their name"))
 }
@@ -347,7 +313,7 @@ fn loopback(text: &str) -> Result<std::net::SocketAddr, &'static str> {
 }
 
 fn question_id() -> Arg {
-    Arg::new("id").value_name("ID").required(true).help("The question's id, or the start of it if that is unique")
+    word("id", "ID", "The question's id, or the start of it if that is unique").required(true)
 }
 
 /// The settings of a prompt for a question that is in the inbox already.
@@ -355,14 +321,19 @@ fn inbox_settings() -> Vec<Arg> {
     some_settings(&["store", "token_file", "plain", "key_delay", "success_flash", "confirm", "theme", "color"])
 }
 
+fn of_the_store() -> Vec<Arg> {
+    some_settings(&["store", "token_file"])
+}
+
 fn some_settings(names: &[&str]) -> Vec<Arg> {
     let all = settings(&[Of::Asking]);
     all.into_iter().filter(|arg| names.contains(&arg.get_id().as_str())).collect()
 }
 
-/// The clients that `askuser init` knows.
 pub(crate) const CLIENTS: [&str; 11] =
     ["claude", "codex", "gemini", "copilot", "qwen", "opencode", "cursor", "vscode", "zed", "cline", "continue"];
+
+const INIT_EXIT_CODES: &str = "Exit codes: 0 done, or nothing to do; 1 you did not agree; 2 a file is broken or cannot be written; 3 no person can be asked";
 
 pub(crate) fn init() -> Command {
     Command::new("init")
@@ -372,24 +343,19 @@ pub(crate) fn init() -> Command {
              the rest of the file stays byte for byte as it is. Without a name it finds the installed agents and asks \
              which to set up; then it starts the server once to see that it works. The entries for cursor, vscode and zed follow their documentation and are untested.",
         )
-        .after_help("Exit codes: 0 done, or nothing to do; 1 you did not agree; 2 a file is broken or cannot be written; 3 no person can be asked")
+        .after_help(INIT_EXIT_CODES)
         .defer(|command| {
+            let client = word("client", "CLIENT", "Which agents to set up").num_args(0..);
+            let all = switch("all", "All agents found here; with --remove everything that was added");
             command
-                .arg(
-                    Arg::new("client")
-                        .value_name("CLIENT")
-                        .num_args(0..)
-                        .value_parser(PossibleValuesParser::new(CLIENTS))
-                        .help("Which agents to set up"),
-                )
-                .arg(switch("project", "Change the project's file, which others may share, instead of yours"))
-                .arg(
-                    switch("all", "All agents found here; with --remove everything that was added")
-                        .conflicts_with_all(["client", "project"]),
-                )
-                .arg(switch("yes", "Make the change without asking"))
-                .arg(switch("print", "Print the change without making it").conflicts_with("yes"))
-                .arg(switch("remove", "Remove askuser again and restore the file byte for byte"))
+                .args([
+                    client.value_parser(PossibleValuesParser::new(CLIENTS)),
+                    switch("project", "Change the project's file, which others may share, instead of yours"),
+                    all.conflicts_with_all(["client", "project"]),
+                    switch("yes", "Make the change without asking"),
+                    switch("print", "Print the change without making it").conflicts_with("yes"),
+                    switch("remove", "Remove askuser again and restore the file byte for byte"),
+                ])
                 .args(some_settings(&["plain", "key_delay", "success_flash", "confirm", "theme", "color"]))
         })
 }
@@ -402,7 +368,7 @@ pub(crate) fn uninstall() -> Command {
              agree; a file becomes what it was, byte for byte. Sessions, questions, answers and settings are kept; it \
              says where they are and how to delete them.",
         )
-        .after_help("Exit codes: 0 done, or nothing to do; 1 you did not agree; 2 a file is broken or cannot be written; 3 no person can be asked")
+        .after_help(INIT_EXIT_CODES)
         .defer(|command| {
             command
                 .arg(switch("yes", "Make the changes without asking"))
@@ -439,7 +405,7 @@ pub(crate) fn agent() -> Command {
 fn sessions() -> Command {
     Command::new("sessions")
         .about("List the sessions of this folder, newest first; with TEXT, those that mention it")
-        .arg(Arg::new("text").value_name("TEXT").help("Only sessions with this text in a message or an answer"))
+        .arg(word("text", "TEXT", "Only sessions with this text in a message or an answer"))
         .arg(switch("all", "List the sessions of every folder"))
         .arg(switch("json", "Print one JSON object per line"))
 }
@@ -447,15 +413,14 @@ fn sessions() -> Command {
 fn models() -> Command {
     Command::new("models")
         .about("List the models of a provider, newest first; without PROVIDER, of all providers whose key is set")
-        .arg(Arg::new("provider").value_name("PROVIDER").help("anthropic, openai, gemini, openrouter, ollama, …"))
+        .arg(word("provider", "PROVIDER", "anthropic, openai, gemini, openrouter, ollama, …"))
         .arg(switch("json", "Print one JSON object per line"))
         .args(settings(&[Of::Agent]).into_iter().filter(|arg| arg.get_id() == "base_url"))
 }
 
 fn export() -> Command {
-    Command::new("export").about("Print a session as Markdown").arg(
-        Arg::new("session").value_name("SESSION").required(true).help("Its id, as askuser agent sessions lists it"),
-    )
+    let session = word("session", "SESSION", "Its id, as askuser agent sessions lists it").required(true);
+    Command::new("export").about("Print a session as Markdown").arg(session)
 }
 
 const AGENT_EXIT_CODES: &str = include_str!("help/exit-codes-of-agent.txt").trim_ascii_end();
@@ -463,24 +428,18 @@ const AGENT_EXIT_CODES: &str = include_str!("help/exit-codes-of-agent.txt").trim
 fn agent_arguments(command: Command) -> Command {
     let outputs = PossibleValuesParser::new(["text", "json", "stream-json"]);
     command
-        .arg(Arg::new("message").value_name("MESSAGE").help("The first prompt"))
-        .arg(
+        .args([
+            word("message", "MESSAGE", "The first prompt"),
             value("prompt", "TEXT", "Run one turn with this prompt, print the result and exit; - reads it from standard input").short('p').conflicts_with("message"),
-        )
-        .arg(value("output", "FORMAT", "With -p: text (the final message), json (one object), stream-json (events, and answers on standard input)").value_parser(outputs))
-        .arg(
+            value("output", "FORMAT", "With -p: text (the final message), json (one object), stream-json (events, and answers on standard input)").value_parser(outputs),
             value("script", "FILE", "Follow a script instead of a model: no key, no network; demo and plan are built in").conflicts_with("model"),
-        )
-        .arg(switch("continue", "Resume the last session of this folder").conflicts_with("resume"))
-        .arg(value("resume", "ID", "Resume this session"))
-        .arg(switch("repair-transcript", "Cut off a damaged session before its first damaged line; a copy is kept"))
-        .arg(switch("plan", "Only read and ask until a plan is approved"))
-        .arg(
+            switch("continue", "Resume the last session of this folder").conflicts_with("resume"),
+            value("resume", "ID", "Resume this session"),
+            switch("repair-transcript", "Cut off a damaged session before its first damaged line; a copy is kept"),
+            switch("plan", "Only read and ask until a plan is approved"),
             value("add-dir", "FOLDER", "Let tools use this folder too, besides the working folder").action(ArgAction::Append),
-        )
-        .arg(
             value("max-requests", "N", "Stop a turn after this many requests to the model; subagents count separately").value_parser(count),
-        )
+        ])
         .args(settings(&[Of::Agent, Of::Asking]))
 }
 
@@ -493,31 +452,20 @@ pub(crate) fn check() -> Command {
         .about("Check an input without asking: what is wrong with it, and what could be better")
         .after_help("Exit codes: 0 valid (with or without advice), 2 invalid")
         .defer(|command| {
-            let some = settings(&[Of::Asking, Of::Results])
-                .into_iter()
-                .filter(|arg| ["repair", "format"].contains(&arg.get_id().as_str()));
+            let some = settings(&[Of::Asking, Of::Results]).into_iter();
+            let some = some.filter(|arg| ["repair", "format"].contains(&arg.get_id().as_str()));
             command.args(input_source()).args(some)
         })
 }
 
 pub(crate) fn schema() -> Command {
+    let shape = value("for", "SHAPE", "The format of this provider or protocol").default_value("json-schema");
+    let extras = "Also mention: plan (a plan mode with ExitPlanMode), preview (a preview of each option)";
+    let with = value("with", "EXTRA", extras).value_delimiter(',').action(ArgAction::Append);
     Command::new("schema")
         .about("Print the tool definition to give to a model")
-        .arg(
-            value("for", "SHAPE", "The format of this provider or protocol")
-                .value_parser(PossibleValuesParser::new(PROVIDERS))
-                .default_value("json-schema"),
-        )
-        .arg(
-            value(
-                "with",
-                "EXTRA",
-                "Also mention: plan (a plan mode with ExitPlanMode), preview (a preview of each option)",
-            )
-            .value_parser(PossibleValuesParser::new(["plan", "preview"]))
-            .value_delimiter(',')
-            .action(ArgAction::Append),
-        )
+        .arg(shape.value_parser(PossibleValuesParser::new(PROVIDERS)))
+        .arg(with.value_parser(PossibleValuesParser::new(["plan", "preview"])))
 }
 
 pub(crate) fn demo() -> Command {
@@ -535,8 +483,8 @@ pub(crate) fn doctor() -> Command {
 pub(crate) fn config() -> Command {
     let set = Command::new("set")
         .about("Set a setting in your own askuser.toml; the rest of the file stays as it is, comments included")
-        .arg(Arg::new("key").value_name("KEY").required(true).help("The setting, such as theme"))
-        .arg(Arg::new("value").value_name("VALUE").required(true).allow_hyphen_values(true).help("Its value"));
+        .arg(word("key", "KEY", "The setting, such as theme").required(true))
+        .arg(word("value", "VALUE", "Its value").required(true).allow_hyphen_values(true));
     Command::new("config")
         .about("Show every setting, its value and where it came from; or set one")
         .subcommand(set)
@@ -553,13 +501,19 @@ pub(crate) fn completions() -> Command {
     let shells = PossibleValuesParser::new(["bash", "elvish", "fish", "powershell", "zsh"]);
     Command::new("completions")
         .about("Print a completion script for a shell")
-        .arg(Arg::new("shell").value_name("SHELL").required(true).value_parser(shells).help("Which shell"))
+        .arg(word("shell", "SHELL", "Which shell").required(true).value_parser(shells))
 }
 
 pub(crate) fn man() -> Command {
-    Command::new("man")
-        .about("Print a manual page")
-        .arg(Arg::new("command").value_name("COMMAND").help("The page of this subcommand instead of the main page"))
+    Command::new("man").about("Print a manual page").arg(word(
+        "command",
+        "COMMAND",
+        "The page of this subcommand instead of the main page",
+    ))
+}
+
+fn word(name: &'static str, value: &'static str, help: &'static str) -> Arg {
+    Arg::new(name).value_name(value).help(help)
 }
 
 fn value(name: &'static str, value: &'static str, help: &'static str) -> Arg {
@@ -571,13 +525,8 @@ fn switch(name: &'static str, help: &'static str) -> Arg {
 }
 
 fn input_source() -> [Arg; 2] {
-    [
-        Arg::new("file")
-            .value_name("FILE")
-            .conflicts_with_all(["json"])
-            .help("A file with the input; standard input if it is - or left out"),
-        value("json", "INPUT", "The input itself"),
-    ]
+    let file = word("file", "FILE", "A file with the input; standard input if it is - or left out");
+    [file.conflicts_with("json"), value("json", "INPUT", "The input itself")]
 }
 
 /// A flag for every setting of these.

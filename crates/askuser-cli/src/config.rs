@@ -79,7 +79,6 @@ impl BaseUrl {
     }
 }
 
-/// A file with a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TokenFile {
     pub(crate) path: PathBuf,
@@ -95,7 +94,6 @@ impl TokenFile {
 }
 
 impl Layers {
-    /// Parses every setting.
     pub(crate) fn settings(&self) -> Result<Settings, Failure> {
         let settings = Settings::parse(self)?;
         let base_url = settings.base_url.and_then(|base_url| self.address(base_url.url));

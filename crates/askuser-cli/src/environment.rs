@@ -16,6 +16,7 @@ pub(crate) fn names() -> impl Iterator<Item = String> {
 }
 
 /// Variables that this process was started without, so that they cannot be read from outside. Once, before anything asks for one.
+#[cfg(target_os = "linux")]
 pub(crate) fn know_taken_out(variables: BTreeMap<String, String>) {
     let _ = TAKEN_OUT.set(variables);
 }

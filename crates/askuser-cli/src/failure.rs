@@ -4,7 +4,6 @@ use crate::wrapped::wrapped_for;
 use askuser::{Violations, sanitize};
 use std::fmt::Display;
 use std::io::Write;
-use std::process::ExitCode;
 
 /// Exit codes, as the README documents them.
 pub(crate) mod exit {
@@ -47,10 +46,30 @@ impl Failure {
     pub(crate) fn code(self, code: u8) -> Failure {
         Failure { code, ..self }
     }
+
+    /// Prints it; the exit code that says so.
+    pub(crate) fn tell(&self) -> u8 {
+        notice(&self.message);
+        if let Some(hint) = &self.hint {
+            say(&format!("hint: {hint}"));
+        }
+        self.code
+    }
+}
+
+/// What could not be done, before the reason why.
+pub(crate) trait OrFail<T> {
+    fn or_fail(self, what: impl Display) -> Result<T, Failure>;
+}
+
+impl<T, E: Display> OrFail<T> for Result<T, E> {
+    fn or_fail(self, what: impl Display) -> Result<T, Failure> {
+        self.map_err(|error| Failure::new(format!("{what}: {}", reason(&error))))
+    }
 }
 
 /// What the system says, without its number.
-pub(crate) fn reason(error: &std::io::Error) -> String {
+pub(crate) fn reason(error: &impl Display) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_owned()
 }
@@ -62,8 +81,8 @@ pub(crate) fn outlive_file_size_limit() {
 }
 
 /// Tells the operator something on the way; nothing has gone wrong for good.
-pub(crate) fn notice(program: &str, words: &str) {
-    say(&format!("{program}: {words}"));
+pub(crate) fn notice(words: &str) {
+    say(&format!("askuser: {words}"));
 }
 
 /// Writes to standard error, wrapped at words on a terminal. Only the first line is: what follows are details to be
@@ -76,24 +95,5 @@ fn say(text: &str) {
     let _ = writeln!(stderr, "{}", wrapped_for(&stderr, first));
     if !details.is_empty() {
         let _ = writeln!(stderr, "{details}");
-    }
-}
-
-/// Prints what went wrong, if something did, and chooses the exit code.
-pub(crate) fn report(program: &str, result: Result<u8, Failure>) -> ExitCode {
-    match result {
-        Ok(code) => ExitCode::from(code),
-        Err(failure) => {
-            tell(program, &failure);
-            ExitCode::from(failure.code)
-        }
-    }
-}
-
-/// Prints what went wrong; the caller continues.
-pub(crate) fn tell(program: &str, failure: &Failure) {
-    say(&format!("{program}: {}", failure.message));
-    if let Some(hint) = &failure.hint {
-        say(&format!("hint: {hint}"));
     }
 }

@@ -1,9 +1,10 @@
 //! JSON on its way to standard output, and JSON that a person wrote.
 
 use askuser::sanitize::is_invisible;
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
-use serde_json::{Map, Value};
-use std::fmt;
+use jsonc_parser::{CollectOptions, ParseOptions, ast, parse_to_ast};
+use serde::de::Error;
+use serde_json::Value;
+use std::collections::HashSet;
 
 /// JSON that does nothing to a terminal it ends up on: invisible characters of a model are escaped. To a program that
 /// parses it, it is the same.
@@ -26,57 +27,23 @@ pub(crate) fn escape_invisible(json: &serde_json::Value) -> String {
 
 /// Reads JSON in which no object names a field twice. `serde_json` would take the last without a word.
 pub(crate) fn without_repeats(text: &str) -> serde_json::Result<Value> {
-    serde_json::from_str(text).map(|Distinct(value)| value)
-}
-
-struct Distinct(Value);
-
-impl<'de> Deserialize<'de> for Distinct {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Distinct, D::Error> {
-        deserializer.deserialize_any(DistinctVisitor).map(Distinct)
+    let value = serde_json::from_str(text)?;
+    let parsed = parse_to_ast(text, &CollectOptions::default(), &ParseOptions::default()).map_err(Error::custom)?;
+    match parsed.value.as_ref().and_then(repeated) {
+        None => Ok(value),
+        Some(key) => Err(Error::custom(format_args!("{key:?} is there twice"))),
     }
 }
 
-struct DistinctVisitor;
-
-macro_rules! scalars {
-    ($($visit:ident: $kind:ty),*) => {$(
-        fn $visit<E>(self, value: $kind) -> Result<Value, E> {
-            Ok(value.into())
+fn repeated<'a>(value: &'a ast::Value<'a>) -> Option<&'a str> {
+    match value {
+        ast::Value::Object(object) => {
+            let mut seen = HashSet::new();
+            let again = object.properties.iter().map(|field| field.name.as_str()).find(|name| !seen.insert(*name));
+            again.or_else(|| object.properties.iter().find_map(|field| repeated(&field.value)))
         }
-    )*};
-}
-
-impl<'de> Visitor<'de> for DistinctVisitor {
-    type Value = Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("JSON")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Value, A::Error> {
-        let mut object = Map::new();
-        while let Some((key, Distinct(value))) = fields.next_entry::<String, Distinct>()? {
-            if object.contains_key(&key) {
-                return Err(A::Error::custom(format_args!("{key:?} is there twice")));
-            }
-            object.insert(key, value);
-        }
-        Ok(Value::Object(object))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        let mut array = Vec::new();
-        while let Some(Distinct(item)) = items.next_element()? {
-            array.push(item);
-        }
-        Ok(Value::Array(array))
-    }
-
-    scalars! { visit_str: &str, visit_bool: bool, visit_i64: i64, visit_u64: u64, visit_f64: f64 }
-
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
+        ast::Value::Array(array) => array.elements.iter().find_map(repeated),
+        _ => None,
     }
 }
 

@@ -23,5 +23,5 @@ mod wrapped;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    failure::report("askuser", commands::run(std::env::args_os().skip(1)))
+    ExitCode::from(commands::run(std::env::args_os().skip(1)).unwrap_or_else(|failure| failure.tell()))
 }

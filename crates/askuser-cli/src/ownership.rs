@@ -28,9 +28,6 @@ impl ForeignRepository<'_> {
 }
 
 /// The root of the repository that a folder is in, if it is in one. A link that leads nowhere marks none.
-///
-/// # Errors
-/// Where it belongs to another user.
 pub(crate) fn repository(folder: &Path) -> Result<Option<&Path>, ForeignRepository<'_>> {
     let marked = |folder: &Path| MARKERS.iter().find_map(|marker| folder.join(marker).metadata().ok());
     let Some((root, marker)) = folder.ancestors().find_map(|folder| Some((folder, marked(folder)?))) else {
@@ -45,9 +42,6 @@ pub(crate) fn repository(folder: &Path) -> Result<Option<&Path>, ForeignReposito
 
 /// Opens a file that was found rather than named: a regular file of this user's or of root's, in a folder of theirs. Links are
 /// not followed, and nothing is opened that could block.
-///
-/// # Errors
-/// Where it is something else, as a sentence about it, or cannot be opened.
 pub(crate) fn open_found(path: &Path) -> io::Result<File> {
     let file = regular_file::open(path, Links::Refuse)?;
     check_owner(&file.metadata()?)?;
@@ -59,9 +53,6 @@ pub(crate) fn open_found(path: &Path) -> io::Result<File> {
 }
 
 /// Whether something belongs to this user or to root. A user who became root with sudo is still the same user.
-///
-/// # Errors
-/// Whose it is instead.
 #[cfg(unix)]
 pub(crate) fn check_owner(metadata: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::MetadataExt;
@@ -75,9 +66,6 @@ pub(crate) fn check_owner(metadata: &Metadata) -> io::Result<()> {
 
 /// Whether only this user and root can have written something. A group that is this user's own counts as the user, and in a
 /// folder with the sticky bit users can replace only what is theirs.
-///
-/// # Errors
-/// Who could.
 #[cfg(unix)]
 pub(crate) fn check_writers(metadata: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::MetadataExt;
@@ -92,19 +80,11 @@ pub(crate) fn check_writers(metadata: &Metadata) -> io::Result<()> {
     Err(io::Error::other(format!("has mode {mode:03o}, must not be writable by the group or by others")))
 }
 
-/// Whether something belongs to this user.
-///
-/// # Errors
-/// Never here.
 #[cfg(not(unix))]
 pub(crate) fn check_owner(_: &Metadata) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether only this user can have written something.
-///
-/// # Errors
-/// Never here.
 #[cfg(not(unix))]
 pub(crate) fn check_writers(_: &Metadata) -> io::Result<()> {
     Ok(())

@@ -1,7 +1,7 @@
 //! What `ask` and `wait` print, and the exit code that goes with it.
 
 use crate::config::{Format, Settings, Surface};
-use crate::failure::{Failure, exit, notice, reason};
+use crate::failure::{Failure, OrFail, exit, notice, reason};
 use crate::json::escape_invisible;
 use crate::source::Rejected;
 use crate::surfaces::terminal_options;
@@ -38,7 +38,7 @@ pub(crate) fn code(set: &QuestionSet, resolution: &Resolution, settings: &Settin
         for (answer, note) in
             resolution.outcome().answers().iter().filter_map(|answer| Some((answer, answer.note.as_ref()?)))
         {
-            notice("askuser", &format!("note on {}: {}", answer.header, sanitize::line(note)));
+            notice(&format!("note on {}: {}", answer.header, sanitize::line(note)));
         }
     }
     Ok(code)
@@ -131,11 +131,16 @@ fn print_rejection(violations: &Violations, settings: &Settings) -> Result<(), F
     write(&format!("{text}\n"))
 }
 
+/// Writes all that a command has to say; its exit code.
+pub(crate) fn finish(text: &str) -> Result<u8, Failure> {
+    write(text).map(|()| exit::ANSWERED)
+}
+
 pub(crate) fn write(text: &str) -> Result<(), Failure> {
     match write_all(text) {
         // The reader has seen enough.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        result => result.map_err(|error| Failure::new(format!("cannot write to standard output: {}", reason(&error)))),
+        result => result.or_fail("cannot write to standard output"),
     }
 }
 

@@ -1,7 +1,9 @@
 //! Signals that tell the process to stop or to end.
 
+#[cfg(unix)]
+use crate::failure::OrFail;
 use crate::failure::{Failure, exit};
-use std::io;
+use tokio_util::sync::CancellationToken;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Signal {
@@ -18,6 +20,25 @@ impl Signal {
     }
 }
 
+/// What becomes of this, unless the process is told to end before.
+pub(crate) async fn unless_told<T>(work: impl Future<Output = T>) -> Result<Option<T>, Failure> {
+    let mut signals = Signals::listen()?;
+    Ok(tokio::select! {
+        done = work => Some(done),
+        _ = signals.next() => None,
+    })
+}
+
+/// Cancels this when the process is told to end.
+pub(crate) fn cancel_when_told(end: &CancellationToken) -> Result<(), Failure> {
+    let (mut signals, end) = (Signals::listen()?, end.clone());
+    tokio::spawn(async move {
+        signals.next().await;
+        end.cancel();
+    });
+    Ok(())
+}
+
 #[cfg(unix)]
 pub(crate) struct Signals {
     interrupt: tokio::signal::unix::Signal,
@@ -27,12 +48,13 @@ pub(crate) struct Signals {
 
 #[cfg(unix)]
 impl Signals {
-    pub(crate) fn listen() -> io::Result<Signals> {
+    pub(crate) fn listen() -> Result<Signals, Failure> {
         use tokio::signal::unix::{SignalKind, signal};
+        let listen = |kind| signal(kind).or_fail("cannot start");
         Ok(Signals {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-            hangup: signal(SignalKind::hangup())?,
+            interrupt: listen(SignalKind::interrupt())?,
+            terminate: listen(SignalKind::terminate())?,
+            hangup: listen(SignalKind::hangup())?,
         })
     }
 
@@ -50,7 +72,7 @@ pub(crate) struct Signals;
 
 #[cfg(not(unix))]
 impl Signals {
-    pub(crate) fn listen() -> io::Result<Signals> {
+    pub(crate) fn listen() -> Result<Signals, Failure> {
         Ok(Signals)
     }
 

@@ -48,7 +48,6 @@ impl Rejected {
     }
 }
 
-/// Reads the question set that the arguments name.
 pub(crate) fn question_set(args: &ArgMatches, settings: &Settings) -> Result<QuestionSet, Rejected> {
     let quick = args.try_get_one::<String>("question").ok().flatten();
     match quick {
@@ -69,13 +68,11 @@ pub(crate) fn parse(text: &str, settings: &Settings) -> Result<QuestionSet, Viol
     QuestionSet::from_json(text, &rules(Limits::DEFAULT, settings))
 }
 
-/// How an input is read.
 pub(crate) fn rules(limits: Limits, settings: &Settings) -> Rules {
     let rules = if settings.repair { Rules::repair() } else { Rules::strict() };
     rules.with_limits(limits)
 }
 
-/// The text of the input that the arguments name.
 pub(crate) fn text(args: &ArgMatches) -> Result<String, Rejected> {
     // Not every command has the quick form.
     let how = match args.try_contains_id("question") {
@@ -149,7 +146,6 @@ pub(crate) fn read(name: &str, reader: impl Read) -> Result<String, Failure> {
     read_text(name, MAX_BYTES, reader).map_err(|rejected| rejected.failure)
 }
 
-/// Reads the lines of a list from standard input.
 pub(crate) fn read_list() -> Result<String, Failure> {
     read_text("standard input", MAX_LIST_BYTES, std::io::stdin().lock()).map_err(|rejected| rejected.failure)
 }
@@ -217,7 +213,7 @@ fn quick_question(question: &str, args: &ArgMatches) -> QuestionInput {
     let unsplit = args.get_many::<String>("option").unwrap_or_default().find(|option| looks_unsplit(option));
     if let Some(option) = unsplit {
         let words = format!("-o {option:?} is a label with a colon; a description follows \": \", with a space");
-        failure::notice("askuser", &words);
+        failure::notice(&words);
     }
     if args.get_flag("multi") { input.multi_select() } else { input }
 }

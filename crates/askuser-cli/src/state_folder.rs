@@ -8,9 +8,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// What outlives a session but is no configuration: `$XDG_STATE_HOME/askuser`, or under `~/.local/state`.
-///
-/// # Errors
-/// Where neither is an absolute path.
 pub(crate) fn state_folder() -> Result<PathBuf, Failure> {
     let variable = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     variable("XDG_STATE_HOME")
@@ -21,9 +18,6 @@ pub(crate) fn state_folder() -> Result<PathBuf, Failure> {
 }
 
 /// Where the inbox is that the settings name.
-///
-/// # Errors
-/// Where there is no folder for it.
 pub(crate) fn inbox_file(settings: &Settings) -> Result<PathBuf, Failure> {
     let path = match &settings.store {
         Some(path) => path.clone(),
@@ -34,9 +28,6 @@ pub(crate) fn inbox_file(settings: &Settings) -> Result<PathBuf, Failure> {
 }
 
 /// Whether only this user can have put anything into the state folder, or another folder in its place.
-///
-/// # Errors
-/// Why it is not to be trusted.
 pub(crate) fn check_state_folder(state: &Path) -> Result<(), Failure> {
     let untrusted = |folder: &Path, error: io::Error| {
         let shown = folder.display();
@@ -57,9 +48,6 @@ pub(crate) fn check_state_folder(state: &Path) -> Result<(), Failure> {
 
 /// Whether only this user can have written it, or it does not exist. What is in the state folder decides what runs
 /// without asking.
-///
-/// # Errors
-/// Why it is not to be trusted.
 pub(crate) fn trusted(path: &Path) -> io::Result<()> {
     match path.metadata() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -68,9 +56,6 @@ pub(crate) fn trusted(path: &Path) -> io::Result<()> {
 }
 
 /// Whether no other user can read or write it: a secret.
-///
-/// # Errors
-/// Why others may know it.
 pub(crate) fn for_this_user_alone(metadata: &Metadata) -> io::Result<()> {
     check_access(metadata, 0o077, "readable")
 }

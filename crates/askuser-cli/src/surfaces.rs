@@ -14,23 +14,14 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 
-/// Who may be asked here, in order.
 pub(crate) struct Surfaces {
-    policy: Policy,
+    pub(crate) policy: Policy,
     terminal: bool,
     inbox: bool,
     answers_file: String,
-    tell: Option<Tell>,
 }
 
-/// How the operator is told something.
-type Tell = Box<dyn Fn(&str) + Send + Sync>;
-
 impl Surfaces {
-    /// The chain that the settings describe.
-    ///
-    /// # Errors
-    /// Where the answers file cannot be read.
     pub(crate) fn of(settings: &Settings) -> Result<Surfaces, Failure> {
         let policy = match settings.via.contains(&Surface::Policy) {
             true => Policy {
@@ -41,7 +32,7 @@ impl Surfaces {
         };
         let answers_file = settings.answers.as_deref().unwrap_or(Path::new("answers")).display().to_string();
         let [terminal, inbox] = [Surface::Terminal, Surface::Inbox].map(|surface| settings.via.contains(&surface));
-        Ok(Surfaces { policy, terminal, inbox, answers_file, tell: None })
+        Ok(Surfaces { policy, terminal, inbox, answers_file })
     }
 
     /// With an answers file that gives permissions and approves plans as well: the user named it with the very command that runs
@@ -51,16 +42,7 @@ impl Surfaces {
         self
     }
 
-    /// Telling the operator, once, that answers written beforehand match a question without fitting it, so that the person is
-    /// asked.
-    pub(crate) fn telling(self, tell: impl Fn(&str) + Send + Sync + 'static) -> Surfaces {
-        Surfaces { tell: Some(Box::new(tell)), ..self }
-    }
-
     /// What the policy knows of a request, for a caller that asks at a terminal itself.
-    ///
-    /// # Errors
-    /// Where the answers file does not fit the questions: no person is asked then.
     pub(crate) fn decide(&self, request: &Request) -> Result<Decision, Failure> {
         // Without a person in the chain the policy is all there is.
         match self.asks_a_person() {
@@ -84,7 +66,12 @@ impl Surfaces {
     }
 
     /// The chain around a person who is asked by `person`; `None` if no person ever answers: then the tool is not offered.
-    pub(crate) fn chain(self, person: Option<Arc<dyn Asker>>) -> Option<Arc<dyn Asker>> {
+    /// The operator is told, once, that answers written beforehand match a question without fitting it, so that the person is asked.
+    pub(crate) fn chain(
+        self,
+        person: Option<Arc<dyn Asker>>,
+        tell: impl Fn(&str) + Send + Sync + 'static,
+    ) -> Option<Arc<dyn Asker>> {
         let person = person.filter(|_| self.asks_a_person());
         match (self.policy.answers.is_some(), self.policy.headless, person) {
             (false, None, person) => person,
@@ -92,19 +79,17 @@ impl Surfaces {
             (_, _, Some(person)) => Some(Arc::new(MisfitNotice {
                 chain: PolicyFirst { policy: self.policy, person },
                 answers_file: self.answers_file,
-                tell: self.tell,
+                tell,
                 was_noticed: AtomicBool::new(false),
             })),
             (_, _, None) => Some(Arc::new(self.policy)),
         }
     }
 
-    /// Whether a person may be asked at a terminal.
     pub(crate) fn asks_at_the_terminal(&self) -> bool {
         self.terminal && self.policy.headless.is_none()
     }
 
-    /// Whether a question is kept in the inbox.
     pub(crate) fn uses_the_inbox(&self) -> bool {
         self.inbox && self.policy.headless.is_none()
     }
@@ -112,35 +97,25 @@ impl Surfaces {
     fn asks_a_person(&self) -> bool {
         self.terminal || self.inbox
     }
-
-    /// Whether answers written beforehand are used.
-    pub(crate) fn has_answers(&self) -> bool {
-        self.policy.answers.is_some()
-    }
-
-    /// The rule that is used instead of asking, if there is one.
-    pub(crate) fn headless(&self) -> Option<Headless> {
-        self.policy.headless
-    }
 }
 
 /// The policy and a person, and a word to the operator when the answers do not fit.
-struct MisfitNotice {
+struct MisfitNotice<T> {
     chain: PolicyFirst<Arc<dyn Asker>>,
     answers_file: String,
-    tell: Option<Tell>,
+    tell: T,
     was_noticed: AtomicBool,
 }
 
-impl Asker for MisfitNotice {
+impl<T: Fn(&str) + Send + Sync> Asker for MisfitNotice<T> {
     fn decide(&self, request: &Request) -> Decision {
         let violations = match self.chain.policy.apply_to(request) {
             Ok(decision) => return decision,
             Err(violations) => violations,
         };
-        if let Some(tell) = self.tell.as_ref().filter(|_| !self.was_noticed.swap(true, Ordering::Relaxed)) {
+        if !self.was_noticed.swap(true, Ordering::Relaxed) {
             let file = &self.answers_file;
-            tell(&format!("{file} does not fit a question it matches, so the person is asked: {violations}"));
+            (self.tell)(&format!("{file} does not fit a question it matches, so the person is asked: {violations}"));
         }
         self.chain.person.decide(request)
     }
@@ -154,10 +129,6 @@ impl Asker for MisfitNotice {
     }
 }
 
-/// Answers written beforehand.
-///
-/// # Errors
-/// Where the file cannot be read, or is none.
 pub(crate) fn answers_file(path: &Path) -> Result<Answers, Failure> {
     let shown = path.display().to_string();
     let file = std::fs::File::open(path).map_err(|error| {
@@ -193,7 +164,6 @@ fn is_in_few_colours() -> bool {
     std::env::var_os("TMUX").is_some() && *IS
 }
 
-/// What the settings and the environment make of the terminal.
 pub(crate) fn terminal_options(settings: &Settings) -> Options {
     let mut options = Options::detect();
     if settings.plain {
@@ -235,11 +205,11 @@ mod tests {
     fn answers_that_do_not_fit_ask_the_person_and_the_operator_is_told_once() {
         let answers = Answers::parse(&serde_json::json!({"/Run .*/": "PostgreSQL"})).unwrap();
         let policy = Policy { answers: Some(answers), headless: None };
-        let surfaces = Surfaces { policy, terminal: true, inbox: false, answers_file: "a.json".into(), tell: None };
+        let surfaces = Surfaces { policy, terminal: true, inbox: false, answers_file: "a.json".into() };
         let told = Arc::new(Mutex::new(Vec::new()));
         let list = told.clone();
-        let surfaces = surfaces.telling(move |words| list.lock().unwrap().push(words.to_owned()));
-        let chain = surfaces.chain(Some(Arc::new(Person))).unwrap();
+        let tell = move |words: &str| list.lock().unwrap().push(words.to_owned());
+        let chain = surfaces.chain(Some(Arc::new(Person)), tell).unwrap();
         let question = QuestionInput::new("Run it?", "Bash").option("Allow", "Yes").option("Deny", "No");
         let set = QuestionSet::new([question], &Rules::strict()).unwrap();
         let request = Request::new(RequestKey::new("session", "call"), set);

@@ -2,7 +2,6 @@
 
 use askuser_terminal::{Theme, width};
 
-/// Truncates a line to this width, with an ellipsis.
 pub(crate) fn truncate(text: &str, columns: usize, theme: &Theme) -> String {
     if width(text) <= columns {
         return text.to_owned();

@@ -68,7 +68,6 @@ fn name(shown: &str) -> String {
     shown.split(", ").map(word).collect::<Vec<_>>().join(", ")
 }
 
-/// The name that a misspelt word may have meant.
 pub(crate) fn similar<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let likeness = |name| (strsim::normalized_damerau_levenshtein(word, name), name);
     let (likeness, name) = names.map(likeness).max_by(|a, b| a.0.total_cmp(&b.0))?;

@@ -3,26 +3,26 @@
 use askuser_terminal::wrap;
 use std::borrow::Cow;
 
-/// The columns of a stream, if it is a terminal.
 #[cfg(unix)]
-pub(crate) fn columns(stream: impl std::os::fd::AsFd) -> Option<usize> {
-    rustix::termios::tcgetwinsize(stream).ok().map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0)
-}
+pub(crate) use std::os::fd::AsFd as Stream;
+#[cfg(windows)]
+pub(crate) use std::os::windows::io::AsHandle as Stream;
 
-#[cfg(not(unix))]
-pub(crate) fn columns(_: impl Sized) -> Option<usize> {
-    None
+/// The columns of a stream, if it is a terminal. Where they cannot be told, text is not wrapped.
+pub(crate) fn columns(stream: impl Stream) -> Option<usize> {
+    #[cfg(unix)]
+    let size = rustix::termios::tcgetwinsize(stream).ok().map(|size| usize::from(size.ws_col));
+    #[cfg(not(unix))]
+    let size: Option<usize> = {
+        let _ = stream;
+        None
+    };
+    size.filter(|columns| *columns > 0)
 }
 
 /// The text, wrapped at words if the stream is a terminal.
-#[cfg(unix)]
-pub(crate) fn wrapped_for(stream: impl std::os::fd::AsFd, text: &str) -> Cow<'_, str> {
+pub(crate) fn wrapped_for(stream: impl Stream, text: &str) -> Cow<'_, str> {
     columns(stream).map_or(Cow::Borrowed(text), |columns| Cow::Owned(wrapped(text, columns)))
-}
-
-#[cfg(not(unix))]
-pub(crate) fn wrapped_for(_: impl Sized, text: &str) -> Cow<'_, str> {
-    Cow::Borrowed(text)
 }
 
 /// Each line wrapped at words. Indented lines stay indented, unless that leaves no room.

@@ -2,9 +2,9 @@
 
 use super::ask::terminal::broken_off;
 use crate::config::Settings;
-use crate::failure::{self, Failure, exit, reason};
+use crate::failure::{self, Failure, OrFail, exit};
 use crate::json;
-use crate::result::write;
+use crate::result::finish;
 use crate::source;
 use crate::store::{attempt, done, ended_elsewhere, failed, only_a_person, open_for_person, question, runtime, words};
 use crate::surfaces::{answers_file, terminal_options};
@@ -16,7 +16,6 @@ use askuser_inbox::{Shown, answer_at};
 use askuser_terminal::TerminalAsker;
 use clap::ArgMatches;
 use serde_json::{Value, json};
-use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,30 +23,26 @@ use std::time::Duration;
 /// How many questions are looked through for the next one.
 const MANY: u32 = 100;
 
-pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
-    let (args, settings) = super::parse(crate::args::answer(), words)?;
+pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
     only_a_person("answer a question")?;
-    let store = open_for_person(&settings)?;
-    let question = question(&store, &args)?;
-    if let Some((outcome, via)) = given(&question, &args)? {
+    let store = open_for_person(settings)?;
+    let question = question(&store, args)?;
+    if let Some((outcome, via)) = given(&question, args)? {
         let by = Principal::person(store.principal().name().unwrap_or_default(), via);
         return match pollster::block_on(store.by(by).answer(&question.id, outcome, &attempt()?)) {
-            Ok(ending) => {
-                write(&format!("{} {}\n", question.id, words::ended(&ending)))?;
-                Ok(exit::ANSWERED)
-            }
+            Ok(ending) => finish(&format!("{} {}\n", question.id, words::ended(&ending))),
             Err(StoreError::Ended(ending)) => Err(ended_elsewhere(&question, &ending)),
             Err(error) => Err(failed(error)),
         };
     }
     if !args.get_flag("unbidden") {
-        return at_the_prompt(&store, &question, &settings, Trigger::Opened);
+        return at_the_prompt(&store, &question, settings, Trigger::Opened);
     }
     // There is one popup at a time: what came meanwhile is shown in it too, until something is put aside.
     let mut next = Some(question);
     let mut code = exit::ANSWERED;
     while let Some(question) = next {
-        code = match at_the_prompt(&store, &question, &settings, Trigger::Popup) {
+        code = match at_the_prompt(&store, &question, settings, Trigger::Popup) {
             Err(failure) if failure.code == exit::ENDED_ELSEWHERE => exit::ENDED_ELSEWHERE,
             Err(failure) => return Err(failure),
             Ok(exit::ANSWERED) => exit::ANSWERED,
@@ -90,15 +85,12 @@ fn reply_in(file: &str) -> Result<Value, Failure> {
         "-" => source::read("standard input", std::io::stdin().lock())?,
         file => {
             let opened = std::fs::File::open(file);
-            source::read(
-                file,
-                opened.map_err(|error| Failure::new(format!("--reply: cannot open {file}: {}", reason(&error))))?,
-            )?
+            source::read(file, opened.or_fail(format!("--reply: cannot open {file}"))?)?
         }
     };
     let reply = json::without_repeats(&text)
         .map_err(|error| Failure::new(format!("--reply: {file} is not JSON ({error}), must be a JSON object")))?;
-    // That nobody answered is for those to say who asked.
+    // That no person answered is for the asker to say.
     match reply["status"].as_str() {
         Some(status @ ("timed_out" | "unavailable")) => {
             let limit = "must be answered, cancelled, declined or discuss";
@@ -184,7 +176,7 @@ pub(crate) fn at_the_prompt(
         Opened::TimedOut => exit::NOT_ANSWERED,
         Opened::PutAside { has_draft } => {
             let what = if has_draft { "saved as draft" } else { "put aside" };
-            failure::notice("askuser", &format!("{what}; the question is still waiting"));
+            failure::notice(&format!("{what}; the question is still waiting"));
             exit::DETACHED
         }
     })

@@ -1,24 +1,22 @@
 //! `askuser check`: violations and advice, without asking.
 
-use crate::args;
-use crate::config::Format;
+use crate::config::{Format, Settings};
 use crate::failure::{Failure, exit};
 use crate::result::write;
 use crate::source::{self, Rejected};
 use askuser::Violations;
 use askuser::lint::lint;
+use clap::ArgMatches;
 use serde_json::json;
-use std::ffi::OsString;
 
-pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
-    let (args, settings) = super::parse(args::check(), words)?;
+pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
     let machine = settings.format == Some(Format::Json);
-    let text = match source::text(&args) {
+    let text = match source::text(args) {
         Ok(text) => text,
         Err(Rejected { violations: Some(violations), .. }) if machine => return invalid(&violations),
         Err(rejected) => return Err(rejected.failure),
     };
-    match source::parse(&text, &settings) {
+    match source::parse(&text, settings) {
         Ok(set) => {
             let lints = lint(&set);
             if machine {

@@ -1,7 +1,6 @@
 //! `askuser config`: every setting, its value and where it came from; `config set` changes the user's file.
 
 use super::init::file::{File, Owner};
-use crate::args;
 use crate::config::{Layers, misspelt_variables, user_folder};
 use crate::environment;
 use crate::failure::{Failure, exit, notice};
@@ -10,16 +9,14 @@ use crate::store::started_by_agent;
 use askuser::sanitize;
 use askuser_inbox::Location;
 use clap::ArgMatches;
-use std::ffi::OsString;
 use toml_edit::{DocumentMut, Item, TomlError, Value};
 
-pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
-    let args = super::arguments(args::config(), words)?;
+pub(super) fn run(args: &ArgMatches) -> Result<u8, Failure> {
     if let Some(("set", args)) = args.subcommand() {
         let [key, value] = ["key", "value"].map(|name| args.get_one::<String>(name).map_or("", String::as_str));
         return set(key, value, args);
     }
-    let layers = Layers::inspect(&args);
+    let layers = Layers::inspect(args);
     let mut out = String::new();
     for (setting, value, origin) in layers.rows() {
         out.push_str(&sanitize::line(&format!("{:<16}{:<15} {origin}", setting.name, shown(value))));
@@ -27,7 +24,7 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
     }
     write(&out)?;
     for (variable, meant) in misspelt_variables(environment::names()) {
-        notice("askuser", &format!("{variable}: unknown variable, sets nothing; did you mean {meant}?"));
+        notice(&format!("{variable}: unknown variable, sets nothing; did you mean {meant}?"));
     }
     // A broken file and a bad value are errors here too, once it can be seen where everything comes from.
     layers.sound()?.settings().map(|_| exit::ANSWERED)
@@ -81,7 +78,7 @@ fn set(key: &str, value: &str, args: &ArgMatches) -> Result<u8, Failure> {
     let layers = Layers::inspect(args);
     let row = layers.rows().find(|(row, ..)| row.name == setting.name);
     if let Some((_, now, origin)) = row.filter(|(_, now, _)| *now != value) {
-        notice("askuser", &format!("it is {} here all the same ({origin})", self::shown(now)));
+        notice(&format!("it is {} here all the same ({origin})", self::shown(now)));
     }
     layers.sound()?.settings().map(|_| exit::ANSWERED)
 }

@@ -3,16 +3,14 @@
 use super::ask;
 use crate::config::{Format, Settings};
 use crate::failure::Failure;
-use crate::{args, source};
+use crate::source;
 use askuser::input::QuestionInput;
 use askuser::{QuestionSet, Rules, Violation};
 use clap::ArgMatches;
-use std::ffi::OsString;
 
-pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
-    let (args, settings) = super::parse(args::confirm(), words)?;
-    let question = question(&args, "Confirm").option("Yes", "").option("No", "");
-    put(question, &Rules::confirm(), Format::Nothing, &args, settings)
+pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
+    let question = question(args, "Confirm").option("Yes", "").option("No", "");
+    put(question, &Rules::confirm(), Format::Nothing, args, settings)
 }
 
 /// The question of a command, without its options.
@@ -27,10 +25,10 @@ pub(super) fn put(
     rules: &Rules,
     format: Format,
     args: &ArgMatches,
-    settings: Settings,
+    settings: &Settings,
 ) -> Result<u8, Failure> {
     let shortened = |text: String| text.replace("questions[0].", "");
     let named = |bad: Violation| Violation { path: shortened(bad.path), fact: shortened(bad.fact), ..bad };
     let set = QuestionSet::new([question], rules).map_err(|bad| source::invalid(bad.map(named)))?;
-    ask::put(set, args, &Settings { format: Some(format), ..settings })
+    ask::put(set, args, &Settings { format: Some(format), ..settings.clone() })
 }

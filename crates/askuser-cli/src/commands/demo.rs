@@ -3,7 +3,6 @@
 
 use super::answer;
 use super::ask::terminal;
-use crate::args;
 use crate::config::Settings;
 use crate::failure::{Failure, exit};
 use crate::result::{exit_code, write};
@@ -15,7 +14,7 @@ use askuser::prompt::Trigger;
 use askuser::store::{Handle, Principal};
 use askuser::{Context, Inbox, Request, Status, Via, report};
 use askuser_inbox::InboxAsker;
-use std::ffi::OsString;
+use clap::ArgMatches;
 use std::time::Duration;
 
 const EXAMPLES: [(&str, &str); 6] = [
@@ -33,17 +32,16 @@ const DIFF: &str = "--- a/src/retry.rs\n+++ b/src/retry.rs\n@@ -7,5 +7,5 @@\n fn
                     -    Duration::from_secs(1)\n+    Duration::from_millis(100 * 2u64.pow(attempt))\n }\n";
 const TIME: Duration = Duration::from_secs(90);
 
-pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
-    let (_, settings) = super::parse(args::demo(), words)?;
+pub(super) fn run(_: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
     let mut code = exit::ANSWERED;
     for (i, (title, json)) in EXAMPLES.into_iter().enumerate() {
         announce(i + 1, title)?;
-        let mut request = request(json, &settings)?;
+        let mut request = request(json, settings)?;
         if i + 1 == EXAMPLES.len() {
             request = request.with_context(Context::diff(DIFF)).with_deadline(settings.timeout.unwrap_or(TIME));
         }
-        let options = terminal_options(&settings);
-        let resolution = terminal::ask(&request, &settings, &options, &mut |_| Ok(()))?;
+        let options = terminal_options(settings);
+        let resolution = terminal::ask(&request, settings, &options, &mut |_| Ok(()))?;
         if let Status::Unavailable { reason } = resolution.outcome().status() {
             return Err(Failure::new(format!("no person can be asked: {reason}"))
                 .hint("run the demo in a terminal")
@@ -59,7 +57,7 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
         let folder = std::env::temp_dir().join(format!("askuser-demo-{}", std::process::id()));
         let shown = std::fs::create_dir(&folder)
             .map_err(|error| Failure::new(format!("cannot create {}: {error}", folder.display())))
-            .and_then(|()| open_inbox(Settings { store: Some(folder.join("inbox.db")), ..settings }));
+            .and_then(|()| open_inbox(Settings { store: Some(folder.join("inbox.db")), ..settings.clone() }));
         let _ = std::fs::remove_dir_all(folder);
         shown?;
     }

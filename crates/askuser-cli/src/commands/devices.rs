@@ -2,12 +2,11 @@
 
 use super::token;
 use crate::failure::Failure;
-use std::ffi::OsString;
+use clap::ArgMatches;
 
-pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
-    let args = super::arguments(crate::args::devices(), words)?;
+pub(super) fn run(args: &ArgMatches) -> Result<u8, Failure> {
     match args.subcommand() {
         Some(("revoke", args)) => token::revoke(args, true),
-        _ => token::list(&args, true),
+        _ => token::list(args, true),
     }
 }

@@ -1,7 +1,6 @@
 //! `askuser doctor`: whether questions reach a person here, how, and what to do where they do not.
 
-use super::init::status::{self, ClientState};
-use crate::args;
+use super::init::status;
 use crate::config::{self, Layers, Origin, Settings};
 use crate::environment;
 use crate::failure::{Failure, exit};
@@ -17,7 +16,7 @@ use askuser::store::{FailedCredentials, NotifierFailure, Store};
 use askuser_inbox::Location;
 use askuser_serve::Kept;
 use askuser_terminal::{Background, ColorDepth, Options, Presentation, Signs, wrap};
-use std::ffi::OsString;
+use clap::ArgMatches;
 use std::io;
 use std::sync::Arc;
 
@@ -67,8 +66,8 @@ impl Row {
     }
 }
 
-pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
-    let layers = Layers::detect(&super::arguments(args::doctor(), words)?);
+pub(super) fn run(args: &ArgMatches) -> Result<u8, Failure> {
+    let layers = Layers::detect(args);
     // Users come here because of broken settings: say so, and what would be without them.
     let read = layers.and_then(|layers| Ok((layers.settings().and_then(readable)?, layers)));
     let (settings, layers, broken) = match read {
@@ -98,28 +97,28 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
 /// What becomes of a question that `ask` asks here, and the exit code that says so.
 fn verdict(here: &Here) -> (Row, u8) {
     let good = |words: &str| (Row::good("", words), exit::ANSWERED);
-    let nobody = |words: &str, fix: &str, code| (Row::bad("", words, Some(fix.to_owned())), code);
+    let bad = |words: &str, fix: &str, code| (Row::bad("", words, Some(fix.to_owned())), code);
     let is_here = here.surfaces.asks_at_the_terminal() && here.terminal.is_ok();
-    match (here.surfaces.headless(), here.surfaces.uses_the_inbox(), is_here) {
+    match (here.surfaces.policy.headless, here.surfaces.uses_the_inbox(), is_here) {
         (_, true, _) if here.refused().is_some() => {
-            nobody("No person can be asked: questions for the inbox fail.", "see below", exit::BAD_INPUT)
+            bad("No person can be asked: questions for the inbox fail.", "see below", exit::BAD_INPUT)
         }
         (Some(Headless::Fail), ..) => {
-            nobody("No person is asked: headless is fail.", &here.unset("headless"), exit::UNAVAILABLE)
+            bad("No person is asked: headless is fail.", &here.unset("headless"), exit::UNAVAILABLE)
         }
         (Some(Headless::Recommended), ..) => good("No person is asked: the recommended options are chosen (headless)."),
         (None, true, true) => good("Questions are asked at this terminal and in the inbox; the first answer counts."),
         (None, true, false) => good("Questions wait in the inbox. Answer them with `askuser inbox`."),
         (None, false, true) => good("Questions are asked at this terminal."),
-        (None, false, false) if here.surfaces.has_answers() => {
+        (None, false, false) if here.surfaces.policy.answers.is_some() => {
             good("Questions are answered from the answers file alone.")
         }
-        (None, false, false) if !here.surfaces.asks_at_the_terminal() => nobody(
+        (None, false, false) if !here.surfaces.asks_at_the_terminal() => bad(
             "No person can be asked: via leaves the terminal out.",
             "add terminal or inbox to via",
             exit::UNAVAILABLE,
         ),
-        (None, false, false) => nobody(
+        (None, false, false) => bad(
             "No person can be asked: there is no terminal here.",
             "run it in a terminal, or ask in the inbox: --via inbox",
             exit::UNAVAILABLE,
@@ -155,7 +154,7 @@ fn policy(here: &Here) -> Vec<Row> {
 /// Where the questions of other agents go. That is not what `via` says: a server has no terminal of its own.
 fn mcp(here: &Here) -> Vec<Row> {
     const NAME: &str = "MCP agents";
-    let row = match (here.surfaces.headless(), here.refused()) {
+    let row = match (here.surfaces.policy.headless, here.refused()) {
         (Some(Headless::Fail), _) => {
             Row::bad(NAME, "their questions are not asked: headless is fail", Some(here.unset("headless")))
         }
@@ -208,7 +207,6 @@ fn sandbox(here: &Here) -> Vec<Row> {
 }
 
 impl Here {
-    /// How to undo a setting.
     fn unset(&self, name: &str) -> String {
         let found = self.layers.rows().find(|(setting, ..)| setting.name == name);
         found.map_or_else(String::new, |(_, _, origin)| format!("leave {name} out ({origin})"))
@@ -272,9 +270,9 @@ fn clients(_: &Here) -> Vec<Row> {
     match status::clients() {
         Ok(clients) => clients
             .into_iter()
-            .map(|ClientState { name, state }| match state {
+            .map(|(name, state)| match state {
                 Ok(fact) => Row::good(name, fact),
-                Err((fact, fix)) => Row::bad(name, fact, fix),
+                Err(failure) => Row::failed(name, "", &failure),
             })
             .collect(),
         Err(failure) => vec![Row::failed("agents", "not checked: ", &failure)],

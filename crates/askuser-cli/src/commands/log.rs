@@ -1,9 +1,9 @@
 //! `askuser log`: what was asked and what was decided, by whom, and how long it waited.
 
-use crate::config::duration;
+use crate::config::{Settings, duration};
 use crate::failure::{Failure, exit};
 use crate::json::escape_invisible;
-use crate::result::write;
+use crate::result::{finish, write};
 use crate::store::{at_the_terminal, done, for_each_page, location, only_a_person, open_for_person, open_kept, words};
 use crate::truncate::truncate;
 use crate::wrapped::columns;
@@ -11,31 +11,29 @@ use askuser::store::{Ending, Filter, State, Store, StoredQuestion};
 use askuser::{report, sanitize};
 use askuser_inbox::Location;
 use askuser_terminal::{Options, Theme, width, wrap};
+use clap::ArgMatches;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
-use std::ffi::OsString;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub(super) fn run(arguments: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
-    let (args, settings) = super::parse(crate::args::log(), arguments)?;
+pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
     let given = |flag| args.get_one::<String>(flag).map(|when| time(flag, when)).transpose();
     let (since_ms, before_ms) = (given("since")?, given("before")?);
     let (json, columns) = (args.get_flag("json"), columns(io::stdout()));
-    let store = match (before_ms, location(&settings)?) {
-        // Nobody is answered for: the one thing a person does with a database without a server.
-        (Some(_), Location::Postgres(_)) => at_the_terminal(&(open_kept(&settings)? as Arc<dyn Store>)),
-        _ => open_for_person(&settings)?,
+    let store = match (before_ms, location(settings)?) {
+        // It answers for no person: the one thing a person does with a database without a server.
+        (Some(_), Location::Postgres(_)) => at_the_terminal(&(open_kept(settings)? as Arc<dyn Store>)),
+        _ => open_for_person(settings)?,
     };
     if let Some(before_ms) = before_ms {
         only_a_person("remove a question")?;
         let purged = done(store.purge(before_ms))?;
-        write(&match json {
+        return finish(&match json {
             true => format!("{}\n", serde_json::json!({"purged": purged, "before_ms": before_ms})),
             false => format!("removed {purged} that ended before {}\n", words::date_time(before_ms)),
-        })?;
-        return Ok(exit::ANSWERED);
+        });
     }
     let from = args.get_one::<String>("from").cloned();
     let theme = Options::detect().theme;
@@ -58,8 +56,6 @@ pub(super) fn run(arguments: impl Iterator<Item = OsString>) -> Result<u8, Failu
 ///   ✔ answered: Database: PostgreSQL (ada from terminal, after 2 min)
 /// ```
 fn entry(question: &StoredQuestion, theme: &Theme, columns: usize) -> String {
-    let folder = Some(words::folder(question)).filter(|folder| !folder.is_empty());
-    let folder = folder.map(|folder| format!(" in {folder}")).unwrap_or_default();
     let mark = match question.state() {
         State::Pending => theme.signs.ellipsis,
         State::Answered => theme.signs.done,
@@ -67,7 +63,7 @@ fn entry(question: &StoredQuestion, theme: &Theme, columns: usize) -> String {
     };
     let (date, id) = (words::date_time(question.asked_ms), &question.id);
     let room = columns.saturating_sub(width(&date) + width(id.as_str()) + 4);
-    let who = truncate(&format!("{}{folder}", words::who(question)), room, theme);
+    let who = truncate(&words::who_and_where(question), room, theme);
     let head = truncate(&format!("{date}  {who}  {id}"), columns, theme);
     // Only their first rows begin at this depth: no text can pass for a row of ours.
     let [asked, outcome] = [quoted(question), format!("{mark} {}", outcome(question))].map(|text| {
@@ -91,7 +87,7 @@ fn line(question: &StoredQuestion) -> String {
         words::date_time(question.asked_ms),
         question.id,
         words::who(question),
-        words::folder(question),
+        words::folder(question).unwrap_or_default(),
         quoted(question),
         outcome(question)
     )

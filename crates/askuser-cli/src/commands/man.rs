@@ -1,16 +1,14 @@
 //! `askuser man`: a manual page, made by the build script.
 
-use crate::args;
-use crate::failure::{Failure, exit};
-use crate::result::write;
-use std::ffi::OsString;
+use crate::failure::Failure;
+use crate::result::finish;
+use clap::ArgMatches;
 
 include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 
-pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
-    let args = super::arguments(args::man(), words)?;
+pub(super) fn run(args: &ArgMatches) -> Result<u8, Failure> {
     let name = args.get_one::<String>("command").map_or("", String::as_str);
     let page = PAGES.iter().find(|(command, _)| *command == name);
     let (_, page) = page.ok_or_else(|| super::unknown_command(name))?;
-    write(page).map(|()| exit::ANSWERED)
+    finish(page)
 }

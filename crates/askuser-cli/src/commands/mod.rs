@@ -32,7 +32,7 @@ mod withdraw;
 
 use crate::args;
 use crate::config::{Layers, Settings};
-use crate::failure::{self, Failure, exit};
+use crate::failure::{Failure, exit};
 use crate::usage;
 use crate::wrapped::wrapped_for;
 use clap::error::{ContextKind, ErrorKind};
@@ -42,50 +42,71 @@ use std::io::Write;
 use std::mem::ManuallyDrop;
 use std::path::Path;
 
-/// Runs the command that these words name.
+/// What runs a command: with its arguments alone, or with the settings that apply to it too.
+enum Run {
+    Plain(fn(&ArgMatches) -> Result<u8, Failure>),
+    Settled(fn(&ArgMatches, &Settings) -> Result<u8, Failure>),
+}
+
+/// What is typed, what it takes, and what it does.
+type NamedCommand = (&'static str, fn() -> Command, Run);
+
+/// The commands that are called with their arguments. `agent` and `hook` look at their words first.
+const COMMANDS: [NamedCommand; 24] = [
+    ("ask", args::ask, Run::Settled(ask::run)),
+    ("confirm", args::confirm, Run::Settled(confirm::run)),
+    ("input", args::input, Run::Settled(input::run)),
+    ("pick", args::pick, Run::Settled(pick::run)),
+    ("inbox", args::inbox, Run::Settled(inbox::run)),
+    ("wait", args::wait, Run::Settled(wait::run)),
+    ("answer", args::answer, Run::Settled(answer::run)),
+    ("withdraw", args::withdraw, Run::Settled(withdraw::run)),
+    ("log", args::log, Run::Settled(log::run)),
+    ("mcp", args::mcp, Run::Settled(mcp::run)),
+    ("serve", args::serve, Run::Settled(serve::run)),
+    ("token", args::token, Run::Plain(token::run)),
+    ("devices", args::devices, Run::Plain(devices::run)),
+    ("pair", args::pair, Run::Settled(pair::run)),
+    ("people", args::people, Run::Plain(people::run)),
+    ("init", args::init, Run::Settled(init::run)),
+    ("uninstall", args::uninstall, Run::Settled(uninstall::run)),
+    ("check", args::check, Run::Settled(check::run)),
+    ("schema", args::schema, Run::Plain(schema::run)),
+    ("demo", args::demo, Run::Settled(demo::run)),
+    ("doctor", args::doctor, Run::Plain(doctor::run)),
+    ("config", args::config, Run::Plain(config::run)),
+    ("completions", args::completions, Run::Plain(completions::run)),
+    ("man", args::man, Run::Plain(man::run)),
+];
+
 pub(crate) fn run(words: impl ExactSizeIterator<Item = OsString>) -> Result<u8, Failure> {
     let mut words = words.peekable();
-    match words.peek().and_then(|word| word.to_str()) {
-        Some("ask") => ask::run(words),
-        Some("confirm") => confirm::run(words),
-        Some("input") => input::run(words),
-        Some("pick") => pick::run(words),
-        Some("inbox") => inbox::run(words),
-        Some("wait") => wait::run(words),
-        Some("answer") => answer::run(words),
-        Some("withdraw") => withdraw::run(words),
-        Some("log") => log::run(words),
-        Some("mcp") => mcp::run(words),
-        Some("serve") => serve::run(words),
-        Some("token") => token::run(words),
-        Some("devices") => devices::run(words),
-        Some("pair") => pair::run(words),
-        Some("people") => people::run(words),
-        Some("agent") => agent::run(words),
-        Some(agent::api_keys::WITH_KEYS) => {
+    let Some(word) = words.peek() else {
+        first_steps();
+        return Ok(exit::BAD_INPUT);
+    };
+    let name = word.to_str().unwrap_or_default();
+    if let Some((_, command, run)) = COMMANDS.iter().find(|(command, ..)| *command == name) {
+        let args = arguments(command(), words)?;
+        return match run {
+            Run::Plain(run) => run(&args),
+            Run::Settled(run) => run(&args, &Layers::detect(&args)?.settings()?),
+        };
+    }
+    match name {
+        "agent" => agent::run(words),
+        #[cfg(target_os = "linux")]
+        agent::api_keys::WITH_KEYS => {
             agent::api_keys::take_up(words.nth(1))?;
             agent::run_with_keys(words)
         }
         #[cfg(unix)]
-        Some("supervise") => supervise::run(words.skip(1)),
-        Some("init") => init::run(words),
-        Some("uninstall") => uninstall::run(words),
+        "supervise" => supervise::run(words.skip(1)),
         // To Claude Code a failing hook is a no; ours is none.
-        Some("hook") => Ok(hook::run(words).unwrap_or_else(|failure| {
-            failure::tell("askuser", &failure);
+        "hook" => Ok(hook::run(words).unwrap_or_else(|failure| {
+            failure.tell();
             exit::ANSWERED
         })),
-        Some("check") => check::run(words),
-        Some("schema") => schema::run(words),
-        Some("demo") => demo::run(words),
-        Some("doctor") => doctor::run(words),
-        Some("config") => config::run(words),
-        Some("completions") => completions::run(words),
-        Some("man") => man::run(words),
-        None => {
-            first_steps();
-            Ok(exit::BAD_INPUT)
-        }
         _ => Err(no_command(words)),
     }
 }
@@ -105,13 +126,6 @@ fn arguments(command: Command, words: impl Iterator<Item = OsString>) -> Result<
     let command = command.name("askuser").bin_name(&name).max_term_width(args::MAX_WIDTH);
     let matches = ManuallyDrop::new(command).try_get_matches_from_mut(words);
     matches.map_err(|error| usage::failure(&name, &error))
-}
-
-/// The arguments of a command, and the settings that apply to it.
-fn parse(command: Command, words: impl Iterator<Item = OsString>) -> Result<(ArgMatches, Settings), Failure> {
-    let args = arguments(command, words)?;
-    let settings = Layers::detect(&args)?.settings()?;
-    Ok((args, settings))
 }
 
 /// Help, the version, and words that are no command.

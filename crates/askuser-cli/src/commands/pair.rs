@@ -1,20 +1,20 @@
 //! `askuser pair`: lets in the browser that shows a code, after the person has seen where it is.
 
 use super::init::confirm::{ask, is_answered_with};
+use crate::config::Settings;
 use crate::failure::{Failure, exit};
-use crate::result::write;
+use crate::result::finish;
 use crate::store::{administration, done, only_a_person, person};
 use askuser::input::QuestionInput;
 use askuser::{QuestionSet, Rules, sanitize};
-use std::ffi::OsString;
+use clap::ArgMatches;
 
 const YES: &str = "Let it in";
 
-pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
-    let (args, settings) = super::parse(crate::args::pair(), words)?;
+pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
     only_a_person("let a device in")?;
     let code = args.get_one::<String>("code").map_or("", String::as_str);
-    let store = administration(&settings)?;
+    let store = administration(settings)?;
     let pairing = done(store.pairing(code))?.ok_or_else(|| {
         Failure::new("no browser shows this code").hint("a code is good for five minutes; the page shows a new one")
     })?;
@@ -27,7 +27,7 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
         .option(YES, "It may read every question, and answer what is not for others, until you revoke it")
         .option("Leave it out", "Nothing is changed");
     let set = QuestionSet::new([question], &Rules::strict()).map_err(Failure::new)?;
-    let asked = ask(set, None, Vec::new(), &settings).map_err(|failure| match failure.code {
+    let asked = ask(set, None, Vec::new(), settings).map_err(|failure| match failure.code {
         exit::UNAVAILABLE => failure.hint("only a person at a terminal lets a device in"),
         _ => failure,
     });
@@ -35,10 +35,7 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
         return Ok(exit::NOT_ANSWERED);
     }
     match done(store.approve(code, whose, &person()))? {
-        true => {
-            write("paired; the page goes on by itself\n")?;
-            Ok(exit::ANSWERED)
-        }
+        true => finish("paired; the page goes on by itself\n"),
         false => Err(Failure::new("the code's time is over").hint("the page shows a new one")),
     }
 }

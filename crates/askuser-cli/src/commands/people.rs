@@ -2,28 +2,25 @@
 
 use crate::config::Layers;
 use crate::failure::{self, Failure, exit};
-use crate::result::write;
+use crate::result::{finish, write};
 use crate::store::{administration, done, only_a_person, words};
 use askuser_serve::people::persons_name;
-use std::ffi::OsString;
+use clap::ArgMatches;
 
-pub(super) fn run(arguments: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
-    let args = super::arguments(crate::args::people(), arguments)?;
-    let (command, args) = args.subcommand().unwrap_or(("list", &args));
+pub(super) fn run(args: &ArgMatches) -> Result<u8, Failure> {
+    let (command, args) = args.subcommand().unwrap_or(("list", args));
     let store = administration(&Layers::detect(args)?.settings()?)?;
     if command == "list" {
         let line = |person: &askuser::store::Person| {
             format!("{}  added {}\n", askuser::sanitize::line(&person.name), words::date_time(person.added_ms))
         };
-        write(&done(store.people())?.iter().map(line).collect::<String>())?;
-        return Ok(exit::ANSWERED);
+        return finish(&done(store.people())?.iter().map(line).collect::<String>());
     }
     only_a_person("add or remove a person")?;
     let name = persons_name(args.get_one::<String>("name").map_or("", String::as_str)).map_err(Failure::new)?;
     if command == "add" {
         let is_new = done(store.add_person(&name))?;
-        write(&format!("{name} {}\n", if is_new { "was added" } else { "was there already" }))?;
-        return Ok(exit::ANSWERED);
+        return finish(&format!("{name} {}\n", if is_new { "was added" } else { "was there already" }));
     }
     let Some(removed) = done(store.remove_person(&name))? else {
         return Err(Failure::new(format!("there is no person {name:?}")).hint("`askuser people` lists them"));
@@ -32,7 +29,7 @@ pub(super) fn run(arguments: impl Iterator<Item = OsString>) -> Result<u8, Failu
     if removed.waiting > 0 {
         let words =
             format!("questions that wait for {name} alone: {}; only their askers can end them", removed.waiting);
-        failure::notice("askuser", &words);
+        failure::notice(&words);
     }
     Ok(exit::ANSWERED)
 }

@@ -1,16 +1,15 @@
 //! `askuser pick`: a choice among the lines on standard input.
 
 use super::confirm::{put, question};
-use crate::config::Format;
+use crate::config::{Format, Settings};
 use crate::failure::Failure;
-use crate::{args, source};
+use crate::source;
 use askuser::Rules;
+use clap::ArgMatches;
 use std::collections::HashSet;
-use std::ffi::OsString;
 use std::io::IsTerminal;
 
-pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
-    let (args, settings) = super::parse(args::pick(), words)?;
+pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
     if std::io::stdin().is_terminal() {
         return Err(Failure::new("there is nothing to pick from: standard input is a terminal")
             .hint("pipe the lines into it: git branch | askuser pick \"Which branch?\""));
@@ -18,11 +17,11 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
     let text = source::read_list()?;
     let lines = lines(&text)?;
     let asked = match args.get_flag("multi") {
-        true => question(&args, "Pick").multi_select(),
-        false => question(&args, "Pick"),
+        true => question(args, "Pick").multi_select(),
+        false => question(args, "Pick"),
     };
     let asked = lines.into_iter().fold(asked, |question, line| question.option(line, ""));
-    put(asked, &Rules::pick(), Format::Value, &args, settings)
+    put(asked, &Rules::pick(), Format::Value, args, settings)
 }
 
 /// The lines to pick from: without blank ones, and each once.

@@ -1,15 +1,13 @@
 //! `askuser schema`: the tool definition to give to a model.
 
-use crate::args;
 use crate::failure::{Failure, exit, notice};
 use crate::result::write;
 use askuser::Limits;
 use askuser::tool::{Extra, Provider, definition};
-use std::ffi::OsString;
+use clap::ArgMatches;
 use std::io::IsTerminal;
 
-pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
-    let args = super::arguments(args::schema(), words)?;
+pub(super) fn run(args: &ArgMatches) -> Result<u8, Failure> {
     let provider = match args.get_one::<String>("for").map(String::as_str) {
         Some("anthropic") => Provider::Anthropic,
         Some("openai") => Provider::OpenAi,
@@ -27,7 +25,7 @@ pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> 
         false => format!("{definition}\n"),
     })?;
     if provider == Provider::Gemini {
-        notice("askuser", "a request holds it as {\"tools\": [{\"functionDeclarations\": [DEFINITION]}]}");
+        notice("a request holds it as {\"tools\": [{\"functionDeclarations\": [DEFINITION]}]}");
     }
     Ok(exit::ANSWERED)
 }

@@ -1,10 +1,10 @@
 //! `askuser serve`: the inbox over HTTP, for people and agents elsewhere.
 
 use crate::config::Settings;
-use crate::failure::{self, Failure, exit, reason};
+use crate::failure::{self, Failure, OrFail, exit};
 use crate::notifier;
 use crate::result::write;
-use crate::signals::Signals;
+use crate::signals::cancel_when_told;
 use crate::store::{done, location, only_a_person, open_kept, person, runtime};
 use askuser::Origin;
 use askuser_inbox::InboxAsker;
@@ -15,7 +15,6 @@ use http_body_util::BodyExt;
 use hyper::Request;
 use hyper::body::Incoming;
 use std::collections::HashMap;
-use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -23,30 +22,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
-    let (args, settings) = super::parse(crate::args::serve(), words)?;
+pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
     only_a_person("serve the inbox")?;
-    let store = open_kept(&settings)?;
+    let store = open_kept(settings)?;
     let listen = args.get_one::<SocketAddr>("listen").copied().unwrap_or(([127, 0, 0, 1], 7420).into());
     let end = CancellationToken::new();
-    let options = options(&args, &settings, &store, end.clone())?;
+    let options = options(args, settings, &store, end.clone())?;
     if !listen.ip().is_loopback() && options.tls.is_none() && done(store.credentials())?.is_empty() {
         return Err(Failure::new(format!("{listen} can be reached from elsewhere, and no device is paired yet"))
             .hint("pair a browser on this machine first, make a token, or give --tls CERT KEY"));
     }
     let served = runtime()?.block_on(async {
-        let mut signals = Signals::listen().map_err(|error| Failure::new(format!("cannot start: {error}")))?;
+        cancel_when_told(&end)?;
         let listener = TcpListener::bind(listen).await;
-        let listener =
-            listener.map_err(|error| Failure::new(format!("cannot listen on {listen}: {}", reason(&error))))?;
-        let told = end.clone();
-        tokio::spawn(async move {
-            signals.next().await;
-            told.cancel();
-        });
+        let listener = listener.or_fail(format!("cannot listen on {listen}"))?;
         greet(&*store, listener.local_addr().unwrap_or(listen), &options).await?;
         let served = askuser_serve::serve(store.clone(), store.clone(), listener, options, end).await;
-        served.map_err(|error| Failure::new(format!("cannot serve: {error}")))
+        served.or_fail("cannot serve")
     });
     notifier::wait_until_called();
     served.map(|()| exit::ANSWERED)
@@ -65,8 +57,7 @@ fn options(
     if let Some(mut files) = args.get_many::<PathBuf>("tls")
         && let (Some(certificate), Some(key)) = (files.next(), files.next())
     {
-        let tls =
-            askuser_serve::tls::config(certificate, key).map_err(|error| Failure::new(format!("--tls: {error}")))?;
+        let tls = askuser_serve::tls::config(certificate, key).or_fail("--tls")?;
         options.tls = Some(Arc::new(tls));
     }
     let asker = InboxAsker::new(store.clone(), person());
@@ -120,7 +111,7 @@ pub(super) async fn spoken(service: HttpService, request: Request<Incoming>, wri
 async fn greet(store: &dyn Kept, address: SocketAddr, options: &Options) -> Result<(), Failure> {
     let invitation = askuser_serve::invite(store, address, options).await.map_err(Failure::new)?;
     write(&format!("{}{}\n", invitation.picture.map(|code| code + "\n").unwrap_or_default(), invitation.link))?;
-    failure::notice("askuser", "the link lets one browser in, for five minutes; Ctrl-C ends the server");
-    invitation.warning.into_iter().for_each(|words| failure::notice("askuser", words));
+    failure::notice("the link lets one browser in, for five minutes; Ctrl-C ends the server");
+    invitation.warning.into_iter().for_each(failure::notice);
     Ok(())
 }

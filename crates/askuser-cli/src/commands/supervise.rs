@@ -4,7 +4,7 @@
 //! Standard input is a socket whose other end only the agent holds: its end is the agent's end. What leaves the group on purpose
 //! stays; with bubblewrap it would not.
 
-use crate::failure::Failure;
+use crate::failure::{Failure, OrFail};
 use rustix::process::{Signal, getpgrp, getpid, kill_process_group};
 use signal_hook::low_level::emulate_default_handler;
 use std::ffi::OsString;
@@ -15,9 +15,9 @@ use std::thread;
 
 /// Runs the command in `words`, and ends as it ends.
 pub(crate) fn run(mut words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
-    let failed = |error: io::Error| Failure::new(format!("cannot supervise a command: {error}"));
+    const FAILED: &str = "cannot supervise a command";
     let program = words.next().ok_or_else(|| Failure::new("supervise: no command, must name one"))?;
-    let mut child = Command::new(program).args(words).stdin(Stdio::null()).spawn().map_err(failed)?;
+    let mut child = Command::new(program).args(words).stdin(Stdio::null()).spawn().or_fail(FAILED)?;
     thread::spawn(|| {
         // Nothing is ever written to it.
         let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
@@ -26,7 +26,7 @@ pub(crate) fn run(mut words: impl Iterator<Item = OsString>) -> Result<u8, Failu
         }
         std::process::exit(1);
     });
-    let status = child.wait().map_err(failed)?;
+    let status = child.wait().or_fail(FAILED)?;
     if let Some(signal) = status.signal() {
         let _ = emulate_default_handler(signal);
         return Ok(128u8.saturating_add(signal as u8));

@@ -2,15 +2,13 @@
 
 use crate::config::Layers;
 use crate::failure::{self, Failure, exit};
-use crate::result::write;
+use crate::result::finish;
 use crate::store::{administration, done, only_a_person, words};
 use askuser::sanitize;
 use askuser::store::{Credential, CredentialScope};
 use clap::ArgMatches;
-use std::ffi::OsString;
 
-pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
-    let args = super::arguments(crate::args::token(), words)?;
+pub(super) fn run(args: &ArgMatches) -> Result<u8, Failure> {
     match args.subcommand() {
         Some(("new", args)) => new(args),
         Some(("list", args)) => list(args, false),
@@ -28,10 +26,9 @@ fn new(args: &ArgMatches) -> Result<u8, Failure> {
     let made =
         done(administration(&settings)?.make(&name, scope, args.get_one::<String>("person").map(String::as_str)))?;
     if made.replaced > 0 {
-        failure::notice("askuser", &format!("{name} has a new token; the one before does not count any more"));
+        failure::notice(&format!("{name} has a new token; the one before does not count any more"));
     }
-    write(&format!("{}\n", made.token))?;
-    Ok(exit::ANSWERED)
+    finish(&format!("{}\n", made.token))
 }
 
 /// Tokens, or devices.
@@ -39,8 +36,7 @@ pub(super) fn list(args: &ArgMatches, of_devices: bool) -> Result<u8, Failure> {
     let settings = Layers::detect(args)?.settings()?;
     let known = done(administration(&settings)?.credentials())?;
     let lines: String = known.iter().filter(|known| known.made.is_device == of_devices).map(line).collect();
-    write(&lines)?;
-    Ok(exit::ANSWERED)
+    finish(&lines)
 }
 
 /// `phone  answer as ada  used 2026-11-16 12:04 from 10.0.0.7`.
@@ -70,6 +66,5 @@ pub(super) fn revoke(args: &ArgMatches, of_devices: bool) -> Result<u8, Failure>
     for credential in named {
         done(store.revoke(&credential.made.id))?;
     }
-    write(&format!("revoked {name}\n"))?;
-    Ok(exit::ANSWERED)
+    finish(&format!("revoked {name}\n"))
 }

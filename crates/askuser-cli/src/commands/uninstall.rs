@@ -1,16 +1,14 @@
 //! `askuser uninstall`: undoes every `askuser init`, in the user's files and in those of projects, and says what is kept.
 
 use super::init::{self, clients::Home};
-use crate::args;
-use crate::config::user_folder;
+use crate::config::{Settings, user_folder};
 use crate::failure::{Failure, notice};
 use crate::state_folder::state_folder;
-use std::ffi::OsString;
+use clap::ArgMatches;
 use std::path::{Path, PathBuf};
 
-pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
-    let (args, settings) = super::parse(args::uninstall(), words)?;
-    let code = init::undo_everywhere(&args, &settings)?;
+pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
+    let code = init::undo_everywhere(args, settings)?;
     if !args.get_flag("print") {
         say_what_is_kept(&init::home()?, &state_folder()?);
     }
@@ -30,10 +28,10 @@ fn say_what_is_kept(home: &Home<'_>, state: &Path) {
         kept.map(|(what, folder)| (quoted(&folder), format!("{what} ({})", home.shown(&folder)))).unzip();
     let delete = if cfg!(windows) { "Remove-Item -Recurse" } else { "rm -r" };
     if !folders.is_empty() {
-        notice("askuser", &format!("kept: {}; to delete them: {delete} {}", what.join(", "), folders.join(" ")));
+        notice(&format!("kept: {}; to delete them: {delete} {}", what.join(", "), folders.join(" ")));
     }
     if let Ok(program) = std::env::current_exe() {
-        notice("askuser", &format!("the program itself is {}", quoted(&program)));
+        notice(&format!("the program itself is {}", quoted(&program)));
     }
 }
 

@@ -29,7 +29,6 @@ fn project_file(folder: &Path) -> (Option<PathBuf>, Option<String>) {
     (file, warning)
 }
 
-/// The same for the current folder.
 pub(crate) fn project_file_here() -> (Option<PathBuf>, Option<String>) {
     std::env::current_dir().map_or((None, None), |folder| project_file(&folder))
 }

@@ -2,7 +2,7 @@
 
 use super::files::{project_file_here, user_file};
 use super::names::{similar_setting, variable_of};
-use crate::failure::{self, Failure, reason};
+use crate::failure::{self, Failure, OrFail, reason};
 use crate::ownership::{self, check_writers};
 use crate::settings::{By, SETTINGS, Setting};
 
@@ -13,7 +13,6 @@ use std::fmt;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// Where a value came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
     Default,
@@ -116,7 +115,7 @@ impl Layers {
             flag: &|name| args.try_get_one::<String>(name).ok().flatten().cloned(),
         });
         layers.warnings.extend(warning);
-        layers.warnings.iter().for_each(|warning| failure::notice("askuser", warning));
+        layers.warnings.iter().for_each(|warning| failure::notice(warning));
         layers
     }
 
@@ -136,8 +135,7 @@ impl Layers {
     /// Lays the user's file. A fault in it is an error: the user relies on it.
     fn lay_users(&mut self, path: &Path) -> Result<(), Failure> {
         let shown = path.display();
-        let file =
-            File::open(path).map_err(|error| Failure::new(format!("cannot open {shown}: {}", reason(&error))))?;
+        let file = File::open(path).or_fail(format!("cannot open {shown}"))?;
         let untrusted = |path: &Path, error| {
             let shown = path.display();
             Failure::new(format!("{shown} {error}")).hint(format!("`chown $(id -u) {shown}` and `chmod go-w {shown}`"))
@@ -225,7 +223,6 @@ impl Layers {
         row.map_or(("", &Origin::Default), |(_, value, origin)| (value, origin))
     }
 
-    /// Name, value and origin of each setting.
     pub(crate) fn rows(&self) -> impl Iterator<Item = (&'static Setting, &str, &Origin)> {
         SETTINGS.iter().zip(&self.values).map(|(setting, (value, origin))| (setting, value.as_str(), origin))
     }

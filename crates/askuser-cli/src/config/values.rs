@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Who may answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Surface {
     /// Answers written beforehand and the headless rule.
@@ -28,7 +27,6 @@ pub(super) fn surfaces(names: &str) -> Option<Vec<Surface>> {
     names.split(',').map(|name| one_of(name.trim(), &SURFACES)).collect()
 }
 
-/// How a result is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     Text,
@@ -56,13 +54,11 @@ impl Price {
         Some(Price { input: number(input)?, output: number(output)? })
     }
 
-    /// What so many tokens cost.
     pub(crate) fn of(self, input_tokens: u64, output_tokens: u64) -> f64 {
         (input_tokens as f64 * self.input + output_tokens as f64 * self.output) / 1e6
     }
 }
 
-/// The value that a word stands for.
 pub(super) fn one_of<T: Clone>(word: &str, choices: &[(&str, T)]) -> Option<T> {
     choices.iter().find(|(name, _)| *name == word).map(|(_, value)| value.clone())
 }

@@ -52,9 +52,6 @@ pub(crate) struct Running(Receiver<Result<(), String>>);
 /// Runs it beside us; what it says or does changes nothing here. It gets the question as JSON on standard input, and its
 /// first header and text in the environment; from the inbox its id too, to answer it by. Where it takes too long, it is ended
 /// with its process group; what it has put into the background before it ended is left alone.
-///
-/// # Errors
-/// Why it could not be started.
 pub(crate) fn run(command: &str, request: &Request, inbox_id: Option<&str>) -> Result<Running, String> {
     let child = start(command, request, inbox_id)?;
     let (ended, end) = mpsc::channel();
@@ -105,10 +102,6 @@ fn as_argument(text: &str) -> String {
 }
 
 impl Running {
-    /// Waits for its end.
-    ///
-    /// # Errors
-    /// How it failed, in its own words.
     pub(crate) fn wait(self) -> Result<(), String> {
         self.0.recv().unwrap_or_else(|lost| Err(lost.to_string()))
     }

@@ -4,11 +4,13 @@
 use super::plain;
 use askuser::store::StoredQuestion;
 use std::path::Path;
-use std::process::{Child, Stdio};
+#[cfg(not(any(windows, target_os = "macos")))]
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
 
 /// Whether there is a desktop to show it on.
 pub(super) fn is_there() -> bool {
-    system::command("", "").is_some_and(|command| {
+    command("", "").is_some_and(|command| {
         let path = std::env::var_os("PATH").unwrap_or_default();
         std::env::split_paths(&path).any(|folder| folder.join(command.get_program()).is_file())
     })
@@ -19,7 +21,7 @@ pub(super) fn notify(question: &StoredQuestion) -> Option<Result<Child, String>>
     let header = question.request.set().questions().first().map_or("", |asked| asked.header());
     let folder = question.request.origin().folder.as_deref();
     let project = folder.and_then(|folder| Path::new(folder).file_name()?.to_str()).unwrap_or_default();
-    let mut command = system::command(&plain(header), &plain(project))?;
+    let mut command = command(&plain(header), &plain(project))?;
     match command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn() {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
         started => Some(started.map_err(|error| error.to_string())),
@@ -28,47 +30,33 @@ pub(super) fn notify(question: &StoredQuestion) -> Option<Result<Child, String>>
 
 /// On Linux and its kin, by the session's bus.
 #[cfg(not(any(windows, target_os = "macos")))]
-mod system {
-    use std::ffi::OsString;
-    use std::path::PathBuf;
-    use std::process::Command;
-
+fn command(title: &str, text: &str) -> Option<Command> {
     const BUS: &str = "DBUS_SESSION_BUS_ADDRESS";
-
-    pub(super) fn command(title: &str, text: &str) -> Option<Command> {
-        let bus = std::env::var_os(BUS).or_else(usual_bus)?;
-        let mut command = Command::new("notify-send");
-        command.args(["--app-name", "askuser", "--", title, text]).env(BUS, bus);
-        Some(command)
-    }
-
-    /// Where the bus of a session is: many clients hand on no variable that would say so.
-    fn usual_bus() -> Option<OsString> {
+    // Where the bus of a session usually is: many clients hand on no variable that would say so.
+    let usual_bus = || {
         let usual = || PathBuf::from(format!("/run/user/{}", rustix::process::getuid().as_raw()));
         let socket = std::env::var_os("XDG_RUNTIME_DIR").map_or_else(usual, PathBuf::from).join("bus");
-        socket.exists().then(|| OsString::from(format!("unix:path={}", socket.display())))
-    }
+        socket.exists().then(|| format!("unix:path={}", socket.display()).into())
+    };
+    let bus = std::env::var_os(BUS).or_else(usual_bus)?;
+    let mut command = Command::new("notify-send");
+    command.args(["--app-name", "askuser", "--", title, text]).env(BUS, bus);
+    Some(command)
 }
 
+/// The words are arguments of the script, never part of it.
 #[cfg(target_os = "macos")]
-mod system {
-    use std::process::Command;
-
-    /// The words are arguments of the script, never part of it.
-    pub(super) fn command(title: &str, text: &str) -> Option<Command> {
-        let script = ["on run words", "display notification (item 2 of words) with title (item 1 of words)", "end run"];
-        let mut command = Command::new("osascript");
-        command.args(script.iter().flat_map(|line| ["-e", line])).args([title, text]);
-        Some(command)
-    }
+fn command(title: &str, text: &str) -> Option<Command> {
+    let script = ["on run words", "display notification (item 2 of words) with title (item 1 of words)", "end run"];
+    let mut command = Command::new("osascript");
+    command.args(script.iter().flat_map(|line| ["-e", line])).args([title, text]);
+    Some(command)
 }
 
+/// Shown in the name of PowerShell, which every Windows knows: a program that was not installed has no name of its own. The
+/// words are in the environment, never part of the script.
 #[cfg(windows)]
-mod system {
-    use std::process::Command;
-
-    /// Shown in the name of PowerShell, which every Windows knows: a program that was not installed has no name of its own. The
-    /// words are in the environment, never part of the script.
+fn command(title: &str, text: &str) -> Option<Command> {
     const SCRIPT: &str = "\
         $manager = [Windows.UI.Notifications.ToastNotificationManager, Windows.UI.Notifications, ContentType = WindowsRuntime];\
         $toast = $manager::GetTemplateContent([Windows.UI.Notifications.ToastTemplateType]::ToastText02);\
@@ -77,11 +65,8 @@ mod system {
         $null = $lines.Item(1).AppendChild($toast.CreateTextNode($env:ASKUSER_TEXT));\
         $shown = '{1AC14E77-02E7-4E5D-B744-2EB1AE5198B7}\\WindowsPowerShell\\v1.0\\powershell.exe';\
         $manager::CreateToastNotifier($shown).Show([Windows.UI.Notifications.ToastNotification]::new($toast))";
-
-    pub(super) fn command(title: &str, text: &str) -> Option<Command> {
-        let mut command = Command::new("powershell.exe");
-        command.args(["-NoProfile", "-NonInteractive", "-Command", SCRIPT]);
-        command.env("ASKUSER_TITLE", title).env("ASKUSER_TEXT", text);
-        Some(command)
-    }
+    let mut command = Command::new("powershell.exe");
+    command.args(["-NoProfile", "-NonInteractive", "-Command", SCRIPT]);
+    command.env("ASKUSER_TITLE", title).env("ASKUSER_TEXT", text);
+    Some(command)
 }

@@ -17,7 +17,7 @@ use askuser::{Inbox, Via};
 use askuser_inbox::{InboxAsker, Location};
 use askuser_terminal::Background;
 use std::io::{IsTerminal, Write};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -27,7 +27,6 @@ const SHOWN_HERE: Duration = Duration::from_secs(30);
 /// How many calls have not left yet.
 static LEAVING: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
 
-/// Calls the person as the settings say.
 pub(crate) fn notifier(
     settings: &Settings,
     location: &Location,
@@ -130,19 +129,13 @@ impl Call {
         {
             self.failed("popup", &status.to_string());
         }
-        let notified =
-            desktop.map(|started| started.and_then(|mut child| child.wait().map_err(|error| error.to_string())));
-        match notified {
-            Some(Ok(status)) if !status.success() => self.failed("notify-send", &status.to_string()),
-            Some(Err(error)) => self.failed("notify-send", &error),
-            Some(Ok(_)) => self.worked("notify-send"),
-            None => {}
-        }
-        match announced.map(|announced| announced.and_then(|announced| announced.wait())) {
-            Some(Err(error)) => self.failed("on_question", &error),
-            Some(Ok(())) => self.worked("on_question"),
-            None => {}
-        }
+        let ended = |mut child: Child| match child.wait() {
+            Ok(status) if status.success() => Ok(()),
+            Ok(status) => Err(status.to_string()),
+            Err(error) => Err(error.to_string()),
+        };
+        self.note("notify-send", desktop.map(|started| started.and_then(ended)));
+        self.note("on_question", announced.map(|announced| announced.and_then(|announced| announced.wait())));
     }
 
     fn left(&self) {
@@ -155,11 +148,17 @@ impl Call {
         let _ = pollster::block_on(self.person.note_failure(Some(&failure)));
     }
 
-    /// What failed before works now.
-    fn worked(&self, what: &str) {
-        let last = pollster::block_on(self.person.last_failure()).ok().flatten();
-        if last.is_some_and(|last| last.what == what) {
-            let _ = pollster::block_on(self.person.note_failure(None));
+    /// Writes down what became of a call: how it failed, or that what failed before works now.
+    fn note(&self, what: &str, outcome: Option<Result<(), String>>) {
+        match outcome {
+            Some(Err(why)) => self.failed(what, &why),
+            Some(Ok(())) => {
+                let last = pollster::block_on(self.person.last_failure()).ok().flatten();
+                if last.is_some_and(|last| last.what == what) {
+                    let _ = pollster::block_on(self.person.note_failure(None));
+                }
+            }
+            None => {}
         }
     }
 
@@ -168,7 +167,7 @@ impl Call {
     }
 
     /// Opens the prompt in a popup of the multiplexer that the person used last; `None` where there is none.
-    fn popup(&self, question: &StoredQuestion) -> Option<Result<std::process::Child, String>> {
+    fn popup(&self, question: &StoredQuestion) -> Option<Result<Child, String>> {
         // By its name: Linux adds " (deleted)" to the path of a program that an upgrade has replaced.
         let program = std::env::current_exe().ok()?.with_file_name(format!("askuser{}", std::env::consts::EXE_SUFFIX));
         let id = question.id.as_str();
@@ -210,7 +209,6 @@ impl Call {
     }
 }
 
-/// The client of tmux that was used last.
 fn last_active_client() -> Option<String> {
     let output = Command::new("tmux")
         .args(["list-clients", "-F", "#{client_activity} #{client_name}"])

@@ -4,7 +4,7 @@ pub(crate) mod words;
 
 use crate::config::{Settings, TokenFile};
 use crate::environment;
-use crate::failure::{self, Failure, exit};
+use crate::failure::{self, Failure, OrFail, exit};
 use crate::notifier::{self, announced::announced};
 use crate::state_folder::{check_state_folder, for_this_user_alone, inbox_file, state_folder};
 use crate::surfaces::Surfaces;
@@ -39,21 +39,19 @@ pub(crate) const TOKEN: &str = "ASKUSER_TOKEN";
 
 /// The store that the settings name. A server that is away is waited for, and that is said once.
 pub(crate) fn open(settings: &Settings) -> Result<Arc<dyn Store>, Failure> {
-    open_within(settings, None)
+    open_within(settings, patient(None))
 }
 
-/// The same; a server is waited for so long at most.
-pub(crate) fn open_within(settings: &Settings, limit: Option<Duration>) -> Result<Arc<dyn Store>, Failure> {
-    let on_away = Arc::new(|words: &str| failure::notice("askuser", words)) as Arc<dyn Fn(&str) + Send + Sync>;
-    open_with(settings, Patience { limit, on_away: Some(on_away) })
+/// To wait for a server so long at most, and to say so once.
+pub(crate) fn patient(limit: Option<Duration>) -> Patience {
+    Patience { limit, on_away: Some(Arc::new(failure::notice)) }
 }
 
-fn open_with(settings: &Settings, patience: Patience) -> Result<Arc<dyn Store>, Failure> {
+pub(crate) fn open_within(settings: &Settings, patience: Patience) -> Result<Arc<dyn Store>, Failure> {
     match location(settings)? {
         Location::Address(address) => Ok(Arc::new(at_address(settings, &address, patience)?)),
         Location::Postgres(_) => {
-            let why =
-                "a PostgreSQL store is for `askuser serve` alone: whoever has its password can answer for anybody";
+            let why = "a PostgreSQL store is for `askuser serve` alone: its password answers for every person";
             Err(Failure::new(why).hint("give the address of an `askuser serve` that has it, and a token"))
         }
         _ => open_kept(settings).map(|store| store as Arc<dyn Store>),
@@ -146,32 +144,24 @@ const PROMPT: Patience = Patience { limit: Some(Duration::from_secs(3)), on_away
 /// The store that the settings name, for a person at a shell. Words about a server that is away would stand in their prompt:
 /// the calls themselves fail.
 pub(crate) fn open_for_person(settings: &Settings) -> Result<Handle, Failure> {
-    let store = existing(settings, |settings| open_with(settings, PROMPT))?;
+    let store = open_existing(settings, PROMPT)?;
     let Location::Address(address) = location(settings)? else { return Ok(store) };
     // There it is the token that says who acts.
     let name = done(at_address(settings, &address, PROMPT)?.person())?;
     Ok(name.map_or(store.clone(), |name| store.by(Principal::person(name, Via::Inbox))))
 }
 
-/// The same for a command that waits for an answer, and for a server that is away.
-pub(crate) fn open_existing(settings: &Settings) -> Result<Handle, Failure> {
-    existing(settings, open)
-}
-
 /// A store that was named and is not there was misspelt, or nothing has been asked yet.
-fn existing(
-    settings: &Settings,
-    open: impl FnOnce(&Settings) -> Result<Arc<dyn Store>, Failure>,
-) -> Result<Handle, Failure> {
+pub(crate) fn open_existing(settings: &Settings, patience: Patience) -> Result<Handle, Failure> {
     let location = location(settings)?;
     if settings.store.is_some() && !location.exists() {
         return Err(Failure::new(format!("there is no inbox at {location}"))
             .hint("the first question creates it; leave out --store for the default"));
     }
-    Ok(Handle::new(open(settings)?, Principal::person(person(), Via::Inbox)))
+    Ok(Handle::new(open_within(settings, patience)?, Principal::person(person(), Via::Inbox)))
 }
 
-/// For whom a question is, as the command line says. A name that nobody has is refused: by the server, where there is one.
+/// For whom a question is, as the command line says. A name that no person has is refused: by the server, where there is one.
 pub(crate) fn audience(args: &ArgMatches, settings: &Settings) -> Result<Vec<String>, Failure> {
     let names: Vec<String> =
         args.get_many::<String>("for").into_iter().flatten().map(|name| name.trim().to_owned()).collect();
@@ -189,7 +179,6 @@ pub(crate) fn done<T>(call: impl Future<Output = Result<T, StoreError>>) -> Resu
     pollster::block_on(call).map_err(failed)
 }
 
-/// How many questions are read at once.
 const PAGE: u32 = 500;
 
 /// Reads a list page by page, however long it is.
@@ -209,9 +198,8 @@ pub(crate) fn for_each_page(
     }
 }
 
-/// The name of this very attempt to end a question.
 pub(crate) fn attempt() -> Result<Attempt, Failure> {
-    askuser_inbox::new_attempt().map_err(|error| Failure::new(format!("cannot get random numbers: {error}")))
+    askuser_inbox::new_attempt().or_fail("cannot get random numbers")
 }
 
 /// The store of an agent whose settings name the inbox.
@@ -269,7 +257,6 @@ pub(crate) fn person() -> String {
     named.filter(|name| !name.trim().is_empty()).or_else(account).unwrap_or_else(|| "somebody".into())
 }
 
-/// The name of this user's account.
 fn account() -> Option<String> {
     #[cfg(unix)]
     {
@@ -317,7 +304,7 @@ pub(crate) fn only_a_person(what: &str) -> Result<(), Failure> {
 
 pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.map_err(|error| Failure::new(format!("cannot start: {error}")))
+    runtime.or_fail("cannot start")
 }
 
 pub(crate) fn failed(error: StoreError) -> Failure {

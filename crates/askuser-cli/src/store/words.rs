@@ -84,23 +84,28 @@ pub(crate) fn who(question: &StoredQuestion) -> String {
     }
 }
 
-/// Where it works, with the home folder abbreviated.
-pub(crate) fn folder(question: &StoredQuestion) -> String {
-    let Some(folder) = question.request.origin().folder.as_deref() else { return String::new() };
-    let folder = sanitize::line(folder).into_owned();
-    match std::env::var("HOME").ok().filter(|home| home.len() > 1) {
-        Some(home) => match folder.strip_prefix(&home) {
-            Some("") => "~".into(),
-            Some(rest) if rest.starts_with('/') => format!("~{rest}"),
-            _ => folder,
-        },
-        None => folder,
+/// Who asks, and where it works: `claude-code in ~/shop`.
+pub(crate) fn who_and_where(question: &StoredQuestion) -> String {
+    let folder = folder(question).map(|folder| format!(" in {folder}")).unwrap_or_default();
+    format!("{}{folder}", who(question))
+}
+
+pub(crate) fn folder(question: &StoredQuestion) -> Option<String> {
+    let folder = question.request.origin().folder.as_deref().filter(|folder| !folder.is_empty())?;
+    Some(home_relative(&sanitize::line(folder)))
+}
+
+/// A folder with `~` for the home folder.
+pub(crate) fn home_relative(folder: &str) -> String {
+    let home = std::env::var("HOME").ok().filter(|home| home.len() > 1);
+    match home.and_then(|home| folder.strip_prefix(&home).map(str::to_owned)) {
+        Some(rest) if rest.is_empty() || rest.starts_with('/') => format!("~{rest}"),
+        _ => folder.to_owned(),
     }
 }
 
-/// The folder's own name.
 pub(crate) fn project(question: &StoredQuestion) -> String {
-    let folder = folder(question);
+    let folder = folder(question).unwrap_or_default();
     let name = folder.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
     if name.is_empty() { folder } else { name.to_owned() }
 }

@@ -34,7 +34,7 @@ struct File {
 #[derive(Default, Serialize, Deserialize)]
 struct Rules(BTreeMap<String, BTreeMap<String, BTreeSet<String>>>);
 
-/// More than anybody allows one by one.
+/// More than a person allows one by one.
 const MAX_BYTES: u64 = 16 << 20;
 
 /// Stands for every folder. No folder is called that: theirs are absolute paths.
@@ -46,23 +46,18 @@ impl File {
         if let Some(state) = self.file.parent() {
             check_state_folder(state).map_err(|failure| io::Error::other(failure.message))?;
         }
-        trusted(&self.file).map_err(|error| io::Error::other(format!("{} {error}", self.file.display())))?;
+        let fault = |words: String| io::Error::other(format!("{} {words}", self.file.display()));
+        trusted(&self.file).map_err(|error| fault(error.to_string()))?;
         match regular_file::read(&self.file, Links::Follow, MAX_BYTES) {
             // Some editors put a byte order mark there.
-            Ok(bytes) => {
-                let text = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&bytes);
-                serde_json::from_slice(text)
-                    .map_err(|error| io::Error::other(format!("{} cannot be read: {error}", self.file.display())))
-            }
+            Ok(bytes) => serde_json::from_slice(bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&bytes))
+                .map_err(|error| fault(format!("cannot be read: {error}"))),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Rules::default()),
-            Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
-                Err(io::Error::other(format!("{} {error}", self.file.display())))
-            }
-            Err(error) => Err(io::Error::other(format!("{} cannot be read: {error}", self.file.display()))),
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => Err(fault(error.to_string())),
+            Err(error) => Err(fault(format!("cannot be read: {error}"))),
         }
     }
 
-    /// Changes the file, unless it cannot be read.
     fn change(&self, change: impl FnOnce(&mut Rules)) -> io::Result<()> {
         if let Some(folder) = self.file.parent() {
             regular_file::make_private_folder(folder)?;
@@ -93,7 +88,6 @@ const EDIT: &str = "edit";
 const EDIT_IN: &str = "edit in ";
 const EDIT_FILE: &str = "edit ";
 
-/// The tool and the rule as the file has them.
 fn words(rule: &PermissionRule) -> (&str, Cow<'_, str>) {
     match rule {
         PermissionRule::Command(command) => (COMMANDS, command.into()),

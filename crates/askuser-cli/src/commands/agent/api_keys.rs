@@ -1,27 +1,25 @@
-//! Keeps the providers' keys out of `/proc/PID/environ`.
+//! Keeps the providers' keys out of `/proc/PID/environ`, which only Linux has.
 //!
 //! Linux shows there what a program was started with, for as long as it runs, and to root for every process: a command of an
 //! agent that runs as root would find the key. So the program becomes itself once more, without these variables, and reads
 //! them from a pipe at once. The reading end of that pipe stays open, since only `unsafe` code could close a descriptor by its
 //! number: commands inherit a pipe that has ended. What root reads from memory is out of reach.
 
-#[cfg(target_os = "linux")]
 use crate::environment;
 use crate::failure::Failure;
 use askuser_agent::Secrets;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::io::{self, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 
 /// The command that finds its keys in a pipe; the number of its descriptor and the command itself follow.
 pub(crate) const WITH_KEYS: &str = "with-keys";
 
 /// Starts the program again without the variables that hold secrets, if there are any; `words` are its arguments.
-#[cfg(target_os = "linux")]
 pub(crate) fn take_out_of_environment(secrets: &Secrets, words: &[OsString]) -> Result<(), Failure> {
-    use std::collections::BTreeMap;
-    use std::io::{self, Write};
-    use std::os::fd::AsRawFd;
-    use std::os::unix::process::CommandExt;
-    use std::process::Command;
     const US: &str = "/proc/self/exe";
     let set = |name: &String| Some((name.clone(), std::env::var(name).ok()?));
     let variables: BTreeMap<String, String> = secrets.withheld().iter().filter_map(set).collect();
@@ -46,9 +44,7 @@ pub(crate) fn take_out_of_environment(secrets: &Secrets, words: &[OsString]) -> 
 }
 
 /// Takes up the variables that were taken out of the environment.
-#[cfg(target_os = "linux")]
 pub(crate) fn take_up(descriptor: Option<OsString>) -> Result<(), Failure> {
-    use std::io;
     let read = || -> io::Result<Vec<u8>> {
         let number: Option<u32> = descriptor.as_ref().and_then(|word| word.to_str()).and_then(|word| word.parse().ok());
         let number = number.ok_or(io::ErrorKind::InvalidInput)?;
@@ -57,17 +53,5 @@ pub(crate) fn take_up(descriptor: Option<OsString>) -> Result<(), Failure> {
     let failed = |error: &dyn std::fmt::Display| Failure::new(format!("{WITH_KEYS}: no keys are there: {error}"));
     let bytes = read().map_err(|error| failed(&error))?;
     environment::know_taken_out(serde_json::from_slice(&bytes).map_err(|error| failed(&error))?);
-    Ok(())
-}
-
-/// Only Linux shows the environment of a process like this.
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn take_out_of_environment(_: &Secrets, _: &[OsString]) -> Result<(), Failure> {
-    Ok(())
-}
-
-/// Nothing is taken out of the environment here.
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn take_up(_: Option<OsString>) -> Result<(), Failure> {
     Ok(())
 }

@@ -1,10 +1,10 @@
 //! `askuser agent export`: a session as Markdown. What the person and the model wrote is quoted, what tools read and wrote is fenced, so
 //! that nothing in it can pass for a heading of ours: who said what.
 
-use super::app::tool_calls::shown_name;
+use super::app::tool_calls::{details, shown_name};
 use super::session;
-use crate::failure::{Failure, exit};
-use crate::result::write;
+use crate::failure::Failure;
+use crate::result::finish;
 use askuser::sanitize;
 use askuser_agent::AgentEvent;
 use clap::ArgMatches;
@@ -13,8 +13,7 @@ pub(crate) fn run(args: &ArgMatches) -> Result<u8, Failure> {
     let id = args.get_one::<String>("session").map_or("", String::as_str);
     let events = session::events(id)?;
     let parts: Vec<String> = events.iter().filter_map(part).collect();
-    write(&format!("# Session {id}\n\n{}", parts.join("\n")))?;
-    Ok(exit::ANSWERED)
+    finish(&format!("# Session {id}\n\n{}", parts.join("\n")))
 }
 
 fn part(event: &AgentEvent) -> Option<String> {
@@ -26,9 +25,8 @@ fn part(event: &AgentEvent) -> Option<String> {
         }
         AgentEvent::ToolResult { name, result, .. } => {
             let failed = if result.success { "" } else { " (failed)" };
-            let details = result.metadata.as_ref().and_then(|metadata| metadata.details.as_ref());
-            let diff = details.and_then(|details| details["diff"].as_str());
-            let diff = diff.map(|diff| format!("\n{}", fenced(diff, "diff"))).unwrap_or_default();
+            let diff =
+                details(result)["diff"].as_str().map(|diff| format!("\n{}", fenced(diff, "diff"))).unwrap_or_default();
             format!("## Result: {}{failed}\n\n{}{diff}", shown_name(name), fenced(&result.output, ""))
         }
         AgentEvent::Notice { message } => format!("## Beside the conversation\n\n{}", quoted(message)),

@@ -3,7 +3,7 @@
 use crate::commands::agent::app::tool_calls::{about, shown_name};
 use crate::commands::agent::protocol::{FrontEnd, FrontEndRequest, Lines};
 use crate::config::Settings;
-use crate::failure::{self, Failure, exit};
+use crate::failure::{self, Failure, OrFail, exit};
 use crate::json::escape_invisible;
 use crate::result;
 use crate::signals::{Signal, Signals};
@@ -38,7 +38,6 @@ enum Output {
     Stream,
 }
 
-/// A turn without a terminal.
 pub(crate) struct Wanted {
     prompt: Option<String>,
     output: Output,
@@ -78,24 +77,20 @@ pub(crate) fn wanted(args: &ArgMatches, opening: Option<&str>) -> Result<Option<
 }
 
 pub(crate) fn run(agent: Agent, wanted: Wanted, settings: &Settings, surfaces: Surfaces) -> Result<u8, Failure> {
-    let failed = |error: io::Error| Failure::new(format!("cannot start: {error}"));
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
-    let lines = Lines::write(result::stdout().map_err(failed)?);
-    let front_end = (wanted.output == Output::Stream && stdin_may_speak())
-        .then(|| FrontEnd::listen(BufReader::new(io::stdin()), lines.clone()));
-    let (front_end, requests) = match front_end {
-        Some((front_end, requests)) => (Some(front_end), Some(requests)),
-        None => (None, None),
-    };
-    let person = front_end.clone().map(|front_end| Arc::new(front_end) as Arc<dyn Asker>);
+    let runtime = store::runtime()?;
+    let lines = Lines::write(result::stdout().or_fail("cannot start")?);
+    let (front_end, requests) = (wanted.output == Output::Stream && stdin_may_speak())
+        .then(|| FrontEnd::listen(BufReader::new(io::stdin()), lines.clone()))
+        .unzip();
+    let person = front_end.map(|front_end| Arc::new(front_end) as Arc<dyn Asker>);
     let store = store::store_beside(settings, &surfaces)?;
-    let person = store::beside(settings, &surfaces, store.clone(), person, |words| failure::notice("askuser", words))?;
-    let agent = match surfaces.telling(|words| failure::notice("askuser", words)).chain(person) {
+    let person = store::beside(settings, &surfaces, store.clone(), person, failure::notice)?;
+    let agent = match surfaces.chain(person, failure::notice) {
         Some(asker) => agent.with_asker(asker),
         None => agent,
     };
     let ended = runtime.block_on(async {
-        let mut signals = Signals::listen().map_err(failed)?;
+        let mut signals = Signals::listen()?;
         let ended = converse(agent, wanted, requests, &lines, &mut signals).await;
         // A process that was told to end does so, even if the rest of its output is not read.
         let patience = if ended.is_ok() { Duration::MAX } else { LAST_WORDS };
@@ -128,7 +123,6 @@ fn is_null<T>(_: &T) -> bool {
     false
 }
 
-/// What came of it all.
 #[derive(Default)]
 struct Tally {
     text: String,
@@ -204,7 +198,6 @@ async fn converse(
     talk.tally.finish(output, &session, &model)
 }
 
-/// A conversation with the other end of the streams.
 struct Talk<'a> {
     output: Output,
     handle: AgentHandle,
@@ -224,7 +217,7 @@ impl Talk<'_> {
     async fn emit(&mut self, line: &Value) -> Result<(), Failure> {
         tokio::select! {
             signal = self.signals.next() => Err(self.ended_by(signal)),
-            written = self.lines.emit(line) => written.map_err(unwritable),
+            written = self.lines.emit(line) => written.or_fail("cannot write to standard output"),
         }
     }
 
@@ -284,9 +277,9 @@ impl Talk<'_> {
             // The caller should know what takes so long.
             AgentEvent::Retry { error, after_ms } => {
                 let seconds = after_ms.div_ceil(1000);
-                failure::notice("askuser", &format!("{}; trying again in {seconds} s", error.message));
+                failure::notice(&format!("{}; trying again in {seconds} s", error.message));
             }
-            AgentEvent::Notice { message } => failure::notice("askuser", message),
+            AgentEvent::Notice { message } => failure::notice(message),
             _ => {}
         }
         let has_ended = matches!(event, AgentEvent::Done { .. } | AgentEvent::Error { .. });
@@ -309,7 +302,7 @@ impl Talk<'_> {
             Some(FrontEndRequest::Continue) => {}
             Some(FrontEndRequest::SayNow(text)) => match self.handle.say_now(text) {
                 Ok(()) => self.unheard += 1,
-                Err(error) => failure::notice("askuser", &error.to_string()),
+                Err(error) => failure::notice(&error.to_string()),
             },
             Some(FrontEndRequest::Say(text)) => {
                 self.turns_left += 1;
@@ -369,7 +362,6 @@ impl Tally {
         })
     }
 
-    /// What would have let a call run.
     fn what_permits(&self, tool: &str) -> &'static str {
         match (tool, self.mode) {
             ("Write" | "Edit", PermissionMode::Ask) => "--permissions accept-edits lets it run",
@@ -391,10 +383,10 @@ impl Tally {
     fn finish(self, output: Output, session: &str, model: &str) -> Result<u8, Failure> {
         let code = self.code();
         for line in self.lacking.iter().take(MOST_LINES) {
-            failure::notice("askuser", line);
+            failure::notice(line);
         }
         if let Some(more @ 1..) = self.lacking.len().checked_sub(MOST_LINES) {
-            failure::notice("askuser", &format!("and {more} more like that"));
+            failure::notice(&format!("and {more} more like that"));
         }
         if output == Output::Json {
             let mut result = json!({
@@ -447,8 +439,4 @@ async fn next_request(requests: &mut Option<UnboundedReceiver<FrontEndRequest>>)
 fn print(text: &str) -> Result<(), Failure> {
     result::write_all(&format!("{text}\n"))
         .map_err(|error| Failure::new(format!("cannot write the result: {error}\n{text}")))
-}
-
-fn unwritable(error: io::Error) -> Failure {
-    Failure::new(format!("cannot write to standard output: {error}"))
 }

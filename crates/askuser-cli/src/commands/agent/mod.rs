@@ -1,6 +1,7 @@
 //! `askuser agent`: a conversation in a terminal, or one turn without one.
 
 mod allowed;
+#[cfg(target_os = "linux")]
 pub(crate) mod api_keys;
 mod app;
 mod export;
@@ -18,7 +19,7 @@ mod system;
 use crate::args;
 use crate::config::{Layers, Settings};
 use crate::environment;
-use crate::failure::{self, Failure, reason};
+use crate::failure::{self, Failure, OrFail, reason};
 use crate::source;
 use crate::store;
 use crate::surfaces::Surfaces;
@@ -36,6 +37,7 @@ use std::sync::Arc;
 /// What `askuser agent` does; `words` are the command and its arguments.
 pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
     let words: Vec<OsString> = words.collect();
+    #[cfg(target_os = "linux")]
     api_keys::take_out_of_environment(&secrets(&[]), &words)?;
     run_with_keys(words.into_iter())
 }
@@ -65,7 +67,7 @@ pub(crate) fn run_with_keys(words: impl Iterator<Item = OsString>) -> Result<u8,
     };
     let (model, script) = model(&args, &settings, before.as_ref())?;
     if !is_usual {
-        failure::notice("askuser", &format!("the model is {}, as before; --model chooses another", model.name()));
+        failure::notice(&format!("the model is {}, as before; --model chooses another", model.name()));
     }
     let opening = args.get_one::<String>("message").cloned().or(script.and_then(|script| script.prompt));
     let wanted = headless::wanted(&args, opening.as_deref())?;
@@ -73,7 +75,7 @@ pub(crate) fn run_with_keys(words: impl Iterator<Item = OsString>) -> Result<u8,
     let surfaces = Surfaces::of(&settings)?;
     // What a setting or a variable names answers questions alone.
     let surfaces = if args.contains_id("answers") { surfaces.permitting() } else { surfaces };
-    allowed::warning().into_iter().for_each(|words| failure::notice("askuser", &words));
+    allowed::warning().into_iter().for_each(|words| failure::notice(&words));
     let surface = match wanted {
         None => Some(app::Surface::open(&settings)?),
         Some(_) => None,
@@ -113,12 +115,11 @@ pub(crate) fn run_with_keys(words: impl Iterator<Item = OsString>) -> Result<u8,
     match (wanted, surface) {
         (Some(wanted), _) => headless::run(agent.with_retries_for(settings.retry_for), wanted, &settings, surfaces),
         (None, Some(surface)) => {
-            let surfaces = surfaces.telling(surface.teller());
             let store = store::store_beside(&settings, &surfaces)?;
             let surface = surface.kept_in(store.as_ref().map(store::at_the_terminal));
             let here = Some(surface.asker());
             let person = store::beside(&settings, &surfaces, store.clone(), here, surface.teller())?;
-            if let Some(asker) = surfaces.chain(person) {
+            if let Some(asker) = surfaces.chain(person, surface.teller()) {
                 agent = agent.with_asker(asker);
             }
             // A user who resumes a session has sent what the script would send first.
@@ -225,7 +226,7 @@ fn check_is_message(word: &str) -> Result<(), Failure> {
 }
 
 fn current_folder() -> Result<PathBuf, Failure> {
-    std::env::current_dir().map_err(|error| Failure::new(format!("cannot tell the current folder: {error}")))
+    std::env::current_dir().or_fail("cannot tell the current folder")
 }
 
 #[cfg(all(test, target_os = "linux"))]

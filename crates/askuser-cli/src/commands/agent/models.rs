@@ -17,7 +17,6 @@ use std::time::Duration;
 /// A list of models is short: waiting longer is of no use.
 const LIST_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Connects models as the settings say.
 #[derive(Clone)]
 pub(crate) struct Models {
     settings: Settings,
@@ -41,7 +40,7 @@ impl Models {
         if let Some(name) = &self.settings.model {
             let model = wait_for(self.connect(name))??;
             if !name.contains('/') {
-                failure::notice("askuser", &format!("the model is {}", model.name()));
+                failure::notice(&format!("the model is {}", model.name()));
             }
             return Ok(model);
         }
@@ -64,7 +63,7 @@ impl Models {
             "the model is {}, since {variable} is set{others}; --model chooses another, `askuser agent models` lists them",
             model.name()
         );
-        failure::notice("askuser", &words);
+        failure::notice(&words);
         Ok(model)
     }
 
@@ -183,7 +182,6 @@ fn wait_for<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
     Ok(crate::store::runtime()?.block_on(work))
 }
 
-/// `askuser agent models`.
 pub(crate) fn run(args: &ArgMatches) -> Result<u8, Failure> {
     let mut settings = Layers::detect(args)?.settings()?;
     let named = args.get_one::<String>("provider").map(String::as_str);
@@ -215,7 +213,7 @@ pub(crate) fn run(args: &ArgMatches) -> Result<u8, Failure> {
             Ok(list) => write(&show(provider, &list, args.get_flag("json")))?,
             Err(failure) if named.is_some() => return Err(failure),
             Err(failure) => {
-                failure::notice("askuser", &failure.message);
+                failure::notice(&failure.message);
                 failed = Some(exit::BAD_INPUT);
             }
         }

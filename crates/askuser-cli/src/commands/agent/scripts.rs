@@ -1,6 +1,6 @@
 //! `--script`: the built-in examples by their names, or a file.
 
-use crate::failure::{Failure, reason};
+use crate::failure::{Failure, OrFail, reason};
 use crate::source;
 use askuser_agent::Script;
 use std::fs::File;
@@ -24,7 +24,7 @@ pub(crate) fn read(name: &str) -> Result<Script, Failure> {
             source::read(name, file)?
         }
     };
-    Script::parse(&text).map_err(|error| Failure::new(format!("--script: {name}: {error}")))
+    Script::parse(&text).or_fail(format!("--script: {name}"))
 }
 
 #[cfg(test)]

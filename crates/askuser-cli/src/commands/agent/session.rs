@@ -1,7 +1,7 @@
 //! Where sessions are kept, and which one to resume.
 
 use crate::config;
-use crate::failure::{self, Failure};
+use crate::failure::{self, Failure, OrFail};
 use crate::state_folder::{check_state_folder, state_folder};
 use askuser_agent::{AgentEvent, Session, Transcript, TranscriptError};
 use std::path::{Path, PathBuf};
@@ -21,27 +21,16 @@ pub(crate) fn folder() -> Result<PathBuf, Failure> {
 }
 
 pub(crate) fn new(cwd: &Path) -> Result<Transcript, Failure> {
-    Transcript::create(&folder()?, cwd).map_err(|error| Failure::new(format!("cannot keep the session: {error}")))
+    Transcript::create(&folder()?, cwd).or_fail("cannot keep the session")
 }
 
-/// Every session, the last one first.
-pub(crate) fn all() -> Result<Vec<Session>, Failure> {
-    Ok(Transcript::list(&folder()?))
-}
-
-/// Where a session mentions a text.
-pub(crate) fn mention(id: &str, text: &str) -> Option<String> {
-    Transcript::mention(&folder().ok()?, id, text)
-}
-
-/// What happened in a session.
 pub(crate) fn events(id: &str) -> Result<Vec<AgentEvent>, Failure> {
     Transcript::events(&folder()?, id).map_err(|error| Failure::new(error).hint("`askuser agent sessions` lists them"))
 }
 
 /// The sessions of a folder, the last one first.
 pub(crate) fn of_folder(cwd: &Path) -> Result<Vec<Session>, Failure> {
-    Ok(all()?.into_iter().filter(|session| session.cwd == cwd).collect())
+    Ok(Transcript::list(&folder()?).into_iter().filter(|session| session.cwd == cwd).collect())
 }
 
 pub(crate) fn open(id: &str) -> Result<Transcript, Failure> {
@@ -78,7 +67,7 @@ pub(crate) fn repair(id: &str) -> Result<(), Failure> {
     });
     if let Some(copy) = repaired? {
         let words = format!("session {id} was damaged and is cut off there; a copy of the whole is {}", copy.display());
-        failure::notice("askuser", &words);
+        failure::notice(&words);
     }
     Ok(())
 }

@@ -1,27 +1,27 @@
 //! `askuser agent sessions`: which sessions there are, and which of them mention a text.
 
 use super::session;
-use crate::failure::{self, Failure, exit};
+use crate::failure::{self, Failure};
 use crate::json::escape_invisible;
-use crate::result::write;
+use crate::result::finish;
 use crate::store::words;
 use askuser::sanitize;
-use askuser_agent::Session;
+use askuser_agent::{Session, Transcript};
 use clap::ArgMatches;
 use serde_json::json;
 use std::time::UNIX_EPOCH;
 
-/// How many characters of a text are shown.
 const SHOWN: usize = 80;
 
 pub(crate) fn run(args: &ArgMatches) -> Result<u8, Failure> {
     let wanted = args.get_one::<String>("text").map(String::as_str);
-    let found: Vec<(Session, Option<String>)> = session::all()?
+    let folder = session::folder()?;
+    let found: Vec<(Session, Option<String>)> = Transcript::list(&folder)
         .into_iter()
         .filter(|session| !session.opening.trim().is_empty())
         .filter(|session| args.get_flag("all") || std::env::current_dir().is_ok_and(|cwd| session.cwd == cwd))
         .filter_map(|session| match wanted {
-            Some(text) => session::mention(&session.id, text).map(|line| (session, Some(line))),
+            Some(text) => Transcript::mention(&folder, &session.id, text).map(|line| (session, Some(line))),
             None => Some((session, None)),
         })
         .collect();
@@ -29,11 +29,10 @@ pub(crate) fn run(args: &ArgMatches) -> Result<u8, Failure> {
         let whose = if args.get_flag("all") { "no session" } else { "no session of this folder" };
         let what = wanted.map_or_else(String::new, |text| format!(" mentions {text:?}"));
         let hint = if args.get_flag("all") { "" } else { "; --all looks in every folder" };
-        failure::notice("askuser", &format!("{whose}{what}{hint}"));
+        failure::notice(&format!("{whose}{what}{hint}"));
     }
     let lines: String = found.iter().map(|(session, line)| show(session, line.as_deref(), args)).collect();
-    write(&lines)?;
-    Ok(exit::ANSWERED)
+    finish(&lines)
 }
 
 /// `01999f3c2aa-5b1e77c0  2026-11-15 22:04  ~/shop  Set up storage`

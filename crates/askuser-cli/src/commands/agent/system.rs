@@ -20,9 +20,7 @@ const NOTES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
 const MAX_BYTES: u64 = 20_000;
 const MAX_TOTAL_BYTES: u64 = 40_000;
 
-/// What a folder says of itself.
 enum Notes {
-    /// Nothing.
     None,
     Text(String),
     /// It is longer than what is read of it.
@@ -61,7 +59,7 @@ fn all_notes(cwd: &Path) -> Vec<(String, String)> {
     let root = match ownership::repository(&cwd) {
         Ok(root) => root.unwrap_or(&cwd),
         Err(foreign) => {
-            foreign.left_out(&NOTES).into_iter().for_each(|words| failure::notice("askuser", &words));
+            foreign.left_out(&NOTES).into_iter().for_each(|words| failure::notice(&words));
             &cwd
         }
     };
@@ -81,7 +79,7 @@ fn all_notes(cwd: &Path) -> Vec<(String, String)> {
 fn folder_notes(folder: &Path, below: &Path, room: u64) -> Option<(String, String)> {
     for file in NOTES {
         let name = below.join(file).display().to_string();
-        let notice = |fact: &str| failure::notice("askuser", &format!("{name} {fact}"));
+        let notice = |fact: &str| failure::notice(&format!("{name} {fact}"));
         match notes(&folder.join(file), room.min(MAX_BYTES)) {
             Notes::Text(text) => return Some((name, text)),
             Notes::Cut(text) => {

@@ -1,14 +1,16 @@
 //! `askuser ask --via inbox`: the question is kept; the caller waits for the answer, or comes back later.
 
 use crate::config::Settings;
-use crate::failure::{self, Failure, exit};
+use crate::failure::{self, Failure, OrFail, exit};
 use crate::notifier;
 use crate::result::{self, print};
-use crate::signals::Signals;
-use crate::store::{asker, at_the_terminal, audience, done, failed, open, open_within, origin, person, runtime, words};
+use crate::signals::unless_told;
+use crate::store::{
+    asker, at_the_terminal, audience, done, failed, open, open_within, origin, patient, person, runtime, words,
+};
 use crate::surfaces::Surfaces;
 use askuser::store::{Handle, Principal, StoreError};
-use askuser::{AskError, Asker, Decision, Delivery, Inbox, QuestionSet, Request, RequestKey};
+use askuser::{AskError, Asker, Decision, Inbox, QuestionSet, Request, RequestKey};
 use askuser_inbox::InboxAsker;
 use askuser_terminal::TerminalAsker;
 use clap::ArgMatches;
@@ -40,7 +42,7 @@ pub(super) fn run(set: QuestionSet, args: &ArgMatches, settings: &Settings) -> R
     });
     let asker = asker(settings, store, terminal)?.on_waiting(move |question| {
         if !here {
-            failure::notice("askuser", &words::how_to_answer(question));
+            failure::notice(&words::how_to_answer(question));
         }
     });
     wait(asker, &request, settings, here)
@@ -51,8 +53,7 @@ fn key(args: &ArgMatches) -> Result<RequestKey, Failure> {
     match args.get_one::<String>("key") {
         Some(key) => Ok(RequestKey::new("askuser ask", key)),
         None => {
-            let id = askuser_inbox::random_id()
-                .map_err(|error| Failure::new(format!("cannot get random numbers: {error}")))?;
+            let id = askuser_inbox::random_id().or_fail("cannot get random numbers")?;
             Ok(RequestKey::new(format!("ask-{id}"), "ask"))
         }
     }
@@ -63,7 +64,7 @@ const AWAY: Duration = Duration::from_secs(10);
 
 /// Keeps the question and does not wait for it.
 fn detach(request: &Request, settings: &Settings) -> Result<u8, Failure> {
-    let asker = asker(settings, open_within(settings, Some(AWAY))?, None)?;
+    let asker = asker(settings, open_within(settings, patient(Some(AWAY)))?, None)?;
     let put = pollster::block_on(asker.keep(request, None)).map_err(|error| match error {
         StoreError::Unavailable { .. } | StoreError::Unknown { .. } => failed(error).code(exit::UNAVAILABLE),
         error => failed(error),
@@ -77,13 +78,7 @@ fn detach(request: &Request, settings: &Settings) -> Result<u8, Failure> {
 /// Waits until it is answered, here or anywhere. To stop waiting takes nothing back.
 fn wait(asker: InboxAsker, request: &Request, settings: &Settings, is_prompted: bool) -> Result<u8, Failure> {
     let runtime = runtime()?;
-    let delivered = runtime.block_on(async {
-        let mut signals = Signals::listen().map_err(|error| Failure::new(format!("cannot start: {error}")))?;
-        Ok::<_, Failure>(tokio::select! {
-            delivered = asker.ask(request) => Some(delivered),
-            _ = signals.next() => None,
-        })
-    })?;
+    let delivered = runtime.block_on(unless_told(asker.ask(request)))?;
     let agent = store(&asker, request);
     let delivery = match delivered {
         None | Some(Err(AskError::Signal(_))) => return Err(still_waits(&agent, request)),
@@ -99,39 +94,20 @@ fn wait(asker: InboxAsker, request: &Request, settings: &Settings, is_prompted: 
         }
         Some(Err(error)) => return Err(Failure::new(error.chain())),
     };
-    hand_over(delivery, asker, request, settings, is_prompted)
-}
-
-/// Prints what came of it; only then does it count as delivered. A file or a program takes it over before the prompt shows
-/// success; on a terminal it stands under the prompt.
-fn hand_over(
-    delivery: Delivery,
-    asker: InboxAsker,
-    request: &Request,
-    settings: &Settings,
-    is_prompted: bool,
-) -> Result<u8, Failure> {
-    let agent = store(&asker, request);
-    if result::stands_under_the_prompt(request.set()) {
-        let resolution = delivery.stored();
-        drop(asker);
-        let _ = done(agent.flush());
-        if !(is_prompted && super::confirmation_suffices(settings)) {
-            print(request.set(), &resolution, settings)?;
-        }
-        return result::code(request.set(), &resolution, settings);
+    // Only once it is printed does it count as delivered. A file or a program takes it over before the prompt shows success; on a
+    // terminal it stands under the prompt.
+    let stands_under = result::stands_under_the_prompt(request.set());
+    if !stands_under && let Err(failure) = print(request.set(), delivery.resolution(), settings) {
+        drop(delivery.not_stored(failure.message.lines().next().unwrap_or_default()));
+        return Err(failure);
     }
-    match print(request.set(), delivery.resolution(), settings) {
-        Ok(()) => {
-            let resolution = delivery.stored();
-            let _ = done(agent.flush());
-            result::code(request.set(), &resolution, settings)
-        }
-        Err(failure) => {
-            drop(delivery.not_stored(failure.message.lines().next().unwrap_or_default()));
-            Err(failure)
-        }
+    let resolution = delivery.stored();
+    drop(asker);
+    let _ = done(agent.flush());
+    if stands_under && !(is_prompted && super::confirmation_suffices(settings)) {
+        print(request.set(), &resolution, settings)?;
     }
+    result::code(request.set(), &resolution, settings)
 }
 
 fn store(asker: &InboxAsker, request: &Request) -> Handle {

@@ -3,7 +3,6 @@
 mod inbox;
 pub(super) mod terminal;
 
-use crate::args;
 use crate::config::{Settings, Surface};
 use crate::failure::{Failure, notice, outlive_file_size_limit};
 use crate::surfaces::{Surfaces, terminal_options};
@@ -11,13 +10,11 @@ use crate::{result, source};
 use askuser::{Decision, QuestionSet, Request};
 use askuser_terminal::{Confirm, Options};
 use clap::ArgMatches;
-use std::ffi::OsString;
 use std::io::IsTerminal;
 
-pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
-    let (args, settings) = super::parse(args::ask(), words)?;
-    let set = source::question_set(&args, &settings).map_err(|rejected| result::rejected(rejected, &settings))?;
-    put(set, &args, &settings)
+pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
+    let set = source::question_set(args, settings).map_err(|rejected| result::rejected(rejected, settings))?;
+    put(set, args, settings)
 }
 
 pub(super) fn put(set: QuestionSet, args: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
@@ -46,7 +43,7 @@ fn confirmation_suffices(settings: &Settings) -> bool {
 /// What the policy knows of a request. The operator is told of answers that match none of its questions.
 fn decide(surfaces: &Surfaces, request: &Request) -> Result<Decision, Failure> {
     if let Some(words) = surfaces.unmatched(request) {
-        notice("askuser", &words);
+        notice(&words);
     }
     surfaces.decide(request)
 }

@@ -38,7 +38,6 @@ pub(super) fn run(set: QuestionSet, args: &ArgMatches, settings: &Settings) -> R
     result::code(request.set(), &resolution, settings)
 }
 
-/// Questions as a request of this very process.
 pub(crate) fn request(set: QuestionSet, settings: &Settings) -> Request {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
     let session = format!("ask-{}-{now:x}", std::process::id());
@@ -61,7 +60,6 @@ pub(crate) fn ask(
     ask_request(&request, options, store).map_err(broken_off)
 }
 
-/// What asking broke off with.
 pub(crate) fn broken_off(error: AskError) -> Failure {
     match error {
         AskError::Interrupted => Failure::new("interrupted").code(exit::INTERRUPTED),

@@ -4,10 +4,10 @@ use super::decision;
 use super::elicitation::Form;
 use super::event::HookEvent;
 use crate::config::Settings;
-use crate::failure::Failure;
+use crate::failure::{Failure, OrFail};
 use crate::json::escape_invisible;
 use crate::result;
-use crate::signals::Signals;
+use crate::signals::unless_told;
 use crate::store::{asker, attempt, done, for_each_page, open, origin, runtime, started_by_agent};
 use askuser::permission::{Permission, what_would_run};
 use askuser::store::{Filter, Handle, Principal, StoreError, StoredQuestion, Which};
@@ -15,7 +15,6 @@ use askuser::{Asker, Inbox, Purpose, QuestionSet, Request, RequestKey, Resolutio
 use serde_json::{Value, json};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Who asks.
 const AGENT: &str = "claude-code";
 
 pub(super) fn run(kind: HookEvent, event: &Value, settings: &Settings) -> Result<(), Failure> {
@@ -98,13 +97,8 @@ fn ask(kind: HookEvent, request: Request, form: Option<&Form>, settings: &Settin
     }
     let asker = asker(settings, open(settings)?, None)?;
     let claude = asker.handle(Principal::agent(request.origin()));
-    let delivered = runtime()?.block_on(async {
-        let mut signals = Signals::listen().map_err(|error| Failure::new(format!("cannot start: {error}")))?;
-        tokio::select! {
-            delivered = asker.ask(&request) => delivered.map(Some).map_err(|error| Failure::new(error.chain())),
-            _ = signals.next() => Ok(None),
-        }
-    })?;
+    let delivered = runtime()?.block_on(unless_told(asker.ask(&request)))?;
+    let delivered = delivered.transpose().map_err(|error| Failure::new(error.chain()))?;
     if delivered.is_none() && kind.is_beside_dialog() {
         // It was decided there, or Claude Code has ended: no answer could reach it.
         withdraw(&claude, request.key())?;
@@ -127,5 +121,5 @@ fn ask(kind: HookEvent, request: Request, form: Option<&Form>, settings: &Settin
 fn print(kind: HookEvent, request: &Request, form: Option<&Form>, resolution: &Resolution) -> Result<(), Failure> {
     let Some(output) = decision::of(kind, request.set(), form, resolution) else { return Ok(()) };
     let line = escape_invisible(&json!({"hookSpecificOutput": output}));
-    result::write_all(&format!("{line}\n")).map_err(|error| Failure::new(format!("cannot write: {error}")))
+    result::write_all(&format!("{line}\n")).or_fail("cannot write")
 }

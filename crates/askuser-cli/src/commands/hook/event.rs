@@ -9,7 +9,6 @@ const HEADLESS: &str = "sdk-cli";
 /// The variable that says how Claude Code was started.
 pub(crate) const ENTRYPOINT: &str = "CLAUDE_CODE_ENTRYPOINT";
 
-/// What is to be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HookEvent {
     /// Questions of the model, before its tool runs.
@@ -18,7 +17,6 @@ pub(crate) enum HookEvent {
     QuestionsInDialog,
     /// Whether a tool may run, while Claude Code asks that too.
     Permission,
-    /// A form of an MCP server.
     Elicitation,
     /// A tool has run: what was asked about it is decided.
     ToolRan,

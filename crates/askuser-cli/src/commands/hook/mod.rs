@@ -10,8 +10,8 @@ mod event;
 mod tests;
 
 use crate::args;
-use crate::config::Settings;
-use crate::failure::{Failure, exit};
+use crate::config::{Layers, Settings};
+use crate::failure::{Failure, OrFail, exit};
 use crate::source;
 use crate::state_folder::inbox_file;
 use event::{ENTRYPOINT, HookEvent};
@@ -29,11 +29,11 @@ pub(super) fn run(words: impl ExactSizeIterator<Item = OsString>) -> Result<u8, 
     let read = source::read("standard input", &mut stdin);
     // The writer must not fail because we have read enough.
     let _ = io::copy(&mut stdin, &mut io::sink());
-    let event: Value = serde_json::from_str(&read?).map_err(|error| Failure::new(format!("not an event: {error}")))?;
+    let event: Value = serde_json::from_str(&read?).or_fail("not an event")?;
     let Some(kind) = HookEvent::of(&event, std::env::var(ENTRYPOINT).ok().as_deref()) else {
         return Ok(exit::ANSWERED);
     };
-    let (_, settings) = super::parse(args::hook(), words)?;
+    let settings = Layers::detect(&super::arguments(args::hook(), words)?)?.settings()?;
     // Tools run all the time; a person is rarely asked about one.
     if kind != HookEvent::ToolRan || a_question_waits(&settings)? {
         asking::run(kind, &event, &settings)?;

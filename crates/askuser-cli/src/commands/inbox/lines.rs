@@ -1,19 +1,16 @@
 //! The list line by line, for screen readers and terminals that cannot be drawn on: it is printed, and a line says what to do.
 
-use super::live::{List, Row, WakeConsole, Which, announced, broken, console, look, withdraw};
+use super::live::{List, News, Row, Which, broken, console, withdraw};
 use super::open;
 use crate::config::Settings;
 use crate::failure::{Failure, exit};
-use crate::store::{done, failed, words};
+use crate::store::{failed, words};
 use crate::surfaces::terminal_options;
-use askuser::store::{Handle, StoredQuestion, Watch, Watched};
+use askuser::store::{Handle, StoredQuestion};
 use askuser::{Key, KeyCode, sanitize};
 use askuser_terminal::text::Line;
 use askuser_terminal::{Console, ConsoleEvent, Options, TerminalInput, wrap};
-use std::sync::Arc;
-use std::task::{Context, Waker};
 
-/// How many questions are printed at a time.
 const PAGE: usize = 20;
 
 /// What a line asks for.
@@ -149,16 +146,14 @@ impl Page {
 
 /// `claude-code in ~/shop, 2 min: Database: Which database? [draft] [agent gone since 12:04]`
 fn sentence(Row { question, unsent }: &Row) -> String {
-    let folder = Some(words::folder(question)).filter(|folder| !folder.is_empty());
-    let folder = folder.map(|folder| format!(" in {folder}")).unwrap_or_default();
-    let (who, asked) = (words::who(question), words::asked(question));
+    let who = words::who_and_where(question);
     match &question.ending {
-        Some(ending) => format!("{who}{folder}: {} It {}", shortened(asked), words::ended(ending)),
+        Some(ending) => format!("{who}: {} It {}", shortened(words::asked(question)), words::ended(ending)),
         None => {
             let draft = if unsent.is_empty() { "" } else { " [draft]" };
             let gone = words::presence(question).map(|gone| format!(" [{gone}]")).unwrap_or_default();
             let (age, names) = (words::duration(question.age()), words::for_whom(question));
-            format!("{who}{folder}, {age}: {}{names}{draft}{gone}", shortened(words::titled(question)))
+            format!("{who}, {age}: {}{names}{draft}{gone}", shortened(words::titled(question)))
         }
     }
 }
@@ -175,16 +170,14 @@ fn shortened(asked: String) -> String {
 /// The terminal, written to and read by the line.
 struct Lines {
     console: Console,
-    waker: Waker,
-    /// Nothing that comes while a list is printed is missed.
-    watch: Watch,
+    news: News,
 }
 
 impl Lines {
     fn open(options: &Options, store: &Handle) -> Result<Lines, Failure> {
         let console = console(options)?;
-        let waker = Arc::new(WakeConsole(console.waker())).into();
-        Ok(Lines { console, waker, watch: done(store.watch(&Watched::All))? })
+        let news = News::watch(store, &console)?;
+        Ok(Lines { console, news })
     }
 
     /// Prints lines, wrapped. What follows the first row of one is indented: a text of theirs cannot pass for a row of ours.
@@ -204,10 +197,8 @@ impl Lines {
         self.console.print_prompt(prompt);
         let (mut inputs, mut line) = (Vec::new(), String::new());
         loop {
-            let (_, new) = look(&mut self.watch, &mut Context::from_waker(&self.waker))?;
-            let new = new.and_then(|id| pollster::block_on(store.get(&id)).ok());
-            if let Some(new) = new.filter(|new| new.ending.is_none() && store.principal().is_asked(&new.request)) {
-                self.print(&[String::new(), announced(&new).text]);
+            if let Some(new) = self.news.look(store)?.1 {
+                self.print(&[String::new(), new.text]);
                 self.console.print_prompt(prompt);
                 if settings.notify {
                     self.console.bell();

@@ -42,7 +42,6 @@ pub(super) fn run(store: &Handle, settings: &Settings) -> Result<u8, Failure> {
     }
 }
 
-/// The terminal, taken over.
 pub(super) fn console(options: &Options) -> Result<Console, Failure> {
     Console::open(options)
         .map_err(|error| Failure::new(format!("no person can be asked: {error}")).code(exit::UNAVAILABLE))
@@ -60,8 +59,7 @@ fn browse(
     list: &mut List,
 ) -> Result<Option<StoredQuestion>, Failure> {
     let mut console = console(options)?;
-    let waker = Arc::new(WakeConsole(console.waker())).into();
-    let mut watch = done(store.watch(&Watched::All))?;
+    let mut news = News::watch(store, &console)?;
     let mut inputs = Vec::new();
     // A person who sees it here is not called elsewhere.
     let mut focus = done(store.show_list()).ok();
@@ -73,12 +71,11 @@ fn browse(
         }
         let (lines, caret) = view::lines(list, &options.theme, console.size());
         console.set_live(&lines, caret);
-        let (changed, new) = look(&mut watch, &mut Context::from_waker(&waker))?;
+        let (changed, new) = news.look(store)?;
         list.is_stale |= changed;
-        let new = new.and_then(|id| pollster::block_on(store.get(&id)).ok());
-        if let Some(new) = new.filter(|new| new.ending.is_none() && store.principal().is_asked(&new.request)) {
+        if new.is_some() {
             // It may be further down than the screen shows.
-            list.notice = Some(announced(&new));
+            list.notice = new;
             if settings.notify {
                 console.bell();
             }
@@ -118,26 +115,38 @@ fn browse(
     })
 }
 
-/// Whether anything has changed in the store, and the question that came last.
-pub(super) fn look(watch: &mut Watch, context: &mut Context<'_>) -> Result<(bool, Option<QuestionId>), Failure> {
-    let (mut changed, mut new) = (false, None);
-    while let Poll::Ready(change) = watch.poll_next(context) {
-        match change {
-            Change::Event(event) if event.state == State::Pending => new = Some(event.id),
-            Change::Event(_) | Change::Lagged => {}
-            Change::Disconnected(why) => return Err(store::failed(why)),
-        }
-        changed = true;
+/// What happens in the store while a list is shown.
+pub(super) struct News {
+    watch: Watch,
+    waker: std::task::Waker,
+}
+
+impl News {
+    /// From here on nothing is missed, and the console is woken for it.
+    pub(super) fn watch(store: &Handle, console: &Console) -> Result<News, Failure> {
+        let waker = Arc::new(WakeConsole(console.waker())).into();
+        Ok(News { watch: done(store.watch(&Watched::All))?, waker })
     }
-    Ok((changed, new))
+
+    /// Whether anything has changed, and what to say of the question for this person that came last.
+    pub(super) fn look(&mut self, store: &Handle) -> Result<(bool, Option<Notice>), Failure> {
+        let (mut changed, mut new) = (false, None);
+        while let Poll::Ready(change) = self.watch.poll_next(&mut Context::from_waker(&self.waker)) {
+            match change {
+                Change::Event(event) if event.state == State::Pending => new = Some(event.id),
+                Change::Event(_) | Change::Lagged => {}
+                Change::Disconnected(why) => return Err(store::failed(why)),
+            }
+            changed = true;
+        }
+        let new = new.and_then(|id| pollster::block_on(store.get(&id)).ok());
+        let new = new.filter(|new| new.ending.is_none() && store.principal().is_asked(&new.request));
+        let words = |new: StoredQuestion| format!("New: {} asks: {}", words::who(&new), words::asked(&new));
+        Ok((changed, new.map(|new| Notice::new(Role::Primary, words(new)))))
+    }
 }
 
-pub(super) fn announced(new: &StoredQuestion) -> Notice {
-    Notice::new(Role::Primary, format!("New: {} asks: {}", words::who(new), words::asked(new)))
-}
-
-/// Wakes the console when the store has something to tell.
-pub(super) struct WakeConsole(pub(super) Waker);
+struct WakeConsole(Waker);
 
 impl Wake for WakeConsole {
     fn wake(self: Arc<WakeConsole>) {

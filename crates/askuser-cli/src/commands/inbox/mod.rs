@@ -16,39 +16,36 @@ use askuser::report;
 use askuser::store::{Change, Filter, Handle, State, StoredQuestion, Watched};
 use askuser_terminal::{Presentation, Role};
 use clap::ArgMatches;
-use std::ffi::OsString;
 use std::io::IsTerminal;
 
-pub(super) fn run(arguments: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
-    let (args, settings) = super::parse(crate::args::inbox(), arguments)?;
+pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
     if let Some((_, args)) = args.subcommand() {
         return copy::run(args);
     }
-    let store = open_for_person(&settings)?;
+    let store = open_for_person(settings)?;
     if args.get_flag("next") {
         only_a_person("answer a question")?;
         return match done(store.list(&Filter::mine().at_most(1)))?.questions.first() {
-            Some(question) => at_the_prompt(&store, question, &settings, Trigger::Opened),
+            Some(question) => at_the_prompt(&store, question, settings, Trigger::Opened),
             None => {
-                failure::notice("askuser", "nothing is waiting");
+                failure::notice("nothing is waiting");
                 Ok(exit::ANSWERED)
             }
         };
     }
     let prints = ["json", "count", "follow"].iter().any(|flag| args.get_flag(flag));
     if prints || !std::io::stdout().is_terminal() {
-        return print(&store, &args);
+        return print(&store, args);
     }
     only_a_person("answer a question")?;
     // A server that is away is said so before there is a screen that waits for it.
     done(store.count(&Filter::pending()))?;
-    match terminal_options(&settings).presentation {
-        Presentation::Screen => live::run(&store, &settings),
-        Presentation::Line => lines::run(&store, &settings),
+    match terminal_options(settings).presentation {
+        Presentation::Screen => live::run(&store, settings),
+        Presentation::Line => lines::run(&store, settings),
     }
 }
 
-/// What a list says once.
 struct Notice {
     role: Role,
     text: String,
@@ -117,6 +114,7 @@ fn line(question: &StoredQuestion, json: bool) -> String {
     };
     let gone = words::presence(question).filter(|_| question.state() == State::Pending);
     let gone = gone.map(|gone| format!(" ({gone})")).unwrap_or_default();
-    let (who, folder, names) = (words::who(question), words::folder(question), words::for_whom(question));
+    let (who, names) = (words::who(question), words::for_whom(question));
+    let folder = words::folder(question).unwrap_or_default();
     format!("{}  {waits}  {who} {folder}: {}{names}{gone}\n", question.id, words::asked(question))
 }

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 /// The name of our server in every configuration.
 pub(super) const SERVER: &str = "askuser";
 
-/// A program that can use `askuser mcp`.
+/// A program that can use `askuser mcp`; or something else that is added to a file of another program and removed again.
 pub(super) struct Client {
     /// As it is typed: `askuser init NAME`.
     pub(super) name: &'static str,
-    /// As people call it.
+    /// As people call it, and as a sentence goes on: "Add … to the file?"
     pub(super) title: &'static str,
     /// Whether a released version has asked a person with the very file that is written here, as `tests/clients/run` tries it; the
     /// others follow their documentation.
@@ -26,10 +26,12 @@ pub(super) struct Client {
     user_file: fn(&Home<'_>) -> PathBuf,
     /// Its file in a project, if it reads one there.
     project_file: Option<&'static str>,
-    /// What is on the PATH where it is installed.
+    /// What is on the PATH where it is installed, besides a program of its name.
     pub(super) programs: &'static [&'static str],
     /// The command that has to be given the file, where its program does not look for it.
     pub(super) named_by: Option<&'static str>,
+    /// What it is good for, where it is no server but something beside it.
+    pub(super) offer: Option<&'static str>,
 }
 
 /// Where this user's files are.
@@ -61,11 +63,11 @@ impl Home<'_> {
     }
 
     /// Where Claude Code keeps what is not in its `.claude.json`.
-    pub(super) fn claude(&self) -> PathBuf {
+    fn claude(&self) -> PathBuf {
         self.moved("CLAUDE_CONFIG_DIR", ".claude")
     }
 
-    pub(super) fn config(&self) -> PathBuf {
+    fn config(&self) -> PathBuf {
         self.moved("XDG_CONFIG_HOME", ".config")
     }
 
@@ -85,11 +87,15 @@ impl Client {
         CLIENTS.iter().find(|client| client.name == name)
     }
 
+    /// Whether it is a client with our server, and not an extra.
+    pub(super) fn is_server(&self) -> bool {
+        self.offer.is_none()
+    }
+
     pub(super) fn user_file(&self, home: &Home<'_>) -> PathBuf {
         or_with_comments((self.user_file)(home))
     }
 
-    /// The file of the project in this folder, if it reads one.
     pub(super) fn project_file(&self, project: &Path) -> Option<PathBuf> {
         self.project_file.map(|file| or_with_comments(project.join(file)))
     }
@@ -104,7 +110,9 @@ impl Client {
     pub(super) fn is_installed(&self, home: &Home<'_>, is_on_path: &dyn Fn(&str) -> bool) -> bool {
         let file = self.user_file(home);
         let folder = file.parent().filter(|folder| *folder != home.folder && *folder != home.config());
-        self.programs.iter().any(|program| is_on_path(program)) || file.exists() || folder.is_some_and(Path::is_dir)
+        [self.name].iter().chain(self.programs).any(|program| is_on_path(program))
+            || file.exists()
+            || folder.is_some_and(Path::is_dir)
     }
 }
 
@@ -132,6 +140,7 @@ const USUAL: Client = Client {
     project_file: None,
     programs: &[],
     named_by: None,
+    offer: None,
 };
 
 pub(super) const CLIENTS: &[Client] = &[
@@ -143,7 +152,6 @@ pub(super) const CLIENTS: &[Client] = &[
             home.absolute("CLAUDE_CONFIG_DIR").unwrap_or_else(|| home.folder.clone()).join(".claude.json")
         },
         project_file: Some(".mcp.json"),
-        programs: &["claude"],
         ..USUAL
     },
     Client {
@@ -155,7 +163,6 @@ pub(super) const CLIENTS: &[Client] = &[
         entry: |command| json!({"command": command, "args": ["mcp"], "required": true}),
         user_file: |home| home.moved("CODEX_HOME", ".codex").join("config.toml"),
         project_file: Some(".codex/config.toml"),
-        programs: &["codex"],
         ..USUAL
     },
     Client {
@@ -165,7 +172,6 @@ pub(super) const CLIENTS: &[Client] = &[
         entry: |command| json!({"command": command, "args": ["mcp"], "trust": true}),
         user_file: |home| home.join(".gemini/settings.json"),
         project_file: Some(".gemini/settings.json"),
-        programs: &["gemini"],
         ..USUAL
     },
     Client {
@@ -174,7 +180,6 @@ pub(super) const CLIENTS: &[Client] = &[
         entry: |command| json!({"type": "local", "command": command, "args": ["mcp"], "tools": ["*"]}),
         user_file: |home| home.moved("COPILOT_HOME", ".copilot").join("mcp-config.json"),
         project_file: Some(".github/mcp.json"),
-        programs: &["copilot"],
         ..USUAL
     },
     Client {
@@ -184,7 +189,6 @@ pub(super) const CLIENTS: &[Client] = &[
         entry: |command| json!({"command": command, "args": ["mcp"], "trust": true, "alwaysLoadTools": true}),
         user_file: |home| home.join(".qwen/settings.json"),
         project_file: Some(".qwen/settings.json"),
-        programs: &["qwen"],
         ..USUAL
     },
     Client {
@@ -194,7 +198,6 @@ pub(super) const CLIENTS: &[Client] = &[
         entry: |command| json!({"type": "local", "command": [command, "mcp"]}),
         user_file: |home| home.config().join("opencode/opencode.json"),
         project_file: Some("opencode.json"),
-        programs: &["opencode"],
         ..USUAL
     },
     Client {
@@ -204,7 +207,7 @@ pub(super) const CLIENTS: &[Client] = &[
         is_desktop: true,
         user_file: |home| home.join(".cursor/mcp.json"),
         project_file: Some(".cursor/mcp.json"),
-        programs: &["cursor", "cursor-agent"],
+        programs: &["cursor-agent"],
         ..USUAL
     },
     Client {
@@ -230,7 +233,7 @@ pub(super) const CLIENTS: &[Client] = &[
             None => home.config().join("zed/settings.json"),
         },
         project_file: Some(".zed/settings.json"),
-        programs: &["zed", "zeditor"],
+        programs: &["zeditor"],
         ..USUAL
     },
     Client {
@@ -240,7 +243,6 @@ pub(super) const CLIENTS: &[Client] = &[
             let usual = || home.join(".cline/data/settings/cline_mcp_settings.json");
             home.absolute("CLINE_MCP_SETTINGS_PATH").unwrap_or_else(usual)
         },
-        programs: &["cline"],
         ..USUAL
     },
     Client {
@@ -252,6 +254,39 @@ pub(super) const CLIENTS: &[Client] = &[
         project_file: Some(".continue/mcpServers/askuser.yaml"),
         programs: &["cn"],
         named_by: Some("cn --mcp"),
+        ..USUAL
+    },
+];
+
+/// What is offered beside the server: Claude Code's hooks, a line of instructions, a key of tmux.
+pub(super) const EXTRAS: &[Client] = &[
+    Client {
+        title: "Claude Code's hooks",
+        offer: Some("Claude Code's own questions and permissions in the inbox too (hooks)"),
+        format: Format::Hooks,
+        user_file: |home| home.claude().join("settings.json"),
+        programs: &["claude"],
+        ..USUAL
+    },
+    Client {
+        title: "a line for Claude Code",
+        offer: Some("A line in CLAUDE.md that tells Claude Code to ask instead of guessing"),
+        format: Format::Line(
+            "When a decision is mine to make, ask me with the AskUserQuestion tool of askuser instead of guessing.",
+        ),
+        user_file: |home| home.claude().join("CLAUDE.md"),
+        programs: &["claude"],
+        ..USUAL
+    },
+    Client {
+        title: "a key of tmux",
+        offer: Some("A key of tmux, prefix a, that answers the next question in a popup"),
+        format: Format::Line("bind-key a display-popup -E -w 90% -h 90% 'askuser inbox --next'"),
+        user_file: |home| {
+            let [old, new] = [home.folder.join(".tmux.conf"), home.config().join("tmux/tmux.conf")];
+            if new.exists() && !old.exists() { new } else { old }
+        },
+        programs: &["tmux"],
         ..USUAL
     },
 ];

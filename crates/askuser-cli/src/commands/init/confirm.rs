@@ -1,10 +1,12 @@
 //! Shows a change exactly, and makes it only if the person agrees.
 
+use crate::commands::ask::terminal::broken_off;
 use crate::config::Settings;
 use crate::failure::{Failure, exit};
 use crate::surfaces::terminal_options;
 use askuser::input::QuestionInput;
-use askuser::{Answer, AskError, Context, Purpose, QuestionSet, Request, RequestKey, Resolution, Rules, Status};
+use askuser::{Answer, Context, Purpose, QuestionSet, Request, RequestKey, Resolution, Rules, Status};
+use askuser_terminal::ask_request;
 use similar::TextDiff;
 
 const YES: &str = "Yes";
@@ -15,7 +17,6 @@ pub(super) fn diff(name: &str, before: &str, after: &str) -> String {
     TextDiff::from_lines(before, after).unified_diff().context_radius(3).header(name, name).to_string()
 }
 
-/// Whether the person at this terminal agrees to a change.
 pub(super) fn agrees(question: &str, diff: &str, settings: &Settings) -> Result<bool, Failure> {
     let question = QuestionInput::new(question, "Set up").option(YES, "").option(NO, "");
     let set = QuestionSet::new([question], &Rules::confirm()).map_err(Failure::new)?;
@@ -37,13 +38,11 @@ pub(in crate::commands) fn ask(
 ) -> Result<Resolution, Failure> {
     let key = RequestKey::new("askuser init", "set up").for_purpose(Purpose::Choice);
     let request = Request::new(key, set).with_context(context).with_known(known).map_err(Failure::new)?;
-    match askuser_terminal::ask_request(&request, &terminal_options(settings), &mut |_| Ok(())) {
-        Ok(resolution) => match resolution.outcome().status() {
-            Status::Unavailable { reason } => Err(unavailable(reason)),
-            _ => Ok(resolution),
-        },
-        Err(AskError::Interrupted) => Err(Failure::new("interrupted").code(exit::INTERRUPTED)),
-        Err(error) => Err(Failure::new(error.chain()).code(exit::UNAVAILABLE)),
+    let options = terminal_options(settings);
+    let resolution = ask_request(&request, &options, &mut |_| Ok(())).map_err(broken_off)?;
+    match resolution.outcome().status() {
+        Status::Unavailable { reason } => Err(unavailable(reason)),
+        _ => Ok(resolution),
     }
 }
 

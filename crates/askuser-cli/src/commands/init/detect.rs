@@ -7,7 +7,6 @@ use crate::failure::Failure;
 use askuser::input::QuestionInput;
 use askuser::{QuestionSet, Rules, Status};
 
-/// The clients that seem to be installed here.
 pub(super) fn installed(home: &Home<'_>, is_on_path: &dyn Fn(&str) -> bool) -> Vec<&'static Client> {
     CLIENTS.iter().filter(|client| client.is_installed(home, is_on_path)).collect()
 }

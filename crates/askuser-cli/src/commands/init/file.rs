@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 /// More than any client keeps in such a file.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// Whose file it is.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::commands) enum Owner<'a> {
     /// The user's: their links lead where they lead.
@@ -19,7 +18,6 @@ pub(in crate::commands) enum Owner<'a> {
     Project(&'a Path),
 }
 
-/// A file as it was found.
 pub(in crate::commands) struct File {
     /// The real one, where links lead.
     pub(in crate::commands) path: PathBuf,
@@ -34,9 +32,6 @@ const MARK: &str = "\u{feff}";
 
 impl File {
     /// Reads it; one that is not there is empty.
-    ///
-    /// # Errors
-    /// Where it cannot be read, is no regular file, or no text.
     pub(in crate::commands) fn read(path: &Path, owner: Owner<'_>) -> Result<File, Failure> {
         let failed = |error: io::Error| match error.kind() {
             io::ErrorKind::InvalidInput | io::ErrorKind::FileTooLarge => {
@@ -89,9 +84,6 @@ impl File {
     }
 
     /// Replaces it, unless another program has changed it since it was read.
-    ///
-    /// # Errors
-    /// Where it has changed or cannot be written; it is as it was then.
     pub(in crate::commands) fn write(&self, text: &str) -> Result<(), Failure> {
         let failed = |error: UpdateError| self.failed("write", &error);
         if self.original.as_ref().is_some_and(|original| original.metadata.permissions().readonly()) {
@@ -113,9 +105,6 @@ impl File {
     }
 
     /// Deletes it, and the folders that were made for it where they are empty.
-    ///
-    /// # Errors
-    /// Where it has changed or cannot be deleted.
     pub(super) fn delete(&self, folders: &[PathBuf]) -> Result<(), Failure> {
         let Some(original) = &self.original else { return Ok(()) };
         shared_file::update(&self.path, Update::Remove(original)).map_err(|error| self.failed("delete", &error))?;

@@ -1,5 +1,6 @@
 //! The formats of configuration files: one entry is added, updated, found or removed, and nothing else changes.
 
+use super::clients::SERVER;
 use super::{jsonc, toml, yaml};
 use serde_json::{Map, Value};
 
@@ -10,32 +11,31 @@ pub(super) enum Format {
     Toml,
     /// A file that holds our server and nothing else.
     YamlFileOfItsOwn,
+    /// Any file, to which a line is added.
+    Line(&'static str),
+    /// The settings of Claude Code, to which our hooks are added.
+    Hooks,
 }
 
-/// Which entry of a file is meant.
-#[derive(Clone, Copy)]
-pub(super) struct Entry<'a> {
-    /// The table that holds the servers.
-    pub(super) servers: &'a str,
-    pub(super) name: &'a str,
-}
-
+/// Each is given the name of the table that holds the servers. An error is what follows the name of the file.
 impl Format {
     /// The file with the entry in it. An entry that is there keeps whatever else it says.
-    ///
-    /// # Errors
-    /// Why the file cannot be edited: where it is broken, or what stands where a table should be.
-    pub(super) fn add(self, text: &str, entry: Entry<'_>, value: &Map<String, Value>) -> Result<String, String> {
+    pub(super) fn add(self, text: &str, servers: &str, value: &Map<String, Value>) -> Result<String, String> {
         let edited = match self {
-            Format::Json => jsonc::add(text, entry, value)?,
-            Format::Toml => toml::add(text, entry, value)?,
-            Format::YamlFileOfItsOwn => return Ok(yaml::file(entry, value)),
+            Format::Json => jsonc::add(text, servers, value)?,
+            Format::Toml => toml::add(text, servers, value)?,
+            Format::YamlFileOfItsOwn => return Ok(yaml::file(servers, value)),
+            _ if self.find(text, servers)?.is_some() => return Ok(text.to_owned()),
+            Format::Line(line) => {
+                let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+                return Ok(format!("{text}{end}{line}\n"));
+            }
+            Format::Hooks => return jsonc::add_hooks(text, value["command"].as_str().unwrap_or(SERVER)),
         };
         // Whatever the editors do: the file must say what it said, and our entry.
         let mut expected = self.read(text)?;
-        let servers = expected.entry(entry.servers).or_insert_with(|| Map::new().into());
-        let found =
-            servers.as_object_mut().map(|servers| servers.entry(entry.name).or_insert_with(|| Map::new().into()));
+        let table = expected.entry(servers).or_insert_with(|| Map::new().into());
+        let found = table.as_object_mut().map(|table| table.entry(SERVER).or_insert_with(|| Map::new().into()));
         if let Some(Value::Object(fields)) = found {
             fields.extend(value.clone());
         }
@@ -46,58 +46,63 @@ impl Format {
     }
 
     /// The file without the entry, and without the table that held it if that becomes empty and has to go too.
-    ///
-    /// # Errors
-    /// Why the file cannot be edited.
-    pub(super) fn remove(self, text: &str, entry: Entry<'_>, with_empty_table: bool) -> Result<String, String> {
+    pub(super) fn remove(self, text: &str, servers: &str, with_empty_table: bool) -> Result<String, String> {
         let edited = match self {
-            Format::Json => jsonc::remove(text, entry, with_empty_table)?,
-            Format::Toml => toml::remove(text, entry)?,
+            Format::Json => jsonc::remove(text, servers, with_empty_table)?,
+            Format::Toml => toml::remove(text, servers)?,
             Format::YamlFileOfItsOwn => return Ok(String::new()),
+            Format::Line(line) => {
+                let is_other = |other: &&str| other.trim_end_matches(['\r', '\n']) != line;
+                return Ok(text.split_inclusive('\n').filter(is_other).collect());
+            }
+            Format::Hooks => return jsonc::remove_hooks(text),
         };
-        match self.differs_only_in(text, &edited, entry) && self.find(&edited, entry)?.is_none() {
+        match self.differs_only_in(text, &edited, servers) && self.find(&edited, servers)?.is_none() {
             true => Ok(edited),
             false => Err("is written in a way that cannot be edited safely".into()),
         }
     }
 
-    /// Whether a file has a table of servers, with or without ours.
-    pub(super) fn has_servers(self, text: &str, entry: Entry<'_>) -> bool {
-        self.read(text).is_ok_and(|fields| fields.contains_key(entry.servers))
+    /// Whether adding to this file makes a table of servers in it.
+    pub(super) fn makes_table(self, text: &str, servers: &str) -> bool {
+        !self.is_beside() && !self.read(text).is_ok_and(|fields| fields.contains_key(servers))
+    }
+
+    /// Whether what is added is no server.
+    fn is_beside(self) -> bool {
+        matches!(self, Format::Line(_) | Format::Hooks)
     }
 
     /// What stands in the file for the entry.
-    ///
-    /// # Errors
-    /// Where the file is broken.
-    pub(super) fn find(self, text: &str, entry: Entry<'_>) -> Result<Option<Value>, String> {
-        if self == Format::YamlFileOfItsOwn {
-            return Ok(yaml::find(text));
+    pub(super) fn find(self, text: &str, servers: &str) -> Result<Option<Value>, String> {
+        match self {
+            Format::YamlFileOfItsOwn => Ok(yaml::find(text)),
+            Format::Line(line) => Ok(text.lines().any(|other| other == line).then_some(Value::Null)),
+            Format::Hooks => Ok(jsonc::has_hooks(text)?.then_some(Value::Null)),
+            _ => Ok(self.read(text)?.get(servers).and_then(|servers| servers.get(SERVER)).cloned()),
         }
-        Ok(self.read(text)?.get(entry.servers).and_then(|servers| servers.get(entry.name)).cloned())
     }
 
     /// Whether two files are the same except for the entry, and for a table that held nothing else.
-    pub(super) fn differs_only_in(self, one: &str, other: &str, entry: Entry<'_>) -> bool {
+    pub(super) fn differs_only_in(self, one: &str, other: &str, servers: &str) -> bool {
         let rest = |text: &str| {
             let mut fields = self.read(text).ok()?;
-            if let Some(Value::Object(servers)) = fields.get_mut(entry.servers) {
-                servers.shift_remove(entry.name);
-                if servers.is_empty() {
-                    fields.shift_remove(entry.servers);
+            if let Some(Value::Object(table)) = fields.get_mut(servers) {
+                table.shift_remove(SERVER);
+                if table.is_empty() {
+                    fields.shift_remove(servers);
                 }
             }
             Some(fields)
         };
-        matches!((rest(one), rest(other)), (Some(one), Some(other)) if one == other)
+        self.is_beside() || matches!((rest(one), rest(other)), (Some(one), Some(other)) if one == other)
     }
 
-    /// All that a file says.
     fn read(self, text: &str) -> Result<Map<String, Value>, String> {
         match self {
             Format::Json => jsonc::read(text),
             Format::Toml => toml::read(text),
-            Format::YamlFileOfItsOwn => Ok(Map::new()),
+            Format::YamlFileOfItsOwn | Format::Line(_) | Format::Hooks => Ok(Map::new()),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! JSON with or without comments, edited in place.
 
-use super::format::Entry;
+use super::clients::SERVER;
 use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
 use jsonc_parser::{CollectOptions, ParseOptions, ast, parse_to_ast};
 use serde_json::{Map, Value, json};
@@ -30,18 +30,18 @@ pub(super) fn read(text: &str) -> Result<Map<String, Value>, String> {
     }
 }
 
-pub(super) fn add(text: &str, entry: Entry<'_>, value: &Map<String, Value>) -> Result<String, String> {
+pub(super) fn add(text: &str, servers: &str, value: &Map<String, Value>) -> Result<String, String> {
     let root = parse(text)?;
-    if let Some(edited) = add_in_line(text, entry, value) {
+    if let Some(edited) = add_in_line(text, servers, value) {
         return Ok(edited);
     }
     let not_an_object = |what: &str| format!("has {what} that is no object");
     let fields = root.object_value_or_create().ok_or_else(|| "is no JSON object".to_owned())?;
-    let servers = fields.object_value_or_create(entry.servers).ok_or_else(|| not_an_object(entry.servers))?;
-    match servers.get(entry.name) {
-        None => drop(servers.append(entry.name, object(value))),
+    let table = fields.object_value_or_create(servers).ok_or_else(|| not_an_object(servers))?;
+    match table.get(SERVER) {
+        None => drop(table.append(SERVER, object(value))),
         Some(found) => {
-            let found = found.object_value().ok_or_else(|| not_an_object(entry.name))?;
+            let found = found.object_value().ok_or_else(|| not_an_object(SERVER))?;
             value.iter().for_each(|(name, value)| set(&found, name, value));
         }
     }
@@ -54,12 +54,12 @@ pub(super) fn add(text: &str, entry: Entry<'_>, value: &Map<String, Value>) -> R
 
 /// A new entry of an object that stands in one line stands there too: the editor would spread the object over several, and
 /// with it what is not ours.
-fn add_in_line(text: &str, entry: Entry<'_>, value: &Map<String, Value>) -> Option<String> {
+fn add_in_line(text: &str, servers: &str, value: &Map<String, Value>) -> Option<String> {
     let parsed = parse_to_ast(text, &CollectOptions::default(), &OPTIONS).ok()?;
     let Some(ast::Value::Object(root)) = parsed.value else { return None };
-    let (object, name, value) = match root.get(entry.servers).map(|found| &found.value) {
-        None => (&root, entry.servers, json!({entry.name: value})),
-        Some(ast::Value::Object(servers)) if servers.get(entry.name).is_none() => (servers, entry.name, json!(value)),
+    let (object, name, value) = match root.get(servers).map(|found| &found.value) {
+        None => (&root, servers, json!({SERVER: value})),
+        Some(ast::Value::Object(table)) if table.get(SERVER).is_none() => (table, SERVER, json!(value)),
         Some(_) => return None,
     };
     let last = object.properties.last()?;
@@ -79,12 +79,12 @@ fn set(object: &CstObject, name: &str, value: &Value) {
     }
 }
 
-pub(super) fn remove(text: &str, entry: Entry<'_>, with_empty_table: bool) -> Result<String, String> {
+pub(super) fn remove(text: &str, servers: &str, with_empty_table: bool) -> Result<String, String> {
     let root = parse(text)?;
-    let table = root.object_value().and_then(|fields| fields.get(entry.servers));
+    let table = root.object_value().and_then(|fields| fields.get(servers));
     let servers = table.as_ref().and_then(|table| table.object_value());
     if let (Some(table), Some(servers)) = (table, servers) {
-        if let Some(found) = servers.get(entry.name) {
+        if let Some(found) = servers.get(SERVER) {
             found.remove();
         }
         if with_empty_table && servers.properties().is_empty() {

@@ -3,7 +3,6 @@
 pub(super) mod clients;
 pub(super) mod confirm;
 mod detect;
-mod extras;
 pub(super) mod file;
 mod format;
 mod jsonc;
@@ -16,32 +15,27 @@ mod yaml;
 #[cfg(test)]
 mod tests;
 
-use crate::args;
 use crate::config::Settings;
-use crate::failure::{self, Failure, exit, notice};
+use crate::failure::{Failure, OrFail, exit, notice};
 use crate::result::write;
 use crate::state_folder::state_folder;
 use askuser_terminal::Confirm;
 use clap::ArgMatches;
-use clients::{CLIENTS, Client, Home, SERVER};
+use clients::{CLIENTS, Client, EXTRAS, Home, SERVER};
 use detect::Ticked;
-use extras::{EXTRAS, Extra};
 use file::{File, Owner};
-use format::Entry;
 use serde_json::{Map, Value};
 use server_command::Programs;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use undo::{Changes, LockedChanges, Splice};
 
-pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
-    let (args, settings) = super::parse(args::init(), words)?;
+pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
     let project = args.get_flag("project").then(current_project).transpose()?;
-    let setup = Setup { project, ..Setup::new(&args, &settings, args.get_flag("remove"))? };
+    let setup = Setup { project, ..Setup::new(args, settings, args.get_flag("remove"))? };
     let is_guided = args.get_many::<String>("client").is_none() && !args.get_flag("all");
     let Some(chosen) = setup.chosen()? else { return Ok(exit::ANSWERED) };
     let (mut code, changed) = setup.change_all(chosen)?;
-    let added: Vec<&Client> = changed.iter().filter_map(|target| target.client()).collect();
+    let added: Vec<&Client> = changed.into_iter().filter(|client| client.is_server()).collect();
     if ["remove", "print"].iter().any(|flag| args.get_flag(flag)) {
         return Ok(code);
     }
@@ -61,12 +55,12 @@ pub(super) fn undo_everywhere(args: &ArgMatches, settings: &Settings) -> Result<
     let projects: Vec<(&Client, PathBuf)> = Changes::read(&state_folder()?)?.files().filter_map(project_of).collect();
     let of_the_user = setup.there();
     if of_the_user.is_empty() && projects.is_empty() {
-        notice("askuser", NOTHING_TO_REMOVE);
+        notice(NOTHING_TO_REMOVE);
     }
     let (mut code, _) = setup.change_all(of_the_user)?;
     for (client, root) in projects {
         let setup = Setup { project: Some(root), ..Setup::new(args, settings, true)? };
-        code = code.max(setup.change_all(vec![Target::Client(client)])?.0);
+        code = code.max(setup.change_all(vec![client])?.0);
     }
     Ok(code)
 }
@@ -80,7 +74,6 @@ fn project_of(file: &Path) -> Option<(&'static Client, PathBuf)> {
     file.exists().then(|| CLIENTS.iter().find_map(of))?
 }
 
-/// This user's home folder.
 pub(super) fn home() -> Result<Home<'static>, Failure> {
     fn variable(name: &str) -> Option<String> {
         std::env::var(name).ok().filter(|value| !value.is_empty())
@@ -94,29 +87,6 @@ pub(super) fn home() -> Result<Home<'static>, Failure> {
 
 const NOTHING_TO_REMOVE: &str = "no agent here is set up, there is nothing to remove";
 
-/// What is added to a file, and removed again.
-#[derive(Clone, Copy)]
-enum Target {
-    Client(&'static Client),
-    Extra(&'static Extra),
-}
-
-impl Target {
-    fn title(self) -> &'static str {
-        match self {
-            Target::Client(client) => client.title,
-            Target::Extra(extra) => extra.title,
-        }
-    }
-
-    fn client(self) -> Option<&'static Client> {
-        match self {
-            Target::Client(client) => Some(client),
-            Target::Extra(_) => None,
-        }
-    }
-}
-
 struct Setup<'a> {
     home: Home<'a>,
     programs: Programs,
@@ -128,14 +98,12 @@ struct Setup<'a> {
     project: Option<PathBuf>,
 }
 
-/// What became of a change.
 enum Done {
     Changed,
     Nothing,
     Refused,
 }
 
-/// A file before and after the change.
 struct Change {
     file: File,
     after: String,
@@ -150,17 +118,18 @@ impl<'a> Setup<'a> {
     }
 
     /// What was named, or what the person chooses among what is here; `None` if they choose nothing.
-    fn chosen(&self) -> Result<Option<Vec<Target>>, Failure> {
+    fn chosen(&self) -> Result<Option<Vec<&'static Client>>, Failure> {
         let named: Vec<&String> = self.args.get_many("client").unwrap_or_default().collect();
         if !named.is_empty() {
-            return Ok(Some(named.into_iter().filter_map(|name| Client::named(name)).map(Target::Client).collect()));
+            return Ok(Some(named.into_iter().filter_map(|name| Client::named(name)).collect()));
         }
         let candidates = if self.removing { self.there() } else { self.missing()? };
         if self.removing && candidates.is_empty() {
-            notice("askuser", NOTHING_TO_REMOVE);
+            notice(NOTHING_TO_REMOVE);
         }
         if self.args.get_flag("yes") && !self.args.get_flag("all") && !candidates.is_empty() {
-            let names: Vec<&str> = candidates.iter().filter_map(|target| Some(target.client()?.name)).collect();
+            let names: Vec<&str> =
+                candidates.iter().filter(|client| client.is_server()).map(|client| client.name).collect();
             return Err(Failure::new("--yes needs the names of the agents, or --all")
                 .hint(format!("these would be asked about: {}", names.join(" "))));
         }
@@ -172,26 +141,23 @@ impl<'a> Setup<'a> {
             true => ("What should askuser be removed from?", "Remove"),
             false => ("Which agents should be able to ask you?", "Set up"),
         };
-        let lines: Vec<(String, Target)> = candidates.into_iter().map(|target| (self.line(target), target)).collect();
+        let lines: Vec<_> = candidates.into_iter().map(|client| (self.line(client), client)).collect();
         let chosen = detect::choose(question, header, &lines, Ticked::All, self.settings)?;
         Ok(Some(chosen).filter(|chosen| !chosen.is_empty()))
     }
 
-    /// What a person reads of something in a list.
-    fn line(&self, target: Target) -> String {
-        let path = self.home.shown(&self.path(target));
-        let untested = target.client().is_some_and(|client| !client.is_measured);
-        format!("{} ({path}{})", target.title(), if untested { "; untested" } else { "" })
+    fn line(&self, client: &Client) -> String {
+        let path = self.home.shown(&client.user_file(&self.home));
+        format!("{} ({path}{})", client.title, if client.is_measured { "" } else { "; untested" })
     }
 
     /// All that has been added here.
-    fn there(&self) -> Vec<Target> {
-        let clients = CLIENTS.iter().map(Target::Client);
-        clients.chain(EXTRAS.iter().map(Target::Extra)).filter(|target| self.is_there(*target)).collect()
+    fn there(&self) -> Vec<&'static Client> {
+        CLIENTS.iter().chain(EXTRAS).filter(|client| self.is_there(client)).collect()
     }
 
     /// The installed clients that are not set up yet.
-    fn missing(&self) -> Result<Vec<Target>, Failure> {
+    fn missing(&self) -> Result<Vec<&'static Client>, Failure> {
         let found = detect::installed(&self.home, &|program| self.programs.find(program).is_some());
         let titles = |clients: &mut dyn Iterator<Item = &Client>| {
             clients.map(|client| client.title).collect::<Vec<_>>().join(", ")
@@ -202,27 +168,23 @@ impl<'a> Setup<'a> {
                 titles(&mut CLIENTS.iter())
             )));
         }
-        let (done, open): (Vec<&Client>, Vec<&Client>) =
-            found.into_iter().partition(|client| self.is_there(Target::Client(client)));
+        let (done, open): (Vec<&Client>, Vec<&Client>) = found.into_iter().partition(|client| self.is_there(client));
         if open.is_empty() {
-            notice("askuser", &format!("set up already: {}", titles(&mut done.into_iter())));
+            notice(&format!("set up already: {}", titles(&mut done.into_iter())));
         }
-        Ok(open.into_iter().map(Target::Client).collect())
+        Ok(open)
     }
 
-    fn is_there(&self, target: Target) -> bool {
-        self.read(target).is_ok_and(|(_, file)| match target {
-            Target::Client(client) => matches!(client.format.find(&file.text, entry(client)), Ok(Some(_))),
-            Target::Extra(extra) => extra.is_in(&file.text).unwrap_or(false),
-        })
+    fn is_there(&self, client: &Client) -> bool {
+        let found = self.read(client).map(|(_, file)| client.format.find(&file.text, client.servers));
+        matches!(found, Ok(Ok(Some(_))))
     }
 
     /// What the person wants beside the server.
-    fn extras(&self) -> Result<Vec<Target>, Failure> {
-        let is_offered =
-            |extra: &&'static Extra| extra.is_useful(&self.programs) && !self.is_there(Target::Extra(extra));
-        let offers: Vec<(String, Target)> =
-            EXTRAS.iter().filter(is_offered).map(|extra| (extra.offer.to_owned(), Target::Extra(extra))).collect();
+    fn extras(&self) -> Result<Vec<&'static Client>, Failure> {
+        let is_useful = |extra: &Client| extra.programs.iter().any(|program| self.programs.find(program).is_some());
+        let extras = EXTRAS.iter().filter(|extra| is_useful(extra) && !self.is_there(extra));
+        let offers: Vec<_> = extras.filter_map(|extra| Some((extra.offer?.to_owned(), extra))).collect();
         if offers.is_empty() {
             return Ok(Vec::new());
         }
@@ -232,23 +194,19 @@ impl<'a> Setup<'a> {
     }
 
     /// Makes every change that is agreed to: the exit code, and what was changed. One that fails keeps no other from it.
-    fn change_all(&self, targets: Vec<Target>) -> Result<(u8, Vec<Target>), Failure> {
-        let is_alone = targets.len() == 1;
+    fn change_all(&self, clients: Vec<&'static Client>) -> Result<(u8, Vec<&'static Client>), Failure> {
+        let is_alone = clients.len() == 1;
         let (mut code, mut changed) = (exit::ANSWERED, Vec::new());
-        for target in targets {
-            code = code.max(match self.change(target) {
+        for client in clients {
+            code = code.max(match self.change(client) {
                 Ok(Done::Changed) => {
-                    changed.push(target);
+                    changed.push(client);
                     exit::ANSWERED
                 }
                 Ok(Done::Nothing) => exit::ANSWERED,
                 Ok(Done::Refused) => exit::NOT_ANSWERED,
                 Err(failure) if is_alone || failure.code == exit::INTERRUPTED => return Err(failure),
-                Err(failure) => {
-                    let failure = Failure { message: format!("{}: {}", target.title(), failure.message), ..failure };
-                    failure::tell("askuser", &failure);
-                    failure.code
-                }
+                Err(failure) => Failure { message: format!("{}: {}", client.title, failure.message), ..failure }.tell(),
             });
         }
         Ok((code, changed))
@@ -261,40 +219,30 @@ impl<'a> Setup<'a> {
             return Err(Failure::new(format!("added, but {why}")).hint("`askuser doctor` tries it again"));
         }
         let titles = added.iter().map(|client| client.title).collect::<Vec<_>>().join(", ");
-        notice("askuser", "the server starts and offers its tools");
-        notice("askuser", &format!("next: restart {titles} and say: ask me which database to use"));
-        notice("askuser", "answer in the agent's own dialog if it has one, or with `askuser inbox`");
+        notice("the server starts and offers its tools");
+        notice(&format!("next: restart {titles} and say: ask me which database to use"));
+        notice("answer in the agent's own dialog if it has one, or with `askuser inbox`");
         Ok(())
     }
 
-    /// The file of the user's that is meant.
-    fn path(&self, target: Target) -> PathBuf {
-        match target {
-            Target::Client(client) => client.user_file(&self.home),
-            Target::Extra(extra) => (extra.file)(&self.home),
-        }
-    }
-
-    /// The file that is meant here.
-    fn read(&self, target: Target) -> Result<(PathBuf, File), Failure> {
-        let (Some(root), Target::Client(client)) = (&self.project, target) else {
-            let path = self.path(target);
-            let file = File::read(&path, Owner::User)?;
-            return Ok((path, file));
+    fn read(&self, client: &Client) -> Result<(PathBuf, File), Failure> {
+        let (path, owner) = match &self.project {
+            Some(root) if client.is_server() => {
+                let none = || Failure::new(format!("{} has no file for a project; leave out --project", client.title));
+                (client.project_file(root).ok_or_else(none)?, Owner::Project(root))
+            }
+            _ => (client.user_file(&self.home), Owner::User),
         };
-        let path = client
-            .project_file(root)
-            .ok_or_else(|| Failure::new(format!("{} has no file for a project; leave out --project", client.title)))?;
-        let file = File::read(&path, Owner::Project(root))?;
+        let file = File::read(&path, owner)?;
         Ok((path, file))
     }
 
     /// The content that a client's file should have.
     fn server(&self, client: &Client) -> Result<Map<String, Value>, Failure> {
-        let command = match self.project.is_some() {
+        let command = match self.project.is_some() && client.is_server() {
             // Others have it elsewhere.
             true => SERVER.to_owned(),
-            false => self.command(client.is_desktop)?,
+            false => self.programs.command(&server_command::this_program()?, client.is_desktop),
         };
         match (client.entry)(&command) {
             Value::Object(fields) => Ok(fields),
@@ -302,20 +250,15 @@ impl<'a> Setup<'a> {
         }
     }
 
-    /// What starts this program.
-    fn command(&self, is_desktop: bool) -> Result<String, Failure> {
-        Ok(self.programs.command(&server_command::this_program()?, is_desktop))
-    }
-
     /// Shows what would change in a file, and changes it if that is agreed to.
-    fn change(&self, target: Target) -> Result<Done, Failure> {
+    fn change(&self, client: &Client) -> Result<Done, Failure> {
         let [printing, yes] = ["print", "yes"].map(|flag| self.args.get_flag(flag));
         let removing = self.removing;
         let state = state_folder()?;
-        let (shown, planned) = self.plan(target, &Changes::read(&state)?)?;
+        let (shown, planned) = self.plan(client, &Changes::read(&state)?)?;
         let nothing_to_do = || {
             let state = if removing { "is not set up" } else { "is set up already" };
-            notice("askuser", &format!("{} {state} ({shown})", target.title()));
+            notice(&format!("{} {state} ({shown})", client.title));
             Ok(Done::Nothing)
         };
         let Some(agreed) = planned else { return nothing_to_do() };
@@ -325,61 +268,46 @@ impl<'a> Setup<'a> {
             return Ok(Done::Nothing);
         }
         // What, and for a client where.
-        let (what, place) = match (target, removing) {
-            (Target::Client(client), true) => ("askuser ", format!("from {}", client.title)),
-            (Target::Client(client), false) => ("askuser ", format!("to {}", client.title)),
-            (Target::Extra(extra), _) => ("", extra.title.to_owned()),
+        let (what, place) = match (client.is_server(), removing) {
+            (true, true) => ("askuser ", format!("from {}", client.title)),
+            (true, false) => ("askuser ", format!("to {}", client.title)),
+            (false, _) => ("", client.title.to_owned()),
         };
         let question = format!("{} {what}{place}?", if removing { "Remove" } else { "Add" });
         if !yes && !confirm::agrees(&question, &diff, self.settings)? {
-            notice("askuser", &format!("{shown} was left as it is"));
+            notice(&format!("{shown} was left as it is"));
             return Ok(Done::Refused);
         }
         // Another `askuser init` may have changed something while this one was read.
         let mut changes = LockedChanges::wait_for(&state)?;
-        let Some(change) = self.plan(target, &changes.changes)?.1 else { return nothing_to_do() };
+        let Some(change) = self.plan(client, &changes.changes)?.1 else { return nothing_to_do() };
         if !yes && !change.is_shown_as(&agreed) {
             return Err(change.file.changed_meanwhile());
         }
         change.make(&mut changes)?;
-        let client = target.client().filter(|_| !removing);
-        let tried = match client {
-            Some(client) if !client.is_measured => "; this entry follows its documentation and is untested",
-            _ => "",
+        let untested = match client.is_measured || removing {
+            true => "",
+            false => "; this entry follows its documentation and is untested",
         };
-        let by_hand = client.map_or_else(String::new, |client| client.by_hand(&shown));
+        let by_hand = if removing { String::new() } else { client.by_hand(&shown) };
         let done = if removing { "removed" } else { "added" };
-        notice("askuser", &format!("{done} {place} ({shown}){tried}{by_hand}"));
+        notice(&format!("{done} {place} ({shown}){untested}{by_hand}"));
         Ok(Done::Changed)
     }
 
     /// What a file is called, and what has to change in it.
-    fn plan(&self, target: Target, changes: &Changes) -> Result<(String, Option<Change>), Failure> {
-        let (path, file) = self.read(target)?;
+    fn plan(&self, client: &Client, changes: &Changes) -> Result<(String, Option<Change>), Failure> {
+        let (path, file) = self.read(client)?;
         let shown = match file.path == path {
             true => self.home.shown(&path),
             false => format!("{} -> {}", self.home.shown(&path), self.home.shown(&file.path)),
         };
-        let planned = match (target, self.removing) {
-            (Target::Client(client), true) => removal(client, file, changes)?,
-            (Target::Client(client), false) => addition(client, file, changes, &self.server(client)?)?,
-            (Target::Extra(extra), true) => {
-                let is_there = extra.is_in(&file.text).map_err(|why| unfit(&file, why))?;
-                let undone = changes.of(&file.path).and_then(|splice| splice.undo(&file.text));
-                let after = undone.map_or_else(|| extra.remove(&file.text), Ok).map_err(|why| unfit(&file, why))?;
-                is_there.then_some(Change { file, after, splice: None })
-            }
-            (Target::Extra(extra), false) => {
-                let after = extra.add(&file.text, &self.command(false)?).map_err(|why| unfit(&file, why))?;
-                (after != file.text).then(|| made(file, after, changes, |_| false))
-            }
+        let planned = match self.removing {
+            true => removal(client, file, changes)?,
+            false => addition(client, file, changes, &self.server(client)?)?,
         };
         Ok((shown, planned))
     }
-}
-
-fn entry(client: &Client) -> Entry<'static> {
-    Entry { servers: client.servers, name: SERVER }
 }
 
 fn unfit(file: &File, why: String) -> Failure {
@@ -387,57 +315,50 @@ fn unfit(file: &File, why: String) -> Failure {
         .hint("nothing was changed; fix it, or add the server by hand")
 }
 
-/// What adds a server to a file; `None` if it is there.
+/// What adds a server to a file, with what undoes that; `None` if it is there.
 fn addition(
     client: &Client,
     file: File,
     changes: &Changes,
     server: &Map<String, Value>,
 ) -> Result<Option<Change>, Failure> {
-    let entry = entry(client);
     if client.format == format::Format::YamlFileOfItsOwn && file.exists() {
-        let is_ours = client.format.find(&file.text, entry).map_err(|why| unfit(&file, why))?.is_some();
+        let is_ours = client.format.find(&file.text, client.servers).map_err(|why| unfit(&file, why))?.is_some();
         if !is_ours {
             return Err(unfit(&file, "belongs to another user".into()));
         }
     }
-    let after = client.format.add(&file.text, entry, server).map_err(|why| unfit(&file, why))?;
+    let after = client.format.add(&file.text, client.servers, server).map_err(|why| unfit(&file, why))?;
     if after == file.text && file.exists() {
         return Ok(None);
     }
-    Ok(Some(made(file, after, changes, |before| !client.format.has_servers(before, entry))))
-}
-
-/// A change with what undoes it; whether it makes a table is told by the text before it.
-fn made(file: File, after: String, changes: &Changes, makes_table: impl Fn(&str) -> bool) -> Change {
     // The content before our first change is the one to restore.
     let earlier = changes.of(&file.path).and_then(|splice| Some((splice.undo(&file.text)?, splice)));
     let before = earlier.as_ref().map_or(file.text.as_str(), |(before, _)| before);
     let mut splice = Splice::between(before, &after);
-    splice.made_table = makes_table(before);
+    splice.made_table = client.format.makes_table(before, client.servers);
     splice.created = earlier.as_ref().map_or(!file.exists(), |(_, earlier)| earlier.created);
     splice.folders = match earlier {
         Some((_, earlier)) if file.exists() => earlier.folders.clone(),
         _ => file.missing_folders(),
     };
-    Change { file, after, splice: Some(splice) }
+    Ok(Some(Change { file, after, splice: Some(splice) }))
 }
 
 /// What takes a server out of a file again; `None` if it is not there.
 fn removal(client: &Client, file: File, changes: &Changes) -> Result<Option<Change>, Failure> {
-    let entry = entry(client);
-    let find = |text: &str| client.format.find(text, entry);
+    let find = |text: &str| client.format.find(text, client.servers);
     if !file.exists() || find(&file.text).map_err(|why| unfit(&file, why))?.is_none() {
         return Ok(None);
     }
     // Exactly as it was, if what we wrote is still what stands there; a server that had this name before comes back. Where
     // it was changed since, or added by hand, the server alone goes.
     let undone = changes.of(&file.path).and_then(|splice| splice.undo(&file.text));
-    let after = match undone.filter(|undone| client.format.differs_only_in(&file.text, undone, entry)) {
+    let after = match undone.filter(|undone| client.format.differs_only_in(&file.text, undone, client.servers)) {
         Some(undone) => undone,
         None => {
             let made_table = changes.of(&file.path).is_some_and(|splice| splice.made_table);
-            client.format.remove(&file.text, entry, made_table).map_err(|why| unfit(&file, why))?
+            client.format.remove(&file.text, client.servers, made_table).map_err(|why| unfit(&file, why))?
         }
     };
     Ok(Some(Change { file, after, splice: None }))
@@ -471,8 +392,7 @@ impl Change {
 
 /// The repository that the current folder is in, or the folder itself.
 fn current_project() -> Result<PathBuf, Failure> {
-    let folder =
-        std::env::current_dir().map_err(|error| Failure::new(format!("cannot find the current folder: {error}")))?;
+    let folder = std::env::current_dir().or_fail("cannot find the current folder")?;
     let is_root = |folder: &&Path| [".git", ".hg", ".jj"].iter().any(|name| folder.join(name).exists());
     Ok(folder.ancestors().find(is_root).unwrap_or(&folder).to_owned())
 }

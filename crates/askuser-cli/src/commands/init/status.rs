@@ -1,7 +1,6 @@
 //! What `askuser doctor` says about clients: which are here, which are set up, and whether what they start answers.
 
 use super::clients::{CLIENTS, Client, Home};
-use super::entry;
 use super::file::{File, Owner};
 use super::server_command::Programs;
 use crate::failure::Failure;
@@ -15,44 +14,40 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(5);
 const TOOL: &str = "AskUserQuestion";
 
-/// What there is to say about a client, and what to do about it if something is wrong.
-pub(in crate::commands) struct ClientState {
-    pub(in crate::commands) name: &'static str,
-    pub(in crate::commands) state: Result<String, (String, Option<String>)>,
-}
+/// The name of a client, and what there is to say about it, or what is wrong and what to do about it.
+type ClientState = (&'static str, Result<String, Failure>);
 
 /// The clients that are here or set up.
 pub(in crate::commands) fn clients() -> Result<Vec<ClientState>, Failure> {
     let (home, programs) = (super::home()?, Programs::of(std::env::var_os("PATH")));
-    let told = |client: &Client| Some(ClientState { name: client.name, state: state(&home, &programs, client)? });
+    let told = |client: &'static Client| Some((client.name, state(&home, &programs, client)?));
     Ok(CLIENTS.iter().filter_map(told).collect())
 }
 
-/// What there is to say about a client; nothing if it is neither here nor set up.
-fn state(home: &Home<'_>, programs: &Programs, client: &Client) -> Option<Result<String, (String, Option<String>)>> {
+fn state(home: &Home<'_>, programs: &Programs, client: &Client) -> Option<Result<String, Failure>> {
     let path = client.user_file(home);
-    let found = File::read(&path, Owner::User).map_err(|failure| failure.message).and_then(|file| {
-        client.format.find(&file.text, entry(client)).map_err(|why| format!("{} {why}", path.display()))
+    let file = path.display().to_string();
+    let found = File::read(&path, Owner::User).and_then(|file| {
+        let found = client.format.find(&file.text, client.servers);
+        found.map_err(|why| Failure::new(format!("{} {why}", path.display())))
     });
-    let init = format!("`askuser init {}`", client.name);
-    match found {
-        Err(why) => Some(Err((why, None))),
-        Ok(Some(server)) => Some(match command(&server).map(|command| starts(&command)) {
-            Some(Ok(())) => {
-                let file = path.display().to_string();
-                Ok(format!("set up in {file}; its server offers {TOOL}{}", client.by_hand(&file)))
-            }
-            Some(Err(why)) => Err((format!("set up in {}, but {why}", path.display()), Some(init))),
-            None => Err((format!("set up in {}, but without a command", path.display()), Some(init))),
-        }),
-        Ok(None) => {
-            let is_here = client.is_installed(home, &|program| programs.find(program).is_some());
-            is_here.then_some(Err(("not set up".to_owned(), Some(init))))
+    let server = match found {
+        Err(failure) => return Some(Err(failure)),
+        Ok(server) => server,
+    };
+    let started = server.as_ref().map(|server| command(server).map(|command| starts(&command)));
+    let wrong = match started {
+        Some(Some(Ok(()))) => {
+            return Some(Ok(format!("set up in {file}; its server offers {TOOL}{}", client.by_hand(&file))));
         }
-    }
+        Some(Some(Err(why))) => format!("set up in {file}, but {why}"),
+        Some(None) => format!("set up in {file}, but without a command"),
+        None if client.is_installed(home, &|program| programs.find(program).is_some()) => "not set up".to_owned(),
+        None => return None,
+    };
+    Some(Err(Failure::new(wrong).hint(format!("`askuser init {}`", client.name))))
 }
 
-/// The words that a client starts the server with.
 pub(super) fn command(server: &Value) -> Option<Vec<String>> {
     let words = |value: &Value| -> Vec<String> {
         let items = value.as_array().into_iter().flatten();

@@ -1,14 +1,14 @@
 //! Files as people have them, before and after.
 
 use super::clients::{CLIENTS, Client, Home};
-use super::format::{Entry, Format};
+use super::format::Format;
 use super::server_command::Programs;
 use super::undo::Splice;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
-const SERVERS: Entry<'_> = Entry { servers: "mcpServers", name: "askuser" };
+const SERVERS: &str = "mcpServers";
 
 fn fields(value: Value) -> Map<String, Value> {
     value.as_object().unwrap().clone()
@@ -138,9 +138,8 @@ fn a_table_that_we_made_goes_with_our_server_after_its_program_has_rewritten_the
 
 #[test]
 fn the_yaml_file_is_known_again_and_another_is_not() {
-    let entry = Entry { servers: "mcpServers", name: "askuser" };
     let odd = fields(json!({"command": "/a b/#c: 'x'", "args": ["mcp"]}));
-    let text = Format::YamlFileOfItsOwn.add("", entry, &odd).unwrap();
+    let text = Format::YamlFileOfItsOwn.add("", SERVERS, &odd).unwrap();
     insta::assert_snapshot!(text, @r##"
     # Written by `askuser init`; `askuser init continue --remove` deletes it.
     name: askuser
@@ -151,8 +150,8 @@ fn the_yaml_file_is_known_again_and_another_is_not() {
         command: "/a b/#c: 'x'"
         args: ["mcp"]
     "##);
-    assert_eq!(Format::YamlFileOfItsOwn.find(&text, entry).unwrap(), Some(odd.into()));
-    assert_eq!(Format::YamlFileOfItsOwn.find("name: mine\n", entry).unwrap(), None);
+    assert_eq!(Format::YamlFileOfItsOwn.find(&text, SERVERS).unwrap(), Some(odd.into()));
+    assert_eq!(Format::YamlFileOfItsOwn.find("name: mine\n", SERVERS).unwrap(), None);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! TOML, edited in place. A new entry is a section at the end of the file, so that not a byte before it changes.
 
-use super::format::Entry;
+use super::clients::SERVER;
 use crate::source::from_toml;
 use serde_json::{Map, Value};
 use toml_edit::{Array, DocumentMut, Item, Table, value};
@@ -16,19 +16,19 @@ pub(super) fn read(text: &str) -> Result<Map<String, Value>, String> {
     }
 }
 
-pub(super) fn add(text: &str, entry: Entry<'_>, fields: &Map<String, Value>) -> Result<String, String> {
+pub(super) fn add(text: &str, servers: &str, fields: &Map<String, Value>) -> Result<String, String> {
     let found = read(text)?;
-    match found.get(entry.servers).map(|servers| servers.get(entry.name)) {
-        Some(Some(_)) => update(text, entry, fields),
+    match found.get(servers).map(|table| table.get(SERVER)) {
+        Some(Some(_)) => update(text, servers, fields),
         _ => {
             let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
             let mut section = DocumentMut::new();
-            let mut servers = Table::new();
-            servers.set_implicit(true);
             let mut table = Table::new();
-            fields.iter().for_each(|(name, field)| drop(table.insert(name, item(field))));
-            servers.insert(entry.name, Item::Table(table));
-            section.insert(entry.servers, Item::Table(servers));
+            table.set_implicit(true);
+            let mut server = Table::new();
+            fields.iter().for_each(|(name, field)| drop(server.insert(name, item(field))));
+            table.insert(SERVER, Item::Table(server));
+            section.insert(servers, Item::Table(table));
             let section = section.to_string().trim_start().replace('\n', newline);
             let between = match text {
                 "" => String::new(),
@@ -40,12 +40,10 @@ pub(super) fn add(text: &str, entry: Entry<'_>, fields: &Map<String, Value>) -> 
     }
 }
 
-fn update(text: &str, entry: Entry<'_>, fields: &Map<String, Value>) -> Result<String, String> {
+fn update(text: &str, servers: &str, fields: &Map<String, Value>) -> Result<String, String> {
     edit(text, |document| {
-        let Some(table) = document
-            .get_mut(entry.servers)
-            .and_then(|servers| servers.get_mut(entry.name))
-            .and_then(Item::as_table_like_mut)
+        let Some(table) =
+            document.get_mut(servers).and_then(|table| table.get_mut(SERVER)).and_then(Item::as_table_like_mut)
         else {
             return;
         };
@@ -59,10 +57,10 @@ fn update(text: &str, entry: Entry<'_>, fields: &Map<String, Value>) -> Result<S
     })
 }
 
-pub(super) fn remove(text: &str, entry: Entry<'_>) -> Result<String, String> {
+pub(super) fn remove(text: &str, servers: &str) -> Result<String, String> {
     edit(text, |document| {
-        if let Some(servers) = document.get_mut(entry.servers).and_then(Item::as_table_like_mut) {
-            servers.remove(entry.name);
+        if let Some(table) = document.get_mut(servers).and_then(Item::as_table_like_mut) {
+            table.remove(SERVER);
         }
     })
 }

@@ -1,7 +1,7 @@
 //! What was changed in which file, kept so that it can be undone byte for byte: a file alone does not tell whether its empty
 //! table was there before.
 
-use crate::failure::{Failure, reason};
+use crate::failure::{Failure, OrFail, reason};
 use askuser_agent::atomic_file::{self, FilePermissions};
 use askuser_agent::regular_file::{self, Links};
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,6 @@ pub(super) struct Splice {
 }
 
 impl Splice {
-    /// What turned one text into another.
     pub(super) fn between(before: &str, after: &str) -> Splice {
         let common = |pairs: &mut dyn Iterator<Item = (char, char)>| -> usize {
             pairs.take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum()
@@ -67,7 +66,6 @@ pub(super) struct Changes {
 }
 
 impl Changes {
-    /// Those that were kept in this folder.
     pub(super) fn read(state_folder: &Path) -> Result<Changes, Failure> {
         let file = state_folder.join("setup.json");
         let failed = |why: String| Failure::new(format!("{}: {why}", file.display()));
@@ -79,7 +77,6 @@ impl Changes {
         Ok(Changes { file, changes })
     }
 
-    /// The files that were changed.
     pub(super) fn files(&self) -> impl Iterator<Item = &Path> {
         self.changes.keys().map(PathBuf::as_path)
     }
@@ -107,8 +104,7 @@ impl LockedChanges {
             file.lock()?;
             Ok(file)
         };
-        let lock =
-            lock().map_err(|error| Failure::new(format!("cannot lock {}: {}", path.display(), reason(&error))))?;
+        let lock = lock().or_fail(format!("cannot lock {}", path.display()))?;
         Ok(LockedChanges { changes: Changes::read(state_folder)?, _lock: lock })
     }
 
@@ -122,6 +118,6 @@ impl LockedChanges {
         let text = serde_json::to_string_pretty(changes).map_err(Failure::new)?;
         // The removed text may hold anything, even a key of another server.
         atomic_file::replace(file, text.as_bytes(), FilePermissions::OwnerOnly)
-            .map_err(|error| Failure::new(format!("cannot write {}: {}", file.display(), reason(&error))))
+            .or_fail(format!("cannot write {}", file.display()))
     }
 }

@@ -1,19 +1,15 @@
 //! A YAML file that holds one server and nothing else: it is written whole, and deleted whole.
 
-use super::format::Entry;
+use super::clients::SERVER;
 use serde_json::{Map, Value, json};
 
 /// The first line, by which we know the file again.
 const MARK: &str = "# Written by `askuser init`; `askuser init continue --remove` deletes it.";
 
-pub(super) fn file(entry: Entry<'_>, fields: &Map<String, Value>) -> String {
+pub(super) fn file(servers: &str, fields: &Map<String, Value>) -> String {
     // JSON is YAML: quoted like that, no path can mean anything else.
     let fields: String = fields.iter().map(|(name, value)| format!("    {name}: {value}\n")).collect();
-    format!(
-        "{MARK}\nname: {name}\nversion: 1.0.0\nschema: v1\n{servers}:\n  - name: {name}\n{fields}",
-        name = entry.name,
-        servers = entry.servers
-    )
+    format!("{MARK}\nname: {SERVER}\nversion: 1.0.0\nschema: v1\n{servers}:\n  - name: {SERVER}\n{fields}")
 }
 
 /// What the file says of our server, if we wrote it.

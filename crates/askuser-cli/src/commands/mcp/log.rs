@@ -3,7 +3,7 @@
 //! Without `--log` nothing listens, and nothing is written. Up to `info` there are names, numbers and how a question ended,
 //! never questions or answers; from `debug` on the protocol's crate logs every message in full.
 
-use crate::failure::{Failure, reason};
+use crate::failure::{Failure, OrFail};
 use askuser_agent::regular_file;
 use clap::ArgMatches;
 use std::fs::File;
@@ -34,11 +34,11 @@ pub(super) fn start(args: &ArgMatches) -> Result<(), Failure> {
     let targets = if level >= LevelFilter::DEBUG { ours.with_target(PROTOCOL, level) } else { ours };
     let lines = fmt::layer().with_writer(writer).with_ansi(false);
     let listening = tracing_subscriber::registry().with(lines).with(targets).try_init();
-    listening.map_err(|error| Failure::new(format!("cannot write a log: {error}")))
+    listening.or_fail("cannot write a log")
 }
 
 /// For this user alone: from `debug` on it has answers.
 fn open(path: &Path) -> Result<File, Failure> {
     let opened = regular_file::private().append(true).create(true).open(path);
-    opened.map_err(|error| Failure::new(format!("cannot write {}: {}", path.display(), reason(&error))))
+    opened.or_fail(format!("cannot write {}", path.display()))
 }

@@ -4,8 +4,8 @@ mod log;
 mod secret;
 
 use crate::config::Settings;
-use crate::failure::{self, Failure, exit};
-use crate::signals::Signals;
+use crate::failure::{self, Failure, OrFail, exit};
+use crate::signals::cancel_when_told;
 use crate::state_folder::state_folder;
 use crate::store::{asker, done, open, origin, runtime, started_by_agent};
 use crate::surfaces::Surfaces;
@@ -13,8 +13,8 @@ use askuser::store::Principal;
 use askuser::{Decision, Inbox, Origin, Rules};
 use askuser_inbox::InboxAsker;
 use askuser_mcp::{HTTP_PATH, HttpService, Options, Server};
-use std::ffi::OsString;
-use std::io::{self, IsTerminal};
+use clap::ArgMatches;
+use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::net::TcpListener;
@@ -25,26 +25,20 @@ const STATE_KEY: &str = "mcp-state.key";
 /// What clients over HTTP show.
 const HTTP_TOKEN: &str = "mcp-http.token";
 
-pub(super) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
-    let (args, settings) = super::parse(crate::args::mcp(), words)?;
+pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
     let http = args.get_one::<SocketAddr>("http").copied();
     if http.is_none() && std::io::stdin().is_terminal() {
         return Err(Failure::new("`askuser mcp` talks to an agent on standard input, which is a terminal here")
             .hint("give the command to your agent as an MCP server: askuser mcp"));
     }
-    log::start(&args)?;
-    let inbox = asker(&settings, open(&settings)?, None)?;
+    log::start(args)?;
+    let inbox = asker(settings, open(settings)?, None)?;
     let store = inbox.handle(Principal::agent(&origin("askuser mcp")));
-    let server = server(&settings, inbox, args.get_flag("approve"), origin("an MCP client"))?;
+    let server = server(settings, inbox, args.get_flag("approve"), origin("an MCP client"))?;
     let runtime = runtime()?;
     let served = runtime.block_on(async {
-        let mut signals = Signals::listen().map_err(|error| Failure::new(format!("cannot start: {error}")))?;
         let end = CancellationToken::new();
-        let told = end.clone();
-        tokio::spawn(async move {
-            signals.next().await;
-            told.cancel();
-        });
+        cancel_when_told(&end)?;
         match http {
             Some(address) => serve_http(server, address, end).await,
             None => {
@@ -73,7 +67,7 @@ pub(super) fn server(settings: &Settings, inbox: InboxAsker, approve: bool, orig
     options.state_key = match secret::of(STATE_KEY) {
         Ok(key) => Some(key.into_bytes()),
         Err(failure) => {
-            failure::notice("askuser", &failure.message);
+            failure::notice(&failure.message);
             None
         }
     };
@@ -89,15 +83,11 @@ async fn serve_http(server: Server, address: SocketAddr, end: CancellationToken)
     let file = state_folder()?.join(HTTP_TOKEN);
     let is_new = !file.exists();
     let token = secret::of(HTTP_TOKEN)?;
-    let failed = |error: io::Error| Failure::new(format!("cannot listen on {address}: {error}"));
-    let listener = TcpListener::bind(address).await.map_err(failed)?;
-    let address = listener.local_addr().map_err(failed)?;
-    failure::notice(
-        "askuser",
-        &format!("serves http://{address}{HTTP_PATH}; its bearer token is in {}", file.display()),
-    );
+    let listener = TcpListener::bind(address).await.or_fail(format!("cannot listen on {address}"))?;
+    let address = listener.local_addr().unwrap_or(address);
+    failure::notice(&format!("serves http://{address}{HTTP_PATH}; its bearer token is in {}", file.display()));
     if is_new {
-        failure::notice("askuser", &format!("the token, shown this once: {token}"));
+        failure::notice(&format!("the token, shown this once: {token}"));
     }
     let service = HttpService::new(server, end.clone());
     let handle = move |request, written| super::serve::spoken(service.clone(), request, written);

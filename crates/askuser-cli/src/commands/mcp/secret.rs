@@ -11,9 +11,6 @@ use std::path::Path;
 const BYTES: usize = 32;
 
 /// The secret of this name in the state folder; it is made where there is none.
-///
-/// # Errors
-/// Where it cannot be kept, or others may know it: then it is none.
 pub(super) fn of(name: &str) -> Result<String, Failure> {
     let state = state_folder()?;
     check_state_folder(&state)?;

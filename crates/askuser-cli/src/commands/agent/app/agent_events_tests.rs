@@ -22,13 +22,13 @@ fn working() -> State {
         no_sandbox: None,
         context: None,
     };
-    state.update(Event::SessionOpened(session, Vec::new(), Vec::new()), at(0));
-    state.update(Event::TurnStarted, at(0));
+    state.step(Event::SessionOpened(session, Vec::new(), Vec::new()), at(0));
+    state.step(Event::TurnStarted, at(0));
     state
 }
 
 fn agent_event(state: &mut State, event: AgentEvent, now: u64) -> Vec<Item> {
-    printed(state.update(Event::Agent(event), at(now)))
+    printed(state.step(Event::Agent(event), at(now)))
 }
 
 fn printed(effects: Vec<Effect>) -> Vec<Item> {
@@ -62,7 +62,7 @@ fn open(
 ) -> Vec<Item> {
     let origin = task.map_or_else(Origin::default, |task| Origin::default().with_task(task));
     let waiting = Request::clone(&request(text, purpose, context)).with_origin(origin);
-    printed(state.update(Event::QuestionArrived(waiting.into()), at(now)))
+    printed(state.step(Event::QuestionArrived(waiting.into()), at(now)))
 }
 
 fn asking(name: &str, about: &str, task: Option<&str>) -> Item {
@@ -88,7 +88,7 @@ fn a_permission_and_what_came_of_the_call_are_one_line() {
     let origin = Origin::default().with_task("audit deps");
     let asked = Request::clone(&request("Run this command?", Purpose::Permission, None)).with_origin(origin);
     state.permission_answered(&asked, "Allow once".into());
-    state.update(Event::QuestionClosed(QuestionEnd::Answered, at(1)), at(2));
+    state.step(Event::QuestionClosed(QuestionEnd::Answered, at(1)), at(2));
     let shown = agent_event(&mut state, of_task(result("1", "Bash", ToolResult::ok("x"))), 3);
     let [Item::Call(call)] = &shown[..] else { panic!("{shown:?}") };
     let told = (call.about.as_str(), call.task.as_deref(), call.permission.as_deref());
@@ -101,8 +101,8 @@ fn a_permitted_call_stands_one_line_below_what_was_before() {
     agent_event(&mut state, start("1", "Bash", json!({"command": "ls"})), 1);
     open(&mut state, "Run?", Purpose::Permission, None, None, 1);
     // The prompt has left a blank line.
-    state.update(Event::QuestionClosed(QuestionEnd::Answered, at(1)), at(2));
-    let effects = state.update(Event::Agent(result("1", "Bash", ToolResult::ok("x"))), at(3));
+    state.step(Event::QuestionClosed(QuestionEnd::Answered, at(1)), at(2));
+    let effects = state.step(Event::Agent(result("1", "Bash", ToolResult::ok("x"))), at(3));
     assert!(matches!(effects[..], [Effect::Print(Item::Call(_))]), "{effects:?}");
 }
 
@@ -112,7 +112,7 @@ fn a_refusal_is_told_once() {
     agent_event(&mut state, start("1", "Write", json!({"path": "a"})), 1);
     open(&mut state, "Run?", Purpose::Permission, None, None, 1);
     state.permission_answered(&request("Run?", Purpose::Permission, None), "Don't run it".into());
-    state.update(Event::QuestionClosed(QuestionEnd::Answered, at(1)), at(2));
+    state.step(Event::QuestionClosed(QuestionEnd::Answered, at(1)), at(2));
     let refused = ToolResult::error("The user did not allow this.")
         .with_title("Write", "Not allowed")
         .with_details(json!({"permission": {}}));
@@ -127,7 +127,7 @@ fn a_yes_with_a_note_is_told_as_what_it_came_to() {
     agent_event(&mut state, start("1", "Write", json!({"path": "a"})), 1);
     open(&mut state, "Run?", Purpose::Permission, None, None, 1);
     state.permission_answered(&request("Run?", Purpose::Permission, None), "Allow once".into());
-    state.update(Event::QuestionClosed(QuestionEnd::Answered, at(1)), at(2));
+    state.step(Event::QuestionClosed(QuestionEnd::Answered, at(1)), at(2));
     let noted = ToolResult::error("Not run: the user would allow this, and noted: x")
         .with_title("Write", "Not run yet")
         .with_details(json!({"permission": {"answers": [{"note": "in a branch"}]}}));
@@ -158,7 +158,7 @@ fn a_diff_that_was_agreed_to_is_not_shown_again_though_another_call_ends_first()
     agent_event(&mut state, of_task(start("2", "Read", json!({"path": "b"}))), 1);
     agent_event(&mut state, start("1", "Write", json!({"path": "a"})), 1);
     open(&mut state, "Write a?", Purpose::Permission, None, Some(Context::diff("+x")), 1);
-    state.update(Event::QuestionClosed(QuestionEnd::Answered, at(1)), at(2));
+    state.step(Event::QuestionClosed(QuestionEnd::Answered, at(1)), at(2));
     agent_event(&mut state, of_task(result("2", "Read", ToolResult::ok("x"))), 3);
     let written = ToolResult::ok("Written.").with_details(json!({"diff": "+x"}));
     assert!(matches!(agent_event(&mut state, result("1", "Write", written), 4)[..], [Item::Call(_)]));
@@ -170,7 +170,7 @@ fn the_time_of_a_call_is_not_shortened_by_another_calls_question() {
     agent_event(&mut state, of_task(start("2", "Bash", json!({"command": "sleep 50"}))), 1_000);
     agent_event(&mut state, start("1", "Bash", json!({"command": "ls"})), 1_000);
     open(&mut state, "Run?", Purpose::Permission, None, None, 1_000);
-    state.update(Event::QuestionClosed(QuestionEnd::Answered, at(50_000)), at(51_000));
+    state.step(Event::QuestionClosed(QuestionEnd::Answered, at(50_000)), at(51_000));
     let mut took = |event| match &agent_event(&mut state, event, 52_000)[..] {
         [Item::Call(ended)] => ended.took,
         other => panic!("{other:?}"),
@@ -188,7 +188,7 @@ fn every_output_and_every_difference_can_be_read_in_full() {
         let mut state = working();
         agent_event(&mut state, start("1", "Write", json!({"path": "a"})), 1);
         agent_event(&mut state, result("1", "Write", outcome), 1);
-        state.update(Event::Key(Key::ctrl('o')), at(2));
+        state.step(Event::Key(Key::ctrl('o')), at(2));
         let shown = state.pager.as_ref().expect("a page").shown;
         assert_eq!(state.outputs.get(shown).expect("an output").lines().len(), 60);
     }
@@ -199,7 +199,7 @@ fn a_call_that_was_stopped_is_said_to_be_on_its_page() {
     let mut state = working();
     agent_event(&mut state, start("1", "Bash", json!({"command": "make"})), 1);
     agent_event(&mut state, AgentEvent::ToolOutput { id: "1".into(), text: "so far".into() }, 1);
-    state.update(Event::CommandDone, at(2));
+    state.step(Event::CommandDone, at(2));
     let last = state.outputs.last().and_then(|last| state.outputs.get(last)).expect("an output");
     let Heading::Call(call) = &last.heading else { panic!("{last:?}") };
     assert_eq!((call.status, call.ending.as_deref()), (CallStatus::Failed, Some("stopped")));

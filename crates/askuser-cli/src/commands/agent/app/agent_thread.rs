@@ -39,7 +39,6 @@ pub(crate) enum AgentCommand {
     /// List or change what is not asked for; with the words after `/permissions`.
     Permissions(String),
     RunCommand(String),
-    /// Take back the last edit.
     Undo,
     /// Show what the edits of the session have changed.
     Diff,
@@ -53,7 +52,6 @@ pub(crate) enum AgentCommand {
     Stop,
 }
 
-/// What the UI shows of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SessionInfo {
     pub(crate) id: String,
@@ -66,7 +64,6 @@ pub(crate) struct SessionInfo {
     pub(crate) context: Option<ContextUse>,
 }
 
-/// The agent at work in a thread of its own.
 pub(crate) struct AgentThread {
     handle: AgentHandle,
     rules: PermissionRules,
@@ -80,20 +77,14 @@ pub(crate) struct AgentThread {
 /// How long quitting waits for a tool that does not react to cancellation.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Whether the person came with something to say: then nothing begins before it that had not when the session was cut off.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Opening {
-    None,
-    Waits,
-}
-
 impl AgentThread {
-    pub(crate) fn start(agent: Agent, models: Models, ui: UiSender, opening: Opening) -> io::Result<AgentThread> {
+    /// If the person came with something to say, nothing begins before it that had not when the session was cut off.
+    pub(crate) fn start(agent: Agent, models: Models, ui: UiSender, has_opening: bool) -> io::Result<AgentThread> {
         let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
         show_session(&agent, &ui);
         let rules = agent.permission_rules();
         let (handle, events) = agent.start();
-        if opening == Opening::Waits {
+        if has_opening {
             handle.yield_to_user();
         }
         let (quit, (done, ended)) = (CancellationToken::new(), mpsc::channel());
@@ -125,7 +116,7 @@ impl AgentThread {
             AgentCommand::Stop => return self.handle.stop(),
             AgentCommand::SetMode(mode) => {
                 if let Err(error) = self.handle.set_mode(mode) {
-                    ui.send(Event::CommandFailed(error.to_string()));
+                    ui.send(Event::failed(error));
                     ui.send(Event::Agent(AgentEvent::Mode { mode: self.handle.mode() }));
                 }
                 return ui.send(Event::CommandDone);
@@ -133,7 +124,7 @@ impl AgentThread {
             AgentCommand::Permissions(words) => {
                 let rules = self.rules.clone();
                 self.runtime.spawn(async move {
-                    ui.send(permissions_command::run(&rules, &words).map_or_else(Event::CommandFailed, Event::Told));
+                    ui.send(permissions_command::run(&rules, &words).map_or_else(Event::failed, Event::told));
                     ui.send(Event::CommandDone);
                 });
                 return;
@@ -141,14 +132,14 @@ impl AgentThread {
             AgentCommand::Keep(text) => {
                 // It waits all the same, only not for long enough to outlive this process.
                 return self.handle.transcript().keep(&text).unwrap_or_else(|error| {
-                    ui.send(Event::CommandFailed(error.to_string()));
+                    ui.send(Event::failed(error));
                 });
             }
             AgentCommand::Forget(text) => return self.handle.transcript().forget(&text),
             AgentCommand::SayNow(text) => {
                 let message = self.runtime.block_on(attachments::attach(&self.handle, text, &ui));
                 if let Err(error) = self.handle.say_now(message) {
-                    ui.send(Event::CommandFailed(error.to_string()));
+                    ui.send(Event::failed(error));
                 }
             }
             AgentCommand::TakeBack(most) => {
@@ -179,7 +170,7 @@ impl AgentThread {
                         agent.resume()
                     }
                     Err(failure) => {
-                        ui.send(Event::CommandFailed(failure.message));
+                        ui.send(Event::failed(failure.message));
                         None
                     }
                 }))
@@ -197,7 +188,7 @@ impl AgentThread {
                                 agent.set_model(model);
                                 ui.send(Event::SessionChanged(about(agent)));
                             }
-                            Err(failure) => ui.send(Event::CommandFailed(failure.message)),
+                            Err(failure) => ui.send(Event::failed(failure.message)),
                         }
                         None
                     })
@@ -209,14 +200,14 @@ impl AgentThread {
                     Box::pin(async move {
                         ui.send(match models.offered(&agent.model()).await {
                             Ok(offered) => Event::ModelsListed(offered),
-                            Err(failure) => Event::CommandFailed(failure.message),
+                            Err(failure) => Event::failed(failure.message),
                         });
                         None
                     })
                 });
             }
             AgentCommand::Undo => {
-                self.tell(|agent| Ok(Event::Told(undone_words(&agent.undo().map_err(|error| sentence(&error))?))));
+                self.tell(|agent| Ok(Event::told(undone_words(&agent.undo().map_err(|error| sentence(&error))?))));
             }
             AgentCommand::Diff => {
                 self.tell(|agent| Ok(changes_event(&agent.changes().map_err(|error| sentence(&error))?)));
@@ -237,7 +228,7 @@ impl AgentThread {
     fn tell(&self, command: impl FnOnce(&mut Agent) -> Result<Event, String> + Send + 'static) {
         let ui = self.ui.clone();
         self.handle.queue(move |agent| {
-            ui.send(command(agent).unwrap_or_else(Event::CommandFailed));
+            ui.send(command(agent).unwrap_or_else(Event::failed));
             Box::pin(ready(None))
         });
     }
@@ -307,7 +298,7 @@ fn changes_event(changes: &[FileDiff]) -> Event {
     let others = changes.iter().filter(|change| change.changed_by_others && !change.text.is_empty());
     let also_changed: Vec<String> = others.map(|change| change.path.clone()).collect();
     match text.is_empty() {
-        true => Event::Told("The agent's edits have changed nothing. What commands changed is not looked at.".into()),
+        true => Event::told("The agent's edits have changed nothing. What commands changed is not looked at."),
         false => Event::Diff { text, also_changed },
     }
 }

@@ -5,6 +5,7 @@ use super::open_questions::UiSender;
 use super::state::Event;
 use super::tool_calls::counted;
 use askuser_agent::{ATTACHED, AgentHandle};
+use askuser_terminal::Role;
 
 const MAX_FILES: usize = 10;
 
@@ -36,8 +37,28 @@ pub(crate) async fn attach(agent: &AgentHandle, text: String, ui: &UiSender) -> 
             refused.push(read.output);
         }
     }
-    if !files.is_empty() || !refused.is_empty() {
-        ui.send(Event::Attached { files, refused });
-    }
+    told(&files, refused).into_iter().for_each(|(role, words)| ui.send(Event::Note(role, words)));
     message
+}
+
+/// What was attached to the message, and why something was not.
+fn told(files: &[(String, String)], refused: Vec<String>) -> Vec<(Role, String)> {
+    let files: Vec<String> = files.iter().map(|(path, lines)| format!("{path} ({lines})")).collect();
+    let attached = (!files.is_empty()).then(|| (Role::Muted, format!("Attached: {}", files.join(", "))));
+    let refused = refused.into_iter().map(|why| (Role::Warning, format!("Not attached: {why}")));
+    attached.into_iter().chain(refused).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_attached_is_told_and_what_was_not() {
+        let files = [("a.rs", "1 line"), ("b.rs", "20 lines")].map(|(path, lines)| (path.to_owned(), lines.to_owned()));
+        let attached = (Role::Muted, "Attached: a.rs (1 line), b.rs (20 lines)".to_owned());
+        let refused = (Role::Warning, "Not attached: c is binary.".to_owned());
+        assert_eq!(told(&files, vec!["c is binary.".into()]), [attached, refused]);
+        assert_eq!(told(&[], Vec::new()), []);
+    }
 }

@@ -11,7 +11,6 @@ use std::ops::Range;
 
 pub(crate) const LIMIT: usize = 50_000;
 
-/// The text being typed, together with the history.
 #[derive(Clone, Debug)]
 pub(crate) struct ComposedText {
     text: Text,
@@ -21,12 +20,6 @@ pub(crate) struct ComposedText {
     /// The index of the entry shown; `entries.len()` is the new text.
     at: usize,
     touched: BTreeMap<usize, String>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Moved {
-    Yes,
-    No,
 }
 
 impl ComposedText {
@@ -111,10 +104,10 @@ impl ComposedText {
         (rows, row)
     }
 
-    /// Moves the caret to the row above, in a text wrapped in `room` columns.
-    pub(crate) fn up(&mut self, room: usize) -> Moved {
+    /// Moves the caret to the row above, if there is one, in a text wrapped in `room` columns.
+    pub(crate) fn up(&mut self, room: usize) -> bool {
         let (rows, row) = self.rows(room);
-        let (Some(above), here) = (row.checked_sub(1).map(|above| &rows[above]), &rows[row]) else { return Moved::No };
+        let (Some(above), here) = (row.checked_sub(1).map(|above| &rows[above]), &rows[row]) else { return false };
         let column = self.columns_from(here.start);
         while self.text.caret() >= here.start
             || (self.text.caret() > above.start && self.columns_from(above.start) > column)
@@ -122,13 +115,13 @@ impl ComposedText {
             let _ = self.text.apply(Edit::Left);
         }
         self.leave_folds(usize::MAX);
-        Moved::Yes
+        true
     }
 
-    /// Moves the caret to the row below, in a text wrapped in `room` columns.
-    pub(crate) fn down(&mut self, room: usize) -> Moved {
+    /// Moves the caret to the row below, if there is one, in a text wrapped in `room` columns.
+    pub(crate) fn down(&mut self, room: usize) -> bool {
         let (rows, row) = self.rows(room);
-        let Some(below) = rows.get(row + 1) else { return Moved::No };
+        let Some(below) = rows.get(row + 1) else { return false };
         let column = self.columns_from(rows[row].start);
         while self.text.caret() < below.start
             || (self.text.caret() < below.end && self.columns_from(below.start) < column)
@@ -140,31 +133,29 @@ impl ComposedText {
             let _ = self.text.apply(Edit::Left);
         }
         self.leave_folds(0);
-        Moved::Yes
+        true
     }
 
     fn columns_from(&self, start: usize) -> usize {
         width(&self.as_str()[start..self.text.caret()])
     }
 
-    pub(crate) fn older(&mut self) -> Moved {
-        match self.at.checked_sub(1) {
-            Some(at) => self.show(at),
-            None => Moved::No,
-        }
+    /// Shows the message before this one, if there is one.
+    pub(crate) fn older(&mut self) -> bool {
+        self.at > 0 && self.show(self.at - 1)
     }
 
-    pub(crate) fn newer(&mut self) -> Moved {
-        if self.is_older() { self.show(self.at + 1) } else { Moved::No }
+    pub(crate) fn newer(&mut self) -> bool {
+        self.is_older() && self.show(self.at + 1)
     }
 
-    fn show(&mut self, at: usize) -> Moved {
+    fn show(&mut self, at: usize) -> bool {
         self.touched.insert(self.at, self.as_str().to_owned());
         let text = self.touched.get(&at).or(self.entries.get(at)).cloned().unwrap_or_default();
         // An entry from a version with a higher limit may be too long; the text then stays as it is.
         let _ = self.text.set(&text);
         self.at = at;
-        Moved::Yes
+        true
     }
 
     /// Whether an earlier message is shown.
@@ -210,10 +201,10 @@ mod tests {
         let mut draft = draft(&["one", "two"], "new");
         draft.older();
         draft.older();
-        assert_eq!((draft.older(), draft.as_str()), (Moved::No, "one"));
+        assert_eq!((draft.older(), draft.as_str()), (false, "one"));
         draft.newer();
         draft.newer();
-        assert_eq!((draft.newer(), draft.as_str()), (Moved::No, "new"));
+        assert_eq!((draft.newer(), draft.as_str()), (false, "new"));
     }
 
     #[test]
@@ -254,14 +245,14 @@ mod tests {
     #[test]
     fn up_and_down_go_by_the_rows_that_are_seen() {
         let mut draft = draft(&[], "one two three four\nfive 漢字 seven");
-        assert_eq!((draft.up(10), before(&draft)), (Moved::Yes, "one two three four\nfive "));
-        assert_eq!((draft.up(10), before(&draft)), (Moved::Yes, "one two three"));
-        assert_eq!((draft.up(10), before(&draft)), (Moved::Yes, "one t"));
-        assert_eq!((draft.up(10), before(&draft)), (Moved::No, "one t"));
-        assert_eq!((draft.down(10), before(&draft)), (Moved::Yes, "one two three"));
-        assert_eq!((draft.down(10), before(&draft)), (Moved::Yes, "one two three four\nfive "));
-        assert_eq!((draft.down(10), before(&draft)), (Moved::Yes, "one two three four\nfive 漢字 seven"));
-        assert_eq!(draft.down(10), Moved::No);
+        assert_eq!((draft.up(10), before(&draft)), (true, "one two three four\nfive "));
+        assert_eq!((draft.up(10), before(&draft)), (true, "one two three"));
+        assert_eq!((draft.up(10), before(&draft)), (true, "one t"));
+        assert_eq!((draft.up(10), before(&draft)), (false, "one t"));
+        assert_eq!((draft.down(10), before(&draft)), (true, "one two three"));
+        assert_eq!((draft.down(10), before(&draft)), (true, "one two three four\nfive "));
+        assert_eq!((draft.down(10), before(&draft)), (true, "one two three four\nfive 漢字 seven"));
+        assert!(!draft.down(10));
     }
 
     #[test]
@@ -272,10 +263,9 @@ mod tests {
             for room in 2..8 {
                 let mut draft = draft(&[], text);
                 let rows = draft.rows(room).0.len();
-                let ups = std::iter::repeat_with(|| draft.up(room)).take_while(|moved| *moved == Moved::Yes).count();
+                let ups = std::iter::repeat_with(|| draft.up(room)).take_while(|moved| *moved).count();
                 assert_eq!(ups, draft.rows(room).0.len() - 1, "{text:?} in {room}");
-                let downs =
-                    std::iter::repeat_with(|| draft.down(room)).take_while(|moved| *moved == Moved::Yes).count();
+                let downs = std::iter::repeat_with(|| draft.down(room)).take_while(|moved| *moved).count();
                 assert_eq!(downs, rows - 1, "{text:?} in {room}");
             }
         }

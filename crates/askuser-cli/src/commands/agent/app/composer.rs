@@ -1,6 +1,6 @@
 //! What the person writes: the draft, the files it may name, and the messages that wait for the turn to end.
 
-use super::composed_text::{ComposedText, Moved};
+use super::composed_text::ComposedText;
 use super::mentions;
 use super::scrollback::MAX_COLUMNS;
 use super::slash_commands;
@@ -16,7 +16,7 @@ pub(crate) struct Composer {
     pub(crate) columns: usize,
     /// The files that a message may name, as of when the last one was begun.
     pub(crate) files: Vec<String>,
-    naming: Naming,
+    is_naming: bool,
     /// What is chosen of what is offered, once the arrows have moved there.
     pub(super) chosen: Option<usize>,
     /// Messages to send when the turn is over, first in first out.
@@ -37,19 +37,13 @@ pub(crate) struct Offer {
     text: String,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Naming {
-    Nothing,
-    File,
-}
-
 impl Composer {
     pub(super) fn new(history: Vec<String>) -> Composer {
         Composer {
             draft: ComposedText::new(history),
             columns: MAX_COLUMNS,
             files: Vec::new(),
-            naming: Naming::Nothing,
+            is_naming: false,
             chosen: None,
             queue: VecDeque::new(),
             said: VecDeque::new(),
@@ -84,9 +78,8 @@ impl Composer {
     /// Whether the last key has begun the path of a file.
     pub(super) fn begins_path(&mut self) -> bool {
         let typed = mentions::being_typed(self.draft.as_str(), self.draft.text().caret());
-        let naming = if typed.is_some() { Naming::File } else { Naming::Nothing };
-        let before = std::mem::replace(&mut self.naming, naming);
-        (before, naming) == (Naming::Nothing, Naming::File)
+        let was_naming = std::mem::replace(&mut self.is_naming, typed.is_some());
+        self.is_naming && !was_naming
     }
 
     /// Writes what is offered in the place of what was typed.
@@ -102,13 +95,13 @@ impl Composer {
 
     /// In the first row, goes back in the history; the last queued message comes before it, and is returned.
     pub(super) fn up(&mut self) -> Option<String> {
-        if self.draft.up(self.columns) == Moved::Yes {
+        if self.draft.up(self.columns) {
             return None;
         }
         let taken = if self.draft.is_blank() { self.queue.pop_back() } else { None };
         if let Some(text) = &taken {
             let _ = self.draft.set(text);
-        } else if self.draft.older() == Moved::No {
+        } else if !self.draft.older() {
             let _ = self.draft.edit(Edit::Start);
         }
         taken
@@ -116,7 +109,7 @@ impl Composer {
 
     /// In the last row, goes forward in the history.
     pub(super) fn down(&mut self) {
-        if self.draft.down(self.columns) == Moved::No && self.draft.newer() == Moved::No {
+        if !self.draft.down(self.columns) && !self.draft.newer() {
             let _ = self.draft.edit(Edit::Finish);
         }
     }

@@ -15,7 +15,6 @@ use crate::failure::Failure;
 use askuser::{Key, KeyCode};
 use askuser_agent::CancellationToken;
 use askuser_terminal::{Console, ConsoleEvent, Options, Presentation, Role, TerminalInput};
-use std::collections::VecDeque;
 use std::io;
 use std::sync::mpsc::Receiver;
 use std::thread;
@@ -44,7 +43,7 @@ pub(super) struct Driver {
     input_prompt_shown: bool,
 }
 
-/// How the conversation ended.
+/// How the conversation ends.
 enum End {
     Quit,
     Signal(i32),
@@ -53,10 +52,15 @@ enum End {
     Failed(Failure),
 }
 
+impl From<io::Error> for End {
+    fn from(error: io::Error) -> End {
+        End::Failed(terminal_failed(&error))
+    }
+}
+
 const SIGINT: i32 = 2;
 /// How many files of the working folder are offered for naming.
 const MAX_FILES: usize = 50_000;
-/// The window's title while no question is pending.
 const TITLE: &str = "askuser";
 
 impl Driver {
@@ -68,7 +72,6 @@ impl Driver {
         notify: bool,
     ) -> Driver {
         let Surface { console, options, questions, events, ui } = surface;
-        let started = Instant::now();
         Driver {
             console,
             options,
@@ -80,7 +83,7 @@ impl Driver {
             history_file,
             last_saved: None,
             notify,
-            started,
+            started: Instant::now(),
             type_ahead: Vec::new(),
             line: String::new(),
             held: Vec::new(),
@@ -89,7 +92,7 @@ impl Driver {
     }
 
     pub(super) fn run(mut self) -> Result<u8, Failure> {
-        let end = self.event_loop().unwrap_or_else(|error| End::Failed(terminal_failed(&error)));
+        let end = self.event_loop();
         // An unsent draft goes into the history, so that Up brings it back next time.
         if !self.state.composer.draft.is_blank() {
             let draft = self.state.composer.draft.expanded();
@@ -119,35 +122,37 @@ impl Driver {
         }
     }
 
-    fn event_loop(&mut self) -> io::Result<End> {
+    fn event_loop(&mut self) -> End {
         let mut inputs = Vec::new();
         loop {
-            if let Some(end) = self.replay_type_ahead()? {
-                return Ok(end);
+            if let Err(end) = self.next(&mut inputs) {
+                return end;
             }
-            self.render();
-            let timeout = self.state.next_change(self.now()).map(|at| at.saturating_sub(self.now()));
-            let woken = self.console.wait(timeout, &mut inputs)?;
-            // Known only where the settings left it to the terminal.
-            if let Some(background) = self.console.background() {
-                self.options.theme.background = background;
+        }
+    }
+
+    /// Waits for whatever comes next.
+    fn next(&mut self, inputs: &mut Vec<TerminalInput>) -> Result<(), End> {
+        self.replay_type_ahead()?;
+        self.render();
+        let timeout = self.state.next_change(self.now()).map(|at| at.saturating_sub(self.now()));
+        let woken = self.console.wait(timeout, inputs)?;
+        // Known only where the settings left it to the terminal.
+        if let Some(background) = self.console.background() {
+            self.options.theme.background = background;
+        }
+        match woken {
+            ConsoleEvent::Input => self.take_inputs(inputs),
+            ConsoleEvent::TimedOut => self.handle(Event::Tick),
+            ConsoleEvent::Woken => self.take_events(),
+            ConsoleEvent::Signal(SIGINT) => {
+                self.line.clear();
+                self.handle(Event::Key(Key::ctrl('c')))
             }
-            let end = match woken {
-                ConsoleEvent::Input => self.take_inputs(&mut inputs)?,
-                ConsoleEvent::TimedOut => self.handle(Event::Tick)?,
-                ConsoleEvent::Woken => self.take_events()?,
-                ConsoleEvent::Signal(SIGINT) => {
-                    self.line.clear();
-                    self.handle(Event::Key(Key::ctrl('c')))?
-                }
-                ConsoleEvent::Signal(signal) => Some(End::Signal(signal)),
-                ConsoleEvent::EndOfInput => Some(End::Quit),
-                ConsoleEvent::Closed => Some(End::Closed),
-                _ => None,
-            };
-            if let Some(end) = end {
-                return Ok(end);
-            }
+            ConsoleEvent::Signal(signal) => Err(End::Signal(signal)),
+            ConsoleEvent::EndOfInput => Err(End::Quit),
+            ConsoleEvent::Closed => Err(End::Closed),
+            _ => Ok(()),
         }
     }
 
@@ -200,7 +205,7 @@ impl Driver {
 
     // ---- events ----
 
-    fn take_inputs(&mut self, inputs: &mut Vec<TerminalInput>) -> io::Result<Option<End>> {
+    fn take_inputs(&mut self, inputs: &mut Vec<TerminalInput>) -> Result<(), End> {
         for input in inputs.drain(..) {
             let event = match (input, self.console.presentation()) {
                 (TerminalInput::Key(key), Presentation::Screen) => Event::Key(key),
@@ -213,11 +218,9 @@ impl Driver {
                     }
                 }
             };
-            if let Some(end) = self.handle(event)? {
-                return Ok(Some(end));
-            }
+            self.handle(event)?;
         }
-        Ok(None)
+        Ok(())
     }
 
     /// Adds input to the unfinished line, in line mode; returns the line on Enter.
@@ -248,7 +251,7 @@ impl Driver {
     }
 
     /// Feeds type-ahead to the draft. On a screen only text counts: keys such as Enter were meant for an earlier state.
-    fn replay_type_ahead(&mut self) -> io::Result<Option<End>> {
+    fn replay_type_ahead(&mut self) -> Result<(), End> {
         let is_text = |input: &TerminalInput| match input {
             TerminalInput::Key(Key { code: KeyCode::Char(_), mods }) => !mods.ctrl && !mods.alt,
             TerminalInput::Key(_) => false,
@@ -261,43 +264,39 @@ impl Driver {
         self.take_inputs(&mut type_ahead)
     }
 
-    fn take_events(&mut self) -> io::Result<Option<End>> {
+    fn take_events(&mut self) -> Result<(), End> {
         while let Ok((sent_at, event)) = self.events.try_recv() {
-            let at = match event {
-                Event::Agent(_) => sent_at.saturating_duration_since(self.started),
-                _ => self.now(),
-            };
-            let end = match event {
+            match event {
                 Event::AgentDied => {
                     let failure = Failure::new("the agent failed").hint("askuser agent --continue resumes the session");
-                    Some(End::Failed(failure))
+                    return Err(End::Failed(failure));
                 }
                 Event::QuestionArrived(_) => {
-                    let end = self.drain_typed_lines()?.map(|typed| self.handle(typed)).transpose()?.flatten();
-                    if end.is_some() { end } else { self.handle(event)? }
+                    if let Some(typed) = self.drain_typed_lines()? {
+                        self.handle(typed)?;
+                    }
+                    self.handle(event)?;
                 }
-                event => self.handle_at(event, at)?,
-            };
-            if end.is_some() {
-                return Ok(end);
+                Event::Agent(_) => self.handle_at(event, sent_at.saturating_duration_since(self.started))?,
+                event => self.handle(event)?,
             }
         }
-        Ok(None)
+        Ok(())
     }
 
-    fn handle(&mut self, event: Event) -> io::Result<Option<End>> {
+    fn handle(&mut self, event: Event) -> Result<(), End> {
         self.handle_at(event, self.now())
     }
 
-    fn handle_at(&mut self, event: Event, now: Duration) -> io::Result<Option<End>> {
+    fn handle_at(&mut self, event: Event, now: Duration) -> Result<(), End> {
         self.state.turn.text_columns = view::text_room(self.console.size());
         self.state.composer.columns = view::draft_room(&self.options.theme, self.console.size());
         if let Some(pager) = &mut self.state.pager {
             let (columns, rows) = page_view::text_area(self.console.size());
             pager.fit(&self.state.outputs, columns, rows);
         }
-        let mut effects: VecDeque<Effect> = self.state.update(event, now).into();
-        while let Some(effect) = effects.pop_front() {
+        self.state.update(event, now);
+        while let Some(effect) = self.state.effects.pop_front() {
             match effect {
                 Effect::Print(item) if self.state.pager.is_some() => self.held.push(item),
                 Effect::Print(item) => {
@@ -312,44 +311,32 @@ impl Driver {
                 Effect::Redraw => self.console.clear_live(),
                 Effect::ListFiles => self.list_files(),
                 Effect::Edit(text) => {
-                    let edited = self.edit(&text)?;
-                    effects.extend(self.state.update(Event::Edited(edited), self.now()));
+                    let edited = self.edit(&text);
+                    self.state.update(Event::Edited(edited), self.now());
                 }
                 Effect::Ask(request) => {
-                    let closed = match self.ask(&request)? {
-                        Ok(event) => event,
-                        Err(end) => return Ok(Some(end)),
-                    };
+                    let closed = self.ask(&request)?;
                     let typed = self.drain_typed_lines()?;
                     for event in typed.into_iter().chain([closed]) {
-                        effects.extend(self.state.update(event, self.now()));
+                        self.state.update(event, self.now());
                     }
                 }
                 Effect::ChooseSession => {
-                    let mut out = Vec::new();
-                    match self.choose_session(&mut out) {
-                        Ok(None) => {}
-                        Ok(Some(id)) => self.state.resume(id, &mut out),
-                        Err(end) => return Ok(Some(end)),
+                    if let Some(id) = self.choose_session()? {
+                        self.state.resume(id);
                     }
                     // Messages queued after /resume go to the chosen session, or stay in this one if none was chosen.
-                    let now = self.now();
-                    self.state.send_queued(now, &mut out);
-                    effects.extend(out);
+                    self.state.send_queued(self.now());
                 }
                 Effect::ChooseModel(offered) => {
-                    let mut out = Vec::new();
-                    match self.choose_model(&offered, &mut out) {
-                        Ok(None) => {}
-                        Ok(Some(name)) => self.state.set_model(name, &mut out),
-                        Err(end) => return Ok(Some(end)),
+                    if let Some(name) = self.choose_model(&offered)? {
+                        self.state.set_model(name);
                     }
-                    effects.extend(out);
                 }
-                Effect::Quit => return Ok(Some(End::Quit)),
+                Effect::Quit => return Err(End::Quit),
             }
         }
-        Ok(None)
+        Ok(())
     }
 
     // ---- effects ----
@@ -380,18 +367,17 @@ impl Driver {
         let _ = thread::Builder::new().name("files".into()).spawn(look);
     }
 
-    fn edit(&mut self, text: &str) -> io::Result<Result<String, String>> {
+    fn edit(&mut self, text: &str) -> Result<String, String> {
         let limit = self.state.composer.draft.text().limit();
-        Ok(match self.console.edit(text) {
-            Ok(edited) => match edited.text().chars().count() {
-                chars if chars > limit => {
-                    let path = edited.keep();
-                    Err(format!("{chars} characters, at most {limit}; your text is in {}", path.display()))
-                }
-                _ => Ok(edited.text().to_owned()),
-            },
-            Err(error) => Err(format!("The editor failed, your text is kept: {error}")),
-        })
+        let edited =
+            self.console.edit(text).map_err(|error| format!("The editor failed, your text is kept: {error}"))?;
+        match edited.text().chars().count() {
+            chars if chars > limit => {
+                let path = edited.keep();
+                Err(format!("{chars} characters, at most {limit}; your text is in {}", path.display()))
+            }
+            _ => Ok(edited.text().to_owned()),
+        }
     }
 }
 

@@ -12,7 +12,6 @@ use std::path::{Path, PathBuf};
 const KEPT: usize = 1_000;
 const KEPT_BYTES: usize = 1 << 20;
 
-/// The file, by its path.
 #[derive(Debug)]
 pub(crate) struct HistoryFile {
     path: PathBuf,

@@ -3,7 +3,6 @@
 
 use std::ops::Range;
 
-/// How many files are offered.
 const MAX_OFFERED: usize = 20;
 /// What may end a sentence after a path.
 const PUNCTUATION: &[char] = &[',', '.', ';', ':', '!', '?', ')'];

@@ -38,9 +38,9 @@ mod view;
 use crate::commands::agent::models::Models;
 use crate::commands::agent::session;
 use crate::config::Settings;
-use crate::failure::{Failure, exit};
+use crate::failure::{Failure, OrFail, exit};
 use crate::surfaces::terminal_options;
-use agent_thread::{AgentThread, Opening};
+use agent_thread::AgentThread;
 use askuser::Asker;
 use askuser::store::Handle;
 use askuser_agent::{Agent, AgentEvent};
@@ -86,7 +86,6 @@ impl Surface {
         self
     }
 
-    /// The asker for the agent.
     pub(crate) fn asker(&self) -> Arc<dyn Asker> {
         Arc::new(self.questions.queue.clone())
     }
@@ -101,19 +100,15 @@ impl Surface {
 /// Runs the app until the person quits. A turn that was cut off is resumed first, up to what had not begun if there is an
 /// `opening`; then that is sent.
 pub(crate) fn run(agent: Agent, surface: Surface, opening: Option<String>, settings: &Settings) -> Result<u8, Failure> {
-    let (history_file, history) = match crate::state_folder::state_folder() {
-        Ok(folder) => {
-            let (history_file, history) = HistoryFile::open(&folder);
-            (Some(history_file), history)
-        }
-        Err(_) => (None, Vec::new()),
-    };
+    let folder = crate::state_folder::state_folder().ok();
+    let (history_file, history) = folder.map(|folder| HistoryFile::open(&folder)).unzip();
+    let history = history.unwrap_or_default();
     let mut state = State::new(surface.console.presentation(), motion(|name| std::env::var(name).ok()), history);
     state.session.price = settings.price;
-    let waits = if opening.is_some() { Opening::Waits } else { Opening::None };
+    let has_opening = opening.is_some();
     state.composer.queue.extend(opening);
-    let agent_thread = AgentThread::start(agent, Models::new(settings), surface.ui.clone(), waits)
-        .map_err(|error| Failure::new(format!("cannot start: {error}")))?;
+    let agent_thread =
+        AgentThread::start(agent, Models::new(settings), surface.ui.clone(), has_opening).or_fail("cannot start")?;
     Driver::new(surface, state, agent_thread, history_file, settings.notify).run()
 }
 

@@ -8,13 +8,12 @@ use askuser::{Closed, QuestionQueue, QueueEvent, Request};
 use askuser_terminal::{CloseSignal, Closer, Waker, close_signal};
 use std::io;
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 /// Reported to the agent when the terminal goes away; the number is the same on all systems.
 pub(crate) const SIGHUP: i32 = 1;
 
-/// Sends events to the UI thread and wakes it.
 #[derive(Clone, Debug)]
 pub(crate) struct UiSender {
     sender: Sender<(Instant, Event)>,
@@ -38,44 +37,37 @@ impl UiSender {
 #[derive(Clone, Debug)]
 pub(crate) struct Questions {
     pub(crate) queue: QuestionQueue,
-    open: Arc<OpenQuestion>,
+    open: OpenQuestion,
 }
 
 /// The question on the screen, and what closes it from the agent's side.
-#[derive(Debug, Default)]
-struct OpenQuestion(Mutex<Option<(Arc<Request>, Closer)>>);
+type OpenQuestion = Arc<Mutex<Option<(Arc<Request>, Closer)>>>;
 
-impl OpenQuestion {
-    fn set(&self, open: Option<(Arc<Request>, Closer)>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = open;
+/// Closes the question if it is open; without a reason the caller has stopped waiting.
+fn close(open: &OpenQuestion, request: &Arc<Request>, why: Option<Closed>) {
+    let taken = lock(open).take_if(|(open, _)| Arc::ptr_eq(open, request));
+    if let (Some((_, closer)), Some(why)) = (taken, why) {
+        closer.close(why);
     }
+}
 
-    /// Closes the question if it is open; without a reason the caller has stopped waiting.
-    fn close(&self, request: &Arc<Request>, why: Option<Closed>) {
-        let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if open.as_ref().is_some_and(|(open, _)| Arc::ptr_eq(open, request))
-            && let (Some((_, closer)), Some(why)) = (open.take(), why)
-        {
-            closer.close(why);
-        }
-    }
+fn lock(open: &OpenQuestion) -> MutexGuard<'_, Option<(Arc<Request>, Closer)>> {
+    open.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Questions {
     pub(crate) fn new(ui: UiSender) -> Questions {
-        let open = Arc::<OpenQuestion>::default();
+        let open = OpenQuestion::default();
         let shown = open.clone();
-        let queue = QuestionQueue::new(move |_, event| match event {
-            QueueEvent::Asked(request) => ui.send(Event::QuestionArrived(request)),
-            QueueEvent::Detached(request) => {
-                shown.close(&request, None);
-                ui.send(Event::QuestionGone(request));
-            }
-            QueueEvent::Closed(request, why) => {
-                shown.close(&request, Some(why));
-                ui.send(Event::QuestionGone(request));
-            }
-            _ => {}
+        let queue = QuestionQueue::new(move |_, event| {
+            let (gone, why) = match event {
+                QueueEvent::Asked(request) => return ui.send(Event::QuestionArrived(request)),
+                QueueEvent::Detached(request) => (request, None),
+                QueueEvent::Closed(request, why) => (request, Some(why)),
+                _ => return,
+            };
+            close(&shown, &gone, why);
+            ui.send(Event::QuestionGone(gone));
         });
         Questions { queue, open }
     }
@@ -83,13 +75,13 @@ impl Questions {
     /// Makes a question the open one; `None` where it does not wait any more.
     pub(super) fn open(&self, request: &Arc<Request>) -> io::Result<Option<CloseSignal>> {
         let (closer, signal) = close_signal()?;
-        self.open.set(Some((request.clone(), closer)));
+        *lock(&self.open) = Some((request.clone(), closer));
         // It may have gone before it was the open one.
         let waits = self.queue.pending().iter().any(|pending| Arc::ptr_eq(pending, request));
         Ok(waits.then_some(signal))
     }
 
     pub(super) fn closed(&self) {
-        self.open.set(None);
+        *lock(&self.open) = None;
     }
 }

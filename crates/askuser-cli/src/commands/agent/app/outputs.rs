@@ -8,7 +8,6 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How many are kept.
 const MAX_OUTPUTS: usize = 50;
 /// How many bytes are kept of one.
 const MAX_BYTES: usize = 1 << 20;
@@ -23,7 +22,6 @@ pub(crate) struct Outputs {
     next: u64,
 }
 
-/// Names an output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct OutputId(u64);
 

@@ -7,7 +7,6 @@ use askuser::{Edit, Key, KeyCode, Text};
 use askuser_terminal::{Role, wrap};
 use std::ops::Range;
 
-/// How long a text to search for may be.
 const MAX_PATTERN: usize = 200;
 
 #[derive(Debug, Default)]
@@ -36,7 +35,6 @@ struct PageRow {
 pub(crate) enum Search {
     #[default]
     None,
-    /// The text is being typed.
     Typing(Text),
     For(String),
     NotFound(String),

@@ -1,8 +1,8 @@
 //! A conversation that is resumed, shown as it was: its events once more, with answers as the prompt left them.
 
 use super::scrollback::Item;
-use super::state::{Effect, State, TurnEnd};
-use super::tool_calls::{counted, is_shown_by_prompt};
+use super::state::{State, TurnEnd};
+use super::tool_calls::{counted, details, is_shown_by_prompt};
 use askuser::input::QuestionInput;
 use askuser::{Answer, Context, Outcome, QuestionSet, Rules, reply, sanitize};
 use askuser_agent::{AgentEvent, QuestionOutcome, ToolResult, as_written};
@@ -26,7 +26,7 @@ pub(crate) struct Closing {
 
 impl State {
     /// Prints the end of a conversation that is resumed.
-    pub(super) fn recall(&mut self, events: Vec<AgentEvent>, out: &mut Vec<Effect>) {
+    pub(super) fn recall(&mut self, events: Vec<AgentEvent>) {
         let users: Vec<usize> = (0..events.len()).filter(|i| is_message(&events[*i])).collect();
         self.session.message_count = users.len();
         let fits = events.len().saturating_sub(RECALLED_EVENTS);
@@ -34,29 +34,29 @@ impl State {
         let earlier = users.iter().filter(|user| **user < start).count();
         if earlier > 0 {
             let words = format!("{} of yours", counted(earlier, "earlier message"));
-            self.print(Item::Note(Role::Muted, words), out);
+            self.note(Role::Muted, words);
         }
         for event in events.into_iter().skip(start) {
-            self.recall_event(event, out);
+            self.recall_event(event);
         }
         // A call without a result is about to run again; one that ended beside it has been.
         for call in std::mem::take(&mut self.turn.calls) {
-            self.show_ended(call, out);
+            self.show_ended(call);
         }
         self.turn.end = TurnEnd::Completed;
     }
 
-    fn recall_event(&mut self, event: AgentEvent, out: &mut Vec<Effect>) {
+    fn recall_event(&mut self, event: AgentEvent) {
         match event {
-            AgentEvent::User { text } => self.print(Item::UserMessage(as_written(&text).to_owned()), out),
+            AgentEvent::User { text } => self.print(Item::UserMessage(as_written(&text).to_owned())),
             AgentEvent::ToolResult { id, name, result } if is_shown_by_prompt(&name) && result.success => {
                 let call = self.turn.calls.iter().position(|call| call.id == id).map(|at| self.turn.calls.remove(at));
                 let input = call.map(|call| call.input).unwrap_or_default();
                 match closing(&input, &result) {
-                    Some(closing) => self.print(Item::Closing(Box::new(closing)), out),
+                    Some(closing) => self.print(Item::Closing(Box::new(closing))),
                     None => {
                         let text = sanitize::block(&result.output).into_owned();
-                        self.print(Item::Output { text, role: Role::Muted, max_lines: usize::MAX }, out);
+                        self.print(Item::Output { text, role: Role::Muted, max_lines: usize::MAX });
                     }
                 }
             }
@@ -64,15 +64,15 @@ impl State {
             AgentEvent::Notice { message } => {
                 let (first, written) = message.split_once('\n').unwrap_or((&message, ""));
                 let words = first.trim_start_matches('[').trim_end_matches(']').to_owned();
-                self.print(Item::Note(Role::Muted, words), out);
+                self.note(Role::Muted, words);
                 if !sanitize::is_blank(written) {
                     let text = written.trim().to_owned();
-                    self.print(Item::Output { text, role: Role::Secondary, max_lines: OWN_LINES }, out);
+                    self.print(Item::Output { text, role: Role::Secondary, max_lines: OWN_LINES });
                 }
             }
             // Past costs and modes no longer matter.
             AgentEvent::Usage { .. } | AgentEvent::Mode { .. } | AgentEvent::Context { .. } => {}
-            event => self.agent_event(event, None, Duration::ZERO, out),
+            event => self.agent_event(event, None, Duration::ZERO),
         }
     }
 }
@@ -83,7 +83,7 @@ fn is_message(event: &AgentEvent) -> bool {
 
 /// What came of a question or a plan, from the result of its call.
 fn closing(input: &Value, result: &ToolResult) -> Option<Closing> {
-    let details = result.metadata.as_ref()?.details.as_ref()?;
+    let details = details(result);
     let QuestionOutcome { answers, .. } = QuestionOutcome::deserialize(details).ok()?;
     // A plan has no questions of its own, and those of an old session may not be read any more.
     let asked = QuestionSet::parse(input.clone(), &Rules::repair()).ok();

@@ -9,6 +9,7 @@ use super::agent_thread::SessionInfo;
 use super::recall::Closing;
 use super::slash_commands;
 use super::tool_calls::{CallStatus, CallSummary, counted, format_duration, without_signs};
+use crate::store::words::home_relative;
 use crate::truncate::truncate;
 use askuser::sanitize;
 use askuser_terminal::markdown::{self, Row};
@@ -23,11 +24,8 @@ pub(crate) enum Item {
     Gap,
     Header(SessionInfo),
     UserMessage(String),
-    /// Rendered rows of the model's text.
     ModelText(Vec<Row>),
     Call(CallSummary),
-    /// The model has thought, for so long.
-    Thought(Duration),
     /// The last lines of what a call wrote, at most `max_lines`.
     Output {
         text: String,
@@ -48,9 +46,7 @@ pub(crate) enum Item {
 
 /// Text is wrapped at this width: longer lines are hard to read.
 pub(crate) const MAX_COLUMNS: usize = 100;
-/// How far the model's text is indented.
 pub(crate) const MODEL_INDENT: usize = 2;
-/// How many lines of the person's own message are shown.
 const MESSAGE_LINES: usize = 12;
 /// Longer lines of a tool's output are truncated, in characters.
 const MAX_LINE_CHARS: usize = 2_000;
@@ -72,7 +68,6 @@ pub(crate) fn lines(item: &Item, theme: &Theme, columns: usize) -> Vec<Line<'sta
         Item::Output { text, role, max_lines } => output(text, *role, *max_lines, theme, whole),
         Item::Diff { text, max_lines } => diff(text, *max_lines, theme, whole),
         Item::Closing(closing) => closing_of(closing, theme, columns),
-        Item::Thought(took) => note(Role::Muted, &thought_words(*took), theme, columns),
         Item::Note(role, text) => note(*role, text, theme, columns),
         Item::Help => help(&KEYS[KEYS.len() - LINE_MODE_KEYS..], theme, columns),
     }
@@ -108,7 +103,7 @@ pub(crate) fn thought_words(took: Duration) -> String {
 
 fn header(session: &SessionInfo, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     let version = concat!("askuser ", env!("CARGO_PKG_VERSION"));
-    let folder = home_relative(&session.cwd.display().to_string(), std::env::var("HOME").ok().as_deref());
+    let folder = home_relative(&session.cwd.display().to_string());
     // Why there is none, each question about a command says.
     let sandbox = if session.no_sandbox.is_none() { "sandbox" } else { "no sandbox" };
     let own = format!("session {}", session.id);
@@ -120,14 +115,6 @@ fn header(session: &SessionInfo, theme: &Theme, columns: usize) -> Vec<Line<'sta
         (facts.as_str(), theme.style(Role::Muted)),
     ];
     wrap_styled(words, &[], &[Span::raw("  ")], columns)
-}
-
-/// A folder with `~` for the home folder.
-fn home_relative(folder: &str, home: Option<&str>) -> String {
-    match home.filter(|home| !home.is_empty()).and_then(|home| folder.strip_prefix(home)) {
-        Some(rest) if rest.is_empty() || rest.starts_with('/') => format!("~{rest}"),
-        _ => folder.to_owned(),
-    }
 }
 
 pub(crate) fn separator(theme: &Theme) -> &'static str {
@@ -275,7 +262,6 @@ fn indented(
     wrap_styled(words, &[&[Span::raw("    ")], lead].concat(), &[Span::raw(further)], columns)
 }
 
-/// Says how many lines are not shown, and how to see them.
 fn left_out(count: usize, which: &str, theme: &Theme, columns: usize) -> Line<'static> {
     let words = format!("{} {}", theme.signs.ellipsis, counted(count, &format!("{which} line")));
     let hint = format!("{words}, Ctrl-O or /output shows all");

@@ -6,7 +6,7 @@ use super::outputs::Heading;
 use super::pager::Pager;
 use super::scrollback::{self, Item};
 use super::slash_commands::{self, SlashCommand};
-use super::state::{Effect, LastPrinted, RunningTurn, State, Stopping, TurnEnd, Work};
+use super::state::{Effect, LastPrinted, RunningTurn, State, TurnEnd, Work};
 use super::tool_calls;
 use askuser_agent::{ContextUse, PermissionMode};
 use askuser_terminal::{Presentation, Role};
@@ -24,16 +24,16 @@ fn is_message(line: &str) -> bool {
 
 impl State {
     /// Keeps a message, or a command, for after the turn; a message also in the record, until it is said.
-    pub(super) fn enqueue(&mut self, text: &str, out: &mut Vec<Effect>) {
+    pub(super) fn enqueue(&mut self, text: &str) {
         let text = text.trim_end().to_owned();
-        out.extend(is_message(&text).then(|| Effect::Command(AgentCommand::Keep(text.clone()))));
+        self.effects.extend(is_message(&text).then(|| Effect::Command(AgentCommand::Keep(text.clone()))));
         self.composer.queue.push_back(text);
     }
 
-    pub(super) fn submit(&mut self, now: Duration, out: &mut Vec<Effect>) {
+    pub(super) fn submit(&mut self, now: Duration) {
         if self.composer.draft.is_blank() {
             if self.turn.end == TurnEnd::Failed && self.turn.pending_commands == 0 {
-                self.command(AgentCommand::Resume, out);
+                self.command(AgentCommand::Resume);
             }
             return;
         }
@@ -43,7 +43,7 @@ impl State {
             None => slash_commands::read(self.composer.draft.as_str()),
         };
         if let Some(Err(message)) = command {
-            self.warn(Role::Danger, message, out);
+            self.warn(Role::Danger, message);
             // A submitted line cannot be edited any more; a draft can.
             if self.presentation == Presentation::Line {
                 let _ = self.composer.draft.set("");
@@ -51,7 +51,7 @@ impl State {
             return;
         }
         let text = self.composer.draft.take();
-        out.push(Effect::SaveHistory(text.clone()));
+        self.effects.push_back(Effect::SaveHistory(text.clone()));
         let at_once = matches!(
             command,
             Some(Ok(SlashCommand::Help
@@ -60,99 +60,96 @@ impl State {
                 | SlashCommand::Output
                 | SlashCommand::Plan
                 | SlashCommand::Model(None)
-                | SlashCommand::Permissions(_)))
+                | SlashCommand::Agent(AgentCommand::Permissions(_))))
         );
-        let hears = |turn: RunningTurn| turn.stopping == Stopping::No && turn.work == Work::Conversation;
+        let hears = |turn: RunningTurn| !turn.is_stopping && turn.work == Work::Conversation;
         if is_message(&text) && self.turn.running.is_some_and(hears) {
             if self.presentation == Presentation::Line {
-                self.print(Item::Note(Role::Muted, "The agent reads it before its next step.".into()), out);
+                self.note(Role::Muted, "The agent reads it before its next step.");
             }
             let text = text.trim_end().to_owned();
             self.composer.said.push_back(text.clone());
             self.session.message_count += 1;
-            self.command(AgentCommand::SayNow(text), out);
+            self.command(AgentCommand::SayNow(text));
         } else if self.turn.pending_commands > 0 && !at_once {
-            self.enqueue(&text, out);
+            self.enqueue(&text);
             if self.presentation == Presentation::Line {
-                self.print(Item::Note(Role::Muted, "Sent when the agent is done.".into()), out);
+                self.note(Role::Muted, "Sent when the agent is done.");
             }
         } else {
-            self.send(&text, now, out);
+            self.send(&text, now);
         }
     }
 
     /// Runs a slash command, or sends a message to the agent.
-    pub(super) fn send(&mut self, text: &str, now: Duration, out: &mut Vec<Effect>) {
+    pub(super) fn send(&mut self, text: &str, now: Duration) {
         if let Some(command) = own_command(text) {
             self.last_printed = LastPrinted::Other;
             self.begin_turn(Work::Conversation, now);
-            return self.command(AgentCommand::RunCommand(command.to_owned()), out);
+            return self.command(AgentCommand::RunCommand(command.to_owned()));
         }
         let command = match slash_commands::read(text) {
             Some(Ok(command)) => command,
-            Some(Err(message)) => return self.warn(Role::Danger, message, out),
+            Some(Err(message)) => return self.warn(Role::Danger, message),
             None => {
                 let text = text.trim_end().to_owned();
                 // In line mode the terminal has echoed it.
                 match self.presentation {
-                    Presentation::Screen => self.print(Item::UserMessage(text.clone()), out),
+                    Presentation::Screen => self.print(Item::UserMessage(text.clone())),
                     Presentation::Line => self.last_printed = LastPrinted::Other,
                 }
                 self.session.message_count += 1;
                 self.begin_turn(Work::Conversation, now);
-                return self.command(AgentCommand::Send(text), out);
+                return self.command(AgentCommand::Send(text));
             }
         };
         match command {
-            SlashCommand::Help if self.presentation == Presentation::Line => self.print(Item::Help, out),
+            SlashCommand::Help if self.presentation == Presentation::Line => self.print(Item::Help),
             SlashCommand::Help => {
                 let help = self.outputs.begin(Heading::Help);
                 self.outputs.append(help, &scrollback::help_page(self.turn.text_columns));
                 self.pager = Some(Pager::open(help).at_top());
             }
-            SlashCommand::Quit => out.push(Effect::Quit),
-            SlashCommand::Clear => self.command(AgentCommand::Clear, out),
+            SlashCommand::Quit => self.effects.push_back(Effect::Quit),
             SlashCommand::Compact(wish) => {
                 self.begin_turn(Work::Summary, now);
-                self.command(AgentCommand::Compact(wish), out);
+                self.command(AgentCommand::Compact(wish));
             }
             SlashCommand::Context => {
-                let words = self.session.context.map_or_else(|| "The conversation is empty.".into(), context_words);
-                self.print(Item::Note(Role::Muted, words), out);
+                let words = self.context().map_or_else(|| "The conversation is empty.".into(), context_words);
+                self.note(Role::Muted, words);
             }
-            SlashCommand::Model(Some(name)) => self.set_model(name, out),
+            SlashCommand::Model(Some(name)) => self.set_model(name),
             SlashCommand::Model(None) => {
                 let model = self.session.about.as_ref().map(|session| session.model.clone()).unwrap_or_default();
-                self.print(Item::Note(Role::Muted, format!("The model is {model}.")), out);
+                self.note(Role::Muted, format!("The model is {model}."));
                 // While a turn runs it cannot be changed, so there is nothing to choose.
                 if self.turn.pending_commands == 0 {
-                    self.command(AgentCommand::ListModels, out);
+                    self.command(AgentCommand::ListModels);
                 }
             }
             SlashCommand::Plan => {
                 let is_planning = self.mode() == PermissionMode::Plan;
                 let next = if is_planning { self.session.mode_before_plan } else { PermissionMode::Plan };
-                self.set_mode(next, out);
-                self.print(Item::Note(Role::Muted, mode_words(next).into()), out);
+                self.set_mode(next);
+                self.note(Role::Muted, mode_words(next));
             }
-            SlashCommand::Output => self.read_outputs(out),
-            SlashCommand::Undo => self.command(AgentCommand::Undo, out),
-            SlashCommand::Diff => self.command(AgentCommand::Diff, out),
-            SlashCommand::Permissions(words) => self.command(AgentCommand::Permissions(words), out),
-            SlashCommand::Resume(None) => out.push(Effect::ChooseSession),
-            SlashCommand::Resume(Some(id)) => self.resume(id, out),
+            SlashCommand::Output => self.read_outputs(),
+            SlashCommand::Agent(command) => self.command(command),
+            SlashCommand::Resume(None) => self.effects.push_back(Effect::ChooseSession),
+            SlashCommand::Resume(Some(id)) => self.resume(id),
         }
     }
 
     /// Changes what needs permission to the next mode; to allow everything takes more than a key.
-    pub(super) fn next_mode(&mut self, out: &mut Vec<Effect>) {
+    pub(super) fn next_mode(&mut self) {
         let next = match self.mode() {
             PermissionMode::Ask => PermissionMode::AcceptEdits,
             PermissionMode::AcceptEdits if self.has_sandbox() => PermissionMode::Sandbox,
             PermissionMode::AcceptEdits | PermissionMode::Sandbox => PermissionMode::Plan,
             PermissionMode::Plan | PermissionMode::Allow => PermissionMode::Ask,
         };
-        self.set_mode(next, out);
+        self.set_mode(next);
     }
 
     fn has_sandbox(&self) -> bool {
@@ -160,36 +157,36 @@ impl State {
     }
 
     /// Changes what needs permission, and shows it at once. If it fails, the agent's thread tells the mode that it still is.
-    fn set_mode(&mut self, next: PermissionMode, out: &mut Vec<Effect>) {
+    fn set_mode(&mut self, next: PermissionMode) {
         let Some(session) = &mut self.session.about else { return };
         if session.mode != PermissionMode::Plan {
             self.session.mode_before_plan = session.mode;
         }
         session.mode = next;
-        self.command(AgentCommand::SetMode(next), out);
+        self.command(AgentCommand::SetMode(next));
     }
 
-    pub(crate) fn set_model(&mut self, name: String, out: &mut Vec<Effect>) {
-        self.command(AgentCommand::SetModel(name), out);
+    pub(crate) fn set_model(&mut self, name: String) {
+        self.command(AgentCommand::SetModel(name));
     }
 
-    pub(crate) fn resume(&mut self, id: String, out: &mut Vec<Effect>) {
+    pub(crate) fn resume(&mut self, id: String) {
         if self.session.about.as_ref().is_some_and(|session| session.id == id) {
-            return self.print(Item::Note(Role::Muted, "This is that session.".into()), out);
+            return self.note(Role::Muted, "This is that session.");
         }
         let waiting = self.composer.queue.iter().filter(|text| is_message(text)).cloned().collect();
-        self.command(AgentCommand::OpenSession(id, waiting), out);
+        self.command(AgentCommand::OpenSession(id, waiting));
     }
 
     pub(super) fn begin_turn(&mut self, work: Work, now: Duration) {
-        self.turn.running = Some(RunningTurn { since: self.clock(now), stopping: Stopping::No, work });
+        self.turn.running = Some(RunningTurn { since: self.clock(now), is_stopping: false, work });
         self.turn.usage = Default::default();
         self.turn.end = TurnEnd::Completed;
     }
 
-    fn command(&mut self, command: AgentCommand, out: &mut Vec<Effect>) {
+    fn command(&mut self, command: AgentCommand) {
         self.turn.pending_commands += 1;
-        out.push(Effect::Command(command));
+        self.effects.push_back(Effect::Command(command));
     }
 }
 

@@ -1,19 +1,19 @@
 //! Slash commands. One table drives parsing, completion and help.
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+use super::agent_thread::AgentCommand;
+
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum SlashCommand {
     Help,
     Plan,
     Model(Option<String>),
-    Clear,
     Compact(Option<String>),
     Context,
     Output,
     Resume(Option<String>),
-    Permissions(String),
-    Undo,
-    Diff,
     Quit,
+    /// For the agent as it is.
+    Agent(AgentCommand),
 }
 
 pub(crate) struct Row {
@@ -29,13 +29,13 @@ pub(crate) const TABLE: &[Row] = &[
     row("help", "", "keys and commands", |_| SlashCommand::Help),
     row("plan", "", "plan mode on or off: look and ask, change nothing", |_| SlashCommand::Plan),
     row("model", "[provider/name]", "show or change the model", SlashCommand::Model),
-    row("clear", "", "begin a new conversation; the record stays", |_| SlashCommand::Clear),
+    row("clear", "", "begin a new conversation; the record stays", |_| SlashCommand::Agent(AgentCommand::Clear)),
     row("compact", "[what to mind…]", "let the model summarise the conversation and continue from there", SlashCommand::Compact),
     row("context", "", "how full the model's context is", |_| SlashCommand::Context),
     row("resume", "[ID]", "resume an earlier session", SlashCommand::Resume),
-    row("permissions", "[add …]", "list, add or remove permissions", |words| SlashCommand::Permissions(words.unwrap_or_default())),
-    row("undo", "", "take back the agent's last edit", |_| SlashCommand::Undo),
-    row("diff", "", "what the agent's edits have changed", |_| SlashCommand::Diff),
+    row("permissions", "[add …]", "list, add or remove permissions", |words| SlashCommand::Agent(AgentCommand::Permissions(words.unwrap_or_default()))),
+    row("undo", "", "take back the agent's last edit", |_| SlashCommand::Agent(AgentCommand::Undo)),
+    row("diff", "", "what the agent's edits have changed", |_| SlashCommand::Agent(AgentCommand::Diff)),
     row("output", "", "read the last output in full, as Ctrl-O does", |_| SlashCommand::Output),
     row("quit", "", "leave; askuser agent --continue resumes", |_| SlashCommand::Quit),
 ];
@@ -104,9 +104,9 @@ mod tests {
 
     #[test]
     fn rules_are_written_in_several_words() {
-        let expected = SlashCommand::Permissions("add cargo test *".into());
+        let expected = SlashCommand::Agent(AgentCommand::Permissions("add cargo test *".into()));
         assert_eq!(read("/permissions add cargo test *"), Some(Ok(expected)));
-        assert_eq!(read("/permissions"), Some(Ok(SlashCommand::Permissions(String::new()))));
+        assert_eq!(read("/permissions"), Some(Ok(SlashCommand::Agent(AgentCommand::Permissions(String::new())))));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::composer::{Composer, Offer};
 use super::outputs::{OutputId, Outputs};
 use super::pager::Pager;
 use super::scrollback::{Item, MAX_COLUMNS};
-use super::tool_calls::{RunningCall, WaitingFor};
+use super::tool_calls::RunningCall;
 use crate::commands::agent::models::Offered;
 use crate::config::Price;
 use askuser::{Key, Purpose, Request};
@@ -35,6 +35,8 @@ pub(crate) struct State {
     /// Until when another Ctrl-C quits.
     pub(super) quit_armed_until: Option<Duration>,
     pub(super) last_printed: LastPrinted,
+    /// What the driver is to do, in this order.
+    pub(crate) effects: VecDeque<Effect>,
 }
 
 /// What the agent does: the turn that runs, or how the last one ended.
@@ -48,7 +50,7 @@ pub(crate) struct Turn {
     pub(crate) thought: Option<Thought>,
     pub(crate) stream: Stream,
     /// Whether deltas of the current text have been shown.
-    pub(super) streamed: Streamed,
+    pub(super) is_streamed: bool,
     /// The width of the model's text, for breaking long paragraphs.
     pub(crate) text_columns: usize,
     pub(crate) calls: Vec<RunningCall>,
@@ -57,25 +59,28 @@ pub(crate) struct Turn {
     pub(crate) usage: Usage,
 }
 
-/// Questions of the agent to the person.
+impl Turn {
+    /// A call of the agent, or of the subagent with this task.
+    pub(super) fn call(&mut self, id: &str, task: Option<&str>) -> Option<&mut RunningCall> {
+        self.calls.iter_mut().find(|call| call.id == id && call.task.as_deref() == task)
+    }
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct QuestionState {
     /// Those not opened yet, in the order of the driver's queue.
     pub(crate) pending: VecDeque<Arc<Request>>,
     pub(super) asked_for: Option<Purpose>,
-    /// Whether the person was notified of the first of them.
-    pub(super) notified: Notified,
+    /// The person seemed to be here when the first of them came: they are notified once they seem to be away.
+    pub(super) notify_later: bool,
     pub(super) time_open: Duration,
 }
 
-/// What is known of the session.
 #[derive(Debug, Default)]
 pub(crate) struct SessionState {
     pub(crate) about: Option<SessionInfo>,
     /// How many messages it has, counting the person's new ones; zero means there is nothing to resume.
     pub(crate) message_count: usize,
-    /// How full the model's context is, once anything has been said.
-    pub(crate) context: Option<ContextUse>,
     /// Tokens used by all turns of this process.
     pub(crate) spent: Usage,
     /// What tokens cost, where the person has said so.
@@ -96,7 +101,7 @@ pub(super) struct Activity {
 pub(crate) struct RunningTurn {
     /// On the clock that stops while a question is open, see [`State::clock`].
     pub(crate) since: Duration,
-    pub(crate) stopping: Stopping,
+    pub(crate) is_stopping: bool,
     pub(crate) work: Work,
 }
 
@@ -107,7 +112,6 @@ pub(crate) enum Work {
     Summary,
 }
 
-/// Thoughts that are not finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Thought {
     pub(crate) since: Duration,
@@ -115,22 +119,9 @@ pub(crate) struct Thought {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stopping {
-    No,
-    Yes,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Motion {
     Full,
     Reduced,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Streamed {
-    #[default]
-    Nothing,
-    Parts,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,14 +131,6 @@ pub(crate) enum OpenTrigger {
     /// There is a draft that the person may go on with: when they press Tab, or Enter in line mode. Or they read an output:
     /// when they have closed it.
     OnRequest,
-}
-
-/// Whether a notification was sent that is noticed outside this terminal.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Notified {
-    No,
-    #[default]
-    Yes,
 }
 
 /// A message under the input box, removed after a time or by the next key.
@@ -199,22 +182,15 @@ pub(crate) enum Event {
     /// A session was started or resumed; with what has happened in it so far, and what waits for the end of its turn.
     SessionOpened(SessionInfo, Vec<AgentEvent>, Vec<String>),
     SessionChanged(SessionInfo),
-    /// The files that a message may name.
     Files(Vec<String>),
-    /// What was attached to the message, and why something was not.
-    Attached {
-        files: Vec<(String, String)>,
-        refused: Vec<String>,
-    },
     Cleared,
     /// What a command has to say.
-    Told(String),
+    Note(Role, String),
     /// What the edits of the session have changed, and in which of these files another program has changed something too.
     Diff {
         text: String,
         also_changed: Vec<String>,
     },
-    CommandFailed(String),
     ModelsListed(Offered),
     /// Continues a turn that was cut off.
     TurnStarted,
@@ -224,11 +200,20 @@ pub(crate) enum Event {
     CommandDone,
     Agent(AgentEvent),
     QuestionArrived(Arc<Request>),
-    /// A question does not wait any more.
     QuestionGone(Arc<Request>),
     /// The open question was closed, after this time.
     QuestionClosed(QuestionEnd, Duration),
     AgentDied,
+}
+
+impl Event {
+    pub(super) fn told(words: impl Into<String>) -> Event {
+        Event::Note(Role::Muted, words.into())
+    }
+
+    pub(super) fn failed(why: impl ToString) -> Event {
+        Event::Note(Role::Danger, why.to_string())
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -248,7 +233,6 @@ pub(crate) enum Effect {
         header: String,
         presence: Presence,
     },
-    /// No question is pending any more.
     ClearAnnouncement,
     Ask(Arc<Request>),
     /// Find out which files a message may name.
@@ -295,6 +279,7 @@ impl State {
             pager: None,
             quit_armed_until: None,
             last_printed: LastPrinted::Nothing,
+            effects: VecDeque::new(),
         }
     }
 
@@ -308,7 +293,7 @@ impl State {
         let waits = self.activity.last_key.filter(|_| !self.questions.pending.is_empty());
         let opens = waits.and_then(|key| match self.open_trigger() {
             OpenTrigger::WhenIdle => Some(key + TYPING_GUARD),
-            OpenTrigger::OnRequest => (self.questions.notified == Notified::No && self.activity.focus.is_none())
+            OpenTrigger::OnRequest => (self.questions.notify_later && self.activity.focus.is_none())
                 .then(|| key.max(self.activity.last_seen.unwrap_or_default()) + RECENT_ACTIVITY),
         });
         let notice = self.notice.as_ref().and_then(|notice| notice.until);
@@ -326,7 +311,7 @@ impl State {
 
     /// Whether all running calls wait for the person; subagents may go on beside a question.
     pub(crate) fn is_paused(&self) -> bool {
-        let works = |call: &RunningCall| call.waiting_for == WaitingFor::Nothing && call.ended.is_none();
+        let works = |call: &RunningCall| call.waits_since.is_none() && call.ended.is_none();
         !self.questions.pending.is_empty() && !self.turn.calls.iter().any(works)
     }
 
@@ -361,6 +346,11 @@ impl State {
             None if was_here => Presence::Here,
             Some(Focus::Lost) | None => Presence::MaybeAway,
         }
+    }
+
+    /// How full the model's context is, once anything has been said.
+    pub(crate) fn context(&self) -> Option<ContextUse> {
+        self.session.about.as_ref().and_then(|session| session.context)
     }
 
     pub(crate) fn mode(&self) -> PermissionMode {

@@ -16,7 +16,8 @@ pub(crate) struct RunningCall {
     pub(crate) about: String,
     pub(crate) task: Option<String>,
     pub(crate) since: Duration,
-    pub(crate) waiting_for: WaitingFor,
+    /// Since when it waits for the person to decide something. One question is asked at a time.
+    pub(crate) waits_since: Option<Duration>,
     /// How long it has waited for the person so far.
     pub(crate) waited: Duration,
     /// What it has written so far, if anything.
@@ -27,24 +28,12 @@ pub(crate) struct RunningCall {
     pub(crate) ended: Option<Box<EndedCall>>,
 }
 
-/// A call that has ended, with what came of it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct EndedCall {
     pub(crate) summary: CallSummary,
     pub(crate) result: ToolResult,
 }
 
-/// What a call is waiting for the person to decide. One question is asked at a time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum WaitingFor {
-    #[default]
-    Nothing,
-    /// With the time since when.
-    Question(Duration),
-    Permission(Duration),
-}
-
-/// A call as printed into the scrollback.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CallSummary {
     pub(crate) name: String,
@@ -131,34 +120,26 @@ impl RunningCall {
 
     /// How long it has been running, without the time spent on its own questions. Another call's question does not stop it.
     pub(crate) fn working_time(&self, now: Duration) -> Duration {
-        let until = match self.waiting_for {
-            WaitingFor::Nothing => now,
-            WaitingFor::Question(since) | WaitingFor::Permission(since) => since,
-        };
-        until.saturating_sub(self.since + self.waited)
+        self.waits_since.unwrap_or(now).saturating_sub(self.since + self.waited)
     }
 
     pub(crate) fn question_closed(&mut self, now: Duration) {
-        if let WaitingFor::Question(since) | WaitingFor::Permission(since) = self.waiting_for {
+        if let Some(since) = self.waits_since.take() {
             self.waited += now.saturating_sub(since);
-            self.waiting_for = WaitingFor::Nothing;
         }
     }
 
-    /// Whether its input has this text.
     fn says(&self, text: &str) -> bool {
         let mut texts = self.input.as_object().into_iter().flat_map(|fields| fields.values()).filter_map(Value::as_str);
         self.about.contains(text) || texts.any(|input| sanitize::line(input).contains(text))
     }
 
     /// The line printed above its question, so that the answer below it has a context.
-    pub(crate) fn asking(&self, about: Option<String>) -> CallSummary {
+    pub(crate) fn asking(&self, about: String) -> CallSummary {
         let name = if is_shown_by_prompt(&self.name) { "Question".to_owned() } else { shown_name(&self.name) };
-        let about = about.unwrap_or_else(|| self.about.clone());
         CallSummary { name, about, status: CallStatus::Asking, ..self.running() }
     }
 
-    /// As long as it runs.
     pub(crate) fn running(&self) -> CallSummary {
         let (about, task) = (self.about.clone(), self.task.clone());
         CallSummary { about, task, status: CallStatus::Running, ..CallSummary::named(&shown_name(&self.name)) }
@@ -168,8 +149,7 @@ impl RunningCall {
         let mut facts = Vec::new();
         let ending = ending(result);
         let lines = failure_output(result, ending.as_deref()).lines().count();
-        let details = result.metadata.as_ref().and_then(|metadata| metadata.details.as_ref());
-        let is_part = details.is_some_and(|details| details["output_file"].is_string());
+        let is_part = details(result)["output_file"].is_string();
         if lines > 1 && !is_part {
             facts.push(format!("{lines} lines"));
         }
@@ -191,18 +171,24 @@ impl RunningCall {
     }
 }
 
+/// What else is known of a result; null where there is nothing.
+pub(crate) fn details(result: &ToolResult) -> &Value {
+    static NULL: Value = Value::Null;
+    result.metadata.as_ref().and_then(|metadata| metadata.details.as_ref()).unwrap_or(&NULL)
+}
+
 /// What a person decided about a call that was not permitted.
 fn refusal(result: &ToolResult) -> Option<&Value> {
-    result.metadata.as_ref()?.details.as_ref()?.get("permission")
+    details(result).get("permission")
 }
 
 /// How a call failed, where there is a short word for it.
 fn ending(result: &ToolResult) -> Option<String> {
-    let metadata = result.metadata.as_ref()?;
     if refusal(result).is_some() {
-        return Some(sanitize::line(metadata.subtitle.as_deref().unwrap_or("not allowed")).to_lowercase());
+        let subtitle = result.metadata.as_ref().and_then(|metadata| metadata.subtitle.as_deref());
+        return Some(sanitize::line(subtitle.unwrap_or("not allowed")).to_lowercase());
     }
-    let details = metadata.details.as_ref()?;
+    let details = details(result);
     match (details["exit_code"].as_i64(), details["signal"].as_i64()) {
         (Some(0), _) => None,
         (Some(code), _) => Some(format!("exit code {code}")),
@@ -233,7 +219,7 @@ pub(crate) fn failure_output<'a>(result: &'a ToolResult, ending: Option<&str>) -
 }
 
 pub(crate) fn diff(result: &ToolResult) -> Option<&str> {
-    result.metadata.as_ref()?.details.as_ref()?.get("diff")?.as_str().filter(|diff| !diff.trim().is_empty())
+    details(result)["diff"].as_str().filter(|diff| !diff.trim().is_empty())
 }
 
 /// A short form of a duration: `0.4s`, `12s`, `3m 5s`.
@@ -334,7 +320,7 @@ mod tests {
     fn time_spent_on_the_question_of_another_call_is_time_at_work() {
         let secs = Duration::from_secs;
         let mut own = call("Bash", json!({"command": "ls"}));
-        own.waiting_for = WaitingFor::Permission(secs(5));
+        own.waits_since = Some(secs(5));
         let other = call("Task", json!({"description": "audit"}));
         assert_eq!([&own, &other].map(|call| call.working_time(secs(61))), [secs(4), secs(60)]);
         own.question_closed(secs(55));

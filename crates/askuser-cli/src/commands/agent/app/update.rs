@@ -5,8 +5,7 @@ use super::composed_text::LIMIT;
 use super::pager::{Pager, Reading};
 use super::scrollback::Item;
 use super::state::{
-    Effect, Event, LastPrinted, Notice, Notified, OpenTrigger, Presence, QUIT_WINDOW, QuestionEnd, STRAY_KEY_WINDOW,
-    State, Stopping,
+    Effect, Event, LastPrinted, Notice, OpenTrigger, Presence, QUIT_WINDOW, QuestionEnd, STRAY_KEY_WINDOW, State,
 };
 use askuser::prompt::{Action, KeyContext, action};
 use askuser::sanitize::is_blank;
@@ -16,14 +15,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 impl State {
-    /// Applies an event that happened at `now`; returns what the driver is to do.
-    pub(crate) fn update(&mut self, event: Event, now: Duration) -> Vec<Effect> {
-        let mut out = Vec::new();
+    /// Applies an event that happened at `now`; what the driver is to do is in `effects`.
+    pub(crate) fn update(&mut self, event: Event, now: Duration) {
         match event {
             Event::Key(key) => {
-                self.key(key, now, &mut out);
+                self.key(key, now);
                 if self.composer.begins_path() && self.presentation == Presentation::Screen {
-                    out.push(Effect::ListFiles);
+                    self.effects.push_back(Effect::ListFiles);
                 }
             }
             Event::Paste(text) => {
@@ -31,7 +29,7 @@ impl State {
                 match &mut self.pager {
                     Some(pager) if pager.is_typing() => pager.paste(text),
                     // A paste beside it is not lost.
-                    _ => self.edit(Edit::Paste(text), &mut out),
+                    _ => self.edit(Edit::Paste(text)),
                 }
             }
             // A bare Enter opens the pending question; the draft stays.
@@ -40,38 +38,38 @@ impl State {
                     && !self.questions.pending.is_empty()
                     && is_blank(&line) =>
             {
-                self.open_question(&mut out);
+                self.open_question();
             }
             // A second Enter right after an answer sends nothing.
             Event::Line(line) if is_blank(&line) && self.composer.is_stray(now) => {}
-            Event::Line(line) => self.line(&line, now, &mut out),
+            Event::Line(line) => self.line(&line, now),
             Event::TypeAhead { lines, rest } => {
-                lines.iter().filter(|line| !is_blank(line)).for_each(|line| self.line(line, now, &mut out));
-                let _ = self.begin_line(&rest, &mut out);
-                return out;
+                lines.iter().filter(|line| !is_blank(line)).for_each(|line| self.line(line, now));
+                let _ = self.begin_line(&rest);
+                return;
             }
             Event::Focus(focus) => self.activity.focus = Some(focus),
             Event::Edited(Ok(text)) => {
                 if self.composer.draft.set(&text) == Fit::Refused {
-                    self.reject_too_long(&mut out);
+                    self.reject_too_long();
                 }
             }
-            Event::Edited(Err(error)) => self.warn(Role::Danger, error, &mut out),
+            Event::Edited(Err(error)) => self.warn(Role::Danger, error),
             // The driver ends the app.
             Event::Tick | Event::AgentDied => {}
             Event::Files(files) => self.composer.files = files,
             Event::QuestionArrived(waiting) => {
-                self.ask_user(&waiting, now, &mut out);
+                self.ask_user(&waiting, now);
                 self.questions.pending.push_back(waiting);
                 if self.questions.pending.len() == 1 {
-                    self.announce(now, &mut out);
+                    self.announce(now);
                 }
             }
             Event::QuestionGone(gone) => {
                 // The open question is not among them; it closes by itself.
                 if let Some(index) = self.questions.pending.iter().position(|request| Arc::ptr_eq(request, &gone)) {
                     self.questions.pending.remove(index);
-                    self.question_gone(now, &mut out);
+                    self.question_gone(now);
                 }
             }
             Event::QuestionClosed(end, took) => {
@@ -92,20 +90,19 @@ impl State {
                     QuestionEnd::Unanswered => self.activity.focus = None,
                 }
                 if end == QuestionEnd::Interrupted {
-                    self.offer_to_quit(now, &mut out);
+                    self.offer_to_quit(now);
                 }
-                self.question_gone(now, &mut out);
+                self.question_gone(now);
             }
-            event => self.agent_update(event, now, &mut out),
+            event => self.agent_update(event, now),
         }
         self.pass_time(now);
         if self.is_quiet(now) {
-            self.open_question(&mut out);
-        } else if self.questions.notified == Notified::No && self.presence(now) == Presence::MaybeAway {
+            self.open_question();
+        } else if self.questions.notify_later && self.presence(now) == Presence::MaybeAway {
             // They left a draft some time ago and may not know that a question is pending.
-            self.announce(now, &mut out);
+            self.announce(now);
         }
-        out
     }
 
     fn pass_time(&mut self, now: Duration) {
@@ -118,90 +115,89 @@ impl State {
     }
 
     /// Opens the first pending question, if any. Callers make sure that no key meant for the draft can answer it.
-    fn open_question(&mut self, out: &mut Vec<Effect>) {
+    fn open_question(&mut self) {
         if let Some(waiting) = self.questions.pending.pop_front() {
-            self.questions.notified = Notified::Yes;
+            self.questions.notify_later = false;
             self.questions.asked_for = Some(waiting.key().purpose());
             // The prompt shows the context; the tool's result need not repeat it.
             self.turn.shown_diff = waiting.context().map(|context| context.text().to_owned());
-            out.push(Effect::Ask(waiting));
+            self.effects.push_back(Effect::Ask(waiting));
         }
     }
 
     /// A question was closed or withdrawn: announces the next one.
-    fn question_gone(&mut self, now: Duration, out: &mut Vec<Effect>) {
-        self.questions.notified = Notified::Yes;
+    fn question_gone(&mut self, now: Duration) {
+        self.questions.notify_later = false;
         if self.questions.pending.is_empty() {
-            out.push(Effect::ClearAnnouncement);
+            self.effects.push_back(Effect::ClearAnnouncement);
         } else {
-            self.announce(now, out);
+            self.announce(now);
         }
     }
 
-    fn announce(&mut self, now: Duration, out: &mut Vec<Effect>) {
+    fn announce(&mut self, now: Duration) {
         if let Some(waiting) = self.questions.pending.front() {
             let presence = self.presence(now);
-            self.questions.notified = if presence == Presence::MaybeAway { Notified::Yes } else { Notified::No };
+            self.questions.notify_later = presence == Presence::Here;
             let header = waiting.set().questions()[0].header().to_owned();
             let note =
                 format!("A question waits: {header}. Enter asks it and keeps your text; or finish your line first.");
-            out.push(Effect::Announce { header, presence });
+            self.effects.push_back(Effect::Announce { header, presence });
             // On a screen the live region shows it.
             if self.presentation == Presentation::Line && self.open_trigger() == OpenTrigger::OnRequest {
-                self.print(Item::Note(Role::Warning, note), out);
+                self.note(Role::Warning, note);
             }
         }
     }
 
     /// Prints into the scrollback, with a blank line before what does not belong to the item above.
-    pub(super) fn print(&mut self, item: Item, out: &mut Vec<Effect>) {
+    pub(super) fn print(&mut self, item: Item) {
         let is_apart = matches!(self.last_printed, LastPrinted::Nothing | LastPrinted::Blank);
         let (last_printed, with_gap) = match &item {
             Item::ModelText(_) => (LastPrinted::Text, self.begins_text()),
-            Item::Call(_) => (LastPrinted::Call, !is_apart && self.last_printed != LastPrinted::Call),
-            // These belong to the call above.
-            Item::Output { .. } | Item::Diff { .. } => {
+            // What a call wrote or changed belongs to it.
+            Item::Call(_) | Item::Output { .. } | Item::Diff { .. } => {
                 (LastPrinted::Call, !is_apart && self.last_printed != LastPrinted::Call)
             }
-            Item::Gap
-            | Item::Header(_)
-            | Item::Thought(_)
-            | Item::Closing(_)
-            | Item::UserMessage(_)
-            | Item::Note(..)
-            | Item::Help => (LastPrinted::Other, !is_apart),
+            Item::Gap | Item::Header(_) | Item::Closing(_) | Item::UserMessage(_) | Item::Note(..) | Item::Help => {
+                (LastPrinted::Other, !is_apart)
+            }
         };
         if with_gap {
-            out.push(Effect::Print(Item::Gap));
+            self.effects.push_back(Effect::Print(Item::Gap));
         }
         self.last_printed = last_printed;
-        out.push(Effect::Print(item));
+        self.effects.push_back(Effect::Print(item));
+    }
+
+    pub(super) fn note(&mut self, role: Role, text: impl Into<String>) {
+        self.print(Item::Note(role, text.into()));
     }
 
     /// Shows a message that is not part of the conversation; on a screen the next key removes it.
-    pub(super) fn warn(&mut self, role: Role, text: impl Into<String>, out: &mut Vec<Effect>) {
+    pub(super) fn warn(&mut self, role: Role, text: impl Into<String>) {
         match self.presentation {
             Presentation::Screen => self.notice = Some(Notice { role, text: text.into(), until: None }),
-            Presentation::Line => self.print(Item::Note(role, text.into()), out),
+            Presentation::Line => self.note(role, text),
         }
     }
 
-    fn reject_too_long(&mut self, out: &mut Vec<Effect>) {
-        self.warn(Role::Danger, format!("A message has at most {LIMIT} characters; this was not taken."), out);
+    fn reject_too_long(&mut self) {
+        self.warn(Role::Danger, format!("A message has at most {LIMIT} characters; this was not taken."));
     }
 
     // ---- lines ----
 
-    fn line(&mut self, line: &str, now: Duration, out: &mut Vec<Effect>) {
-        if self.begin_line(line, out) == Fit::Kept {
-            self.submit(now, out);
+    fn line(&mut self, line: &str, now: Duration) {
+        if self.begin_line(line) == Fit::Kept {
+            self.submit(now);
         }
     }
 
-    fn begin_line(&mut self, text: &str, out: &mut Vec<Effect>) -> Fit {
+    fn begin_line(&mut self, text: &str) -> Fit {
         let fit = self.composer.draft.set(&format!("{}{text}", self.composer.draft.as_str()));
         if fit == Fit::Refused {
-            self.reject_too_long(out);
+            self.reject_too_long();
         }
         fit
     }
@@ -213,7 +209,7 @@ impl State {
         self.notice = None;
     }
 
-    fn key(&mut self, key: Key, now: Duration, out: &mut Vec<Effect>) {
+    fn key(&mut self, key: Key, now: Duration) {
         self.key_pressed(now);
         if let Some(pager) = &mut self.pager {
             if pager.key(key, &self.outputs) == Reading::IsOver {
@@ -223,7 +219,7 @@ impl State {
             return;
         }
         if key == Key::ctrl('c') {
-            return self.interrupt(now, out);
+            return self.interrupt(now);
         }
         self.quit_armed_until = None;
         // Meant for the question that just closed, it would send half a draft, stop the turn or change the mode.
@@ -244,10 +240,10 @@ impl State {
                     self.composer.accept(offer);
                     // Something follows, or it is a file in a message.
                     if !self.composer.draft.as_str().ends_with(' ') {
-                        self.submit(now, out);
+                        self.submit(now);
                     }
                 }
-                _ => self.submit(now, out),
+                _ => self.submit(now),
             },
             Key { code: KeyCode::Up, .. } if moves => {
                 self.composer.chosen = Some((chosen.unwrap_or(0) + offers.len() - 1) % offers.len());
@@ -255,97 +251,97 @@ impl State {
             Key { code: KeyCode::Down, .. } if moves => {
                 self.composer.chosen = Some((chosen.unwrap_or(0) + 1) % offers.len());
             }
-            Key { code: KeyCode::Esc, .. } => self.stop(out),
-            _ if key == Key::ctrl('d') && self.composer.draft.text().is_empty() => out.push(Effect::Quit),
-            _ if key == Key::ctrl('o') => self.read_outputs(out),
-            _ if key == Key::ctrl('g') => out.push(Effect::Edit(self.composer.draft.expanded())),
-            _ if key == Key::ctrl('l') => out.push(Effect::Redraw),
-            Key { code: KeyCode::BackTab, .. } => self.next_mode(out),
-            Key { code: KeyCode::Tab, .. } if !self.questions.pending.is_empty() => self.open_question(out),
+            Key { code: KeyCode::Esc, .. } => self.stop(),
+            _ if key == Key::ctrl('d') && self.composer.draft.text().is_empty() => self.effects.push_back(Effect::Quit),
+            _ if key == Key::ctrl('o') => self.read_outputs(),
+            _ if key == Key::ctrl('g') => self.effects.push_back(Effect::Edit(self.composer.draft.expanded())),
+            _ if key == Key::ctrl('l') => self.effects.push_back(Effect::Redraw),
+            Key { code: KeyCode::BackTab, .. } => self.next_mode(),
+            Key { code: KeyCode::Tab, .. } if !self.questions.pending.is_empty() => self.open_question(),
             Key { code: KeyCode::Tab, .. } if !offers.is_empty() => {
                 offer.into_iter().for_each(|offer| self.composer.accept(offer))
             }
             Key { code: KeyCode::Tab, .. } if self.turn.running.is_some() && !self.composer.draft.is_blank() => {
                 // For after the turn.
                 let text = self.composer.draft.take();
-                out.push(Effect::SaveHistory(text.clone()));
-                self.enqueue(&text, out);
+                self.effects.push_back(Effect::SaveHistory(text.clone()));
+                self.enqueue(&text);
             }
             _ => match action(key, KeyContext::Typing) {
                 // What was sent last comes back first, if it has not been read.
                 Some(Action::Edit(Edit::Up)) if self.composer.draft.is_blank() && !self.composer.said.is_empty() => {
-                    out.push(Effect::Command(AgentCommand::TakeBack(1)));
+                    self.effects.push_back(Effect::Command(AgentCommand::TakeBack(1)));
                 }
                 Some(Action::Edit(Edit::Up)) => {
-                    out.extend(self.composer.up().map(|text| Effect::Command(AgentCommand::Forget(text))));
+                    self.effects.extend(self.composer.up().map(|text| Effect::Command(AgentCommand::Forget(text))));
                 }
                 Some(Action::Edit(Edit::Down)) => self.composer.down(),
-                Some(Action::Edit(edit)) => self.edit(edit, out),
+                Some(Action::Edit(edit)) => self.edit(edit),
                 _ => {}
             },
         }
     }
 
-    fn edit(&mut self, edit: Edit, out: &mut Vec<Effect>) {
+    fn edit(&mut self, edit: Edit) {
         if self.composer.draft.edit(edit.clone()) == Fit::Refused {
             let why = self.composer.draft.text().why_refused(&edit);
-            self.warn(Role::Warning, why, out);
+            self.warn(Role::Warning, why);
         }
     }
 
-    pub(super) fn read_outputs(&mut self, out: &mut Vec<Effect>) {
+    pub(super) fn read_outputs(&mut self) {
         match (self.outputs.last(), self.presentation) {
             (Some(last), Presentation::Screen) => self.pager = Some(Pager::open(last)),
             // There is no page in line mode.
             (Some(last), Presentation::Line) => {
                 let text = self.outputs.get(last).map(|output| output.lines()).unwrap_or_default();
                 let text = text.into_iter().map(|(_, line)| line).collect::<Vec<_>>().join("\n");
-                self.print(Item::Output { text, role: Role::Secondary, max_lines: usize::MAX }, out);
+                self.print(Item::Output { text, role: Role::Secondary, max_lines: usize::MAX });
             }
-            (None, _) => self.warn(Role::Muted, "There is no output to read yet.", out),
+            (None, _) => self.warn(Role::Muted, "There is no output to read yet."),
         }
     }
 
     // ---- stopping ----
 
-    pub(super) fn stop(&mut self, out: &mut Vec<Effect>) {
+    pub(super) fn stop(&mut self) {
         if let Some(turn) = &mut self.turn.running
-            && turn.stopping == Stopping::No
+            && !turn.is_stopping
         {
-            turn.stopping = Stopping::Yes;
+            turn.is_stopping = true;
             if !self.composer.said.is_empty() {
-                out.push(Effect::Command(AgentCommand::TakeBack(usize::MAX)));
+                self.effects.push_back(Effect::Command(AgentCommand::TakeBack(usize::MAX)));
             }
-            out.push(Effect::Command(AgentCommand::Stop));
+            self.effects.push_back(Effect::Command(AgentCommand::Stop));
             if self.composer.queue.len() > 1 {
                 let text = format!("Your {} queued messages come back as one text.", self.composer.queue.len());
-                self.warn(Role::Muted, text, out);
+                self.warn(Role::Muted, text);
             }
         }
     }
 
-    fn interrupt(&mut self, now: Duration, out: &mut Vec<Effect>) {
+    fn interrupt(&mut self, now: Duration) {
         if self.quit_armed_until.is_some_and(|until| now < until) {
-            return out.push(Effect::Quit);
+            return self.effects.push_back(Effect::Quit);
         }
         if self.turn.running.is_some() {
-            self.stop(out);
+            self.stop();
         } else if !self.composer.draft.is_blank() {
             // Up brings the cleared draft back.
-            out.push(Effect::SaveHistory(self.composer.draft.take()));
+            self.effects.push_back(Effect::SaveHistory(self.composer.draft.take()));
         }
-        self.offer_to_quit(now, out);
+        self.offer_to_quit(now);
     }
 
     /// Ctrl-C was pressed once.
-    fn offer_to_quit(&mut self, now: Duration, out: &mut Vec<Effect>) {
+    fn offer_to_quit(&mut self, now: Duration) {
         self.quit_armed_until = Some(now + QUIT_WINDOW);
         let text = "Press Ctrl-C again to quit.".to_owned();
         match self.presentation {
             Presentation::Screen => {
                 self.notice = Some(Notice { role: Role::Warning, text, until: self.quit_armed_until })
             }
-            Presentation::Line => self.print(Item::Note(Role::Muted, text), out),
+            Presentation::Line => self.note(Role::Muted, text),
         }
     }
 }

@@ -19,13 +19,13 @@ fn session(mode: PermissionMode) -> SessionInfo {
 /// Ready for the person, with two earlier messages.
 fn ready() -> State {
     let mut state = State::new(Presentation::Screen, Motion::Full, vec!["first".into(), "second".into()]);
-    state.update(Event::SessionOpened(session(PermissionMode::Ask), Vec::new(), Vec::new()), Duration::ZERO);
-    state.update(Event::CommandDone, Duration::ZERO);
+    state.step(Event::SessionOpened(session(PermissionMode::Ask), Vec::new(), Vec::new()), Duration::ZERO);
+    state.step(Event::CommandDone, Duration::ZERO);
     state
 }
 
 fn press(state: &mut State, key: impl Into<Key>, now: u64) -> Vec<Effect> {
-    state.update(Event::Key(key.into()), at(now))
+    state.step(Event::Key(key.into()), at(now))
 }
 
 fn write(state: &mut State, text: &str, now: u64) -> Vec<Effect> {
@@ -33,7 +33,7 @@ fn write(state: &mut State, text: &str, now: u64) -> Vec<Effect> {
 }
 
 fn agent_event(state: &mut State, event: AgentEvent, now: u64) -> Vec<Effect> {
-    state.update(Event::Agent(event), at(now))
+    state.step(Event::Agent(event), at(now))
 }
 
 /// At work on what was said.
@@ -99,7 +99,7 @@ fn tab_keeps_a_message_for_after_the_turn() {
     assert_eq!(press(&mut state, KeyCode::Tab, 10), [Effect::SaveHistory("next".into()), kept]);
     assert_eq!(state.composer.queue, ["next"]);
     agent_event(&mut state, AgentEvent::Done { text: "ok".into() }, 20);
-    let effects = state.update(Event::CommandDone, at(20));
+    let effects = state.step(Event::CommandDone, at(20));
     assert!(effects.contains(&Effect::Command(AgentCommand::Send("next".into()))), "{effects:?}");
     assert!(state.composer.queue.is_empty());
 }
@@ -122,7 +122,7 @@ fn what_waited_comes_back_when_the_turn_is_stopped() {
     write(&mut state, "draft", 20);
     assert_eq!(press(&mut state, KeyCode::Esc, 30), [Effect::Command(AgentCommand::Stop)]);
     agent_event(&mut state, error(FailureKind::Interrupted), 40);
-    let effects = state.update(Event::CommandDone, at(40));
+    let effects = state.step(Event::CommandDone, at(40));
     assert!(effects.contains(&Effect::Command(AgentCommand::Forget("next".into()))), "{effects:?}");
     assert_eq!((state.composer.draft.as_str(), state.composer.queue.len()), ("next\ndraft", 0));
 }
@@ -143,12 +143,12 @@ fn several_messages_that_come_back_as_one_are_said_to() {
 fn what_waited_for_a_command_is_sent_though_an_earlier_turn_was_stopped() {
     let mut state = working();
     agent_event(&mut state, error(FailureKind::Interrupted), 10);
-    state.update(Event::CommandDone, at(10));
+    state.step(Event::CommandDone, at(10));
     write(&mut state, "/plan", 20);
     press(&mut state, KeyCode::Enter, 20);
     write(&mut state, "next", 20);
     press(&mut state, KeyCode::Enter, 20);
-    let effects = state.update(Event::CommandDone, at(30));
+    let effects = state.step(Event::CommandDone, at(30));
     assert!(effects.contains(&Effect::Command(AgentCommand::Send("next".into()))), "{effects:?}");
 }
 
@@ -170,11 +170,11 @@ fn a_session_that_was_cut_off_shows_what_waited_for_its_turn_and_sends_it_then()
     let mut state = State::new(Presentation::Screen, Motion::Full, Vec::new());
     state.composer.queue.push_back("and this".into());
     let waiting = vec!["one".to_owned(), "two".to_owned()];
-    state.update(Event::SessionOpened(session(PermissionMode::Ask), Vec::new(), waiting), at(0));
+    state.step(Event::SessionOpened(session(PermissionMode::Ask), Vec::new(), waiting), at(0));
     assert_eq!(state.composer.queue, ["one", "two", "and this"]);
-    state.update(Event::TurnStarted, at(0));
+    state.step(Event::TurnStarted, at(0));
     agent_event(&mut state, AgentEvent::Done { text: "ok".into() }, 20);
-    let effects = state.update(Event::CommandDone, at(20));
+    let effects = state.step(Event::CommandDone, at(20));
     assert!(effects.contains(&Effect::Command(AgentCommand::Send("one".into()))), "{effects:?}");
 }
 
@@ -186,13 +186,13 @@ fn what_was_sent_and_not_read_comes_back_with_up_and_when_the_turn_is_stopped() 
         press(&mut state, KeyCode::Enter, 10);
     }
     assert_eq!(press(&mut state, KeyCode::Up, 20), [Effect::Command(AgentCommand::TakeBack(1))]);
-    state.update(Event::TakenBack(vec!["two".into()]), at(20));
+    state.step(Event::TakenBack(vec!["two".into()]), at(20));
     assert_eq!((state.composer.draft.as_str(), state.composer.said.len()), ("two", 1));
     let stopped = [AgentCommand::TakeBack(usize::MAX), AgentCommand::Stop].map(Effect::Command);
     assert_eq!(press(&mut state, KeyCode::Esc, 30), stopped);
-    state.update(Event::TakenBack(vec!["one".into()]), at(30));
+    state.step(Event::TakenBack(vec!["one".into()]), at(30));
     agent_event(&mut state, error(FailureKind::Interrupted), 40);
-    (0..3).for_each(|_| drop(state.update(Event::CommandDone, at(40))));
+    (0..3).for_each(|_| drop(state.step(Event::CommandDone, at(40))));
     assert_eq!((state.composer.draft.as_str(), state.composer.said.len()), ("one\ntwo", 0));
 }
 
@@ -202,7 +202,7 @@ fn enter_tries_a_broken_turn_again() {
     let effects = agent_event(&mut state, error(FailureKind::Network), 10);
     let note = Item::Note(Role::Danger, "no network. Press Enter to try again.".into());
     assert_eq!(printed(&effects), [&note]);
-    state.update(Event::CommandDone, at(10));
+    state.step(Event::CommandDone, at(10));
     assert_eq!(press(&mut state, KeyCode::Enter, 20), [Effect::Command(AgentCommand::Resume)]);
 }
 
@@ -220,7 +220,7 @@ fn alt_enter_begins_a_new_line() {
 fn a_message_that_is_too_long_is_refused_whole_and_said_so() {
     let mut state = ready();
     write(&mut state, "kept", 0);
-    state.update(Event::Paste("x".repeat(LIMIT)), at(0));
+    state.step(Event::Paste("x".repeat(LIMIT)), at(0));
     assert_eq!(state.composer.draft.as_str(), "kept");
     assert!(state.notice.is_some_and(|notice| notice.text.contains("50000")));
 }
@@ -231,7 +231,7 @@ fn a_message_that_is_too_long_is_refused_whole_and_said_so() {
 fn files_are_looked_for_when_a_path_is_begun_and_tab_takes_the_likeliest() {
     let mut state = ready();
     assert_eq!(write(&mut state, "see @", 0), [Effect::ListFiles]);
-    state.update(Event::Files(vec!["docs/my notes.md".into(), "src/main.rs".into()]), at(1));
+    state.step(Event::Files(vec!["docs/my notes.md".into(), "src/main.rs".into()]), at(1));
     assert_eq!(write(&mut state, "ma", 2), []);
     let names = |state: &State| state.offers().into_iter().map(|offer| offer.name).collect::<Vec<_>>();
     assert_eq!(names(&state), ["@src/main.rs"]);
@@ -257,7 +257,7 @@ fn the_arrows_move_in_a_menu_and_enter_takes_what_they_chose() {
     assert_eq!(state.composer.draft.as_str(), "/compact ", "something may follow");
     let _ = state.composer.draft.set("");
     write(&mut state, "see @", 6);
-    state.update(Event::Files(vec!["a.rs".into(), "b.rs".into()]), at(6));
+    state.step(Event::Files(vec!["a.rs".into(), "b.rs".into()]), at(6));
     press(&mut state, KeyCode::Down, 7);
     assert_eq!(press(&mut state, KeyCode::Enter, 7), []);
     assert_eq!(state.composer.draft.as_str(), "see @b.rs ");
@@ -298,27 +298,16 @@ fn help_is_a_page_that_is_no_output_afterwards() {
 fn tab_over_a_path_opens_a_question_that_waits() {
     let mut state = working();
     write(&mut state, "@m", 1_000);
-    state.update(Event::Files(vec!["main.rs".into()]), at(1_000));
-    state.update(Event::QuestionArrived(waiting(None)), at(1_100));
+    state.step(Event::Files(vec!["main.rs".into()]), at(1_000));
+    state.step(Event::QuestionArrived(waiting(None)), at(1_100));
     assert_eq!(press(&mut state, KeyCode::Tab, 1_200), [ask()]);
-}
-
-#[test]
-fn what_was_attached_is_told_and_what_was_not() {
-    let mut state = working();
-    let files =
-        [("a.rs", "1 line"), ("b.rs", "20 lines")].map(|(path, lines)| (path.to_owned(), lines.to_owned())).to_vec();
-    let effects = state.update(Event::Attached { files, refused: vec!["c is binary.".into()] }, at(1));
-    let told = Item::Note(Role::Muted, "Attached: a.rs (1 line), b.rs (20 lines)".into());
-    let refused = Item::Note(Role::Warning, "Not attached: c is binary.".into());
-    assert_eq!(printed(&effects), [&told, &refused]);
 }
 
 #[test]
 fn a_long_paste_is_sent_in_full_and_remembered() {
     let mut state = ready();
     let text: String = (1..=40).map(|n| format!("line {n}\n")).collect();
-    state.update(Event::Paste(text.clone()), at(0));
+    state.step(Event::Paste(text.clone()), at(0));
     assert_eq!(state.composer.draft.as_str(), "[pasted 40 lines]");
     let effects = press(&mut state, KeyCode::Enter, 1);
     assert_eq!(effects.first(), Some(&Effect::SaveHistory(text.clone())));
@@ -345,8 +334,8 @@ fn control_c_twice_quits_and_once_does_not() {
 #[test]
 fn control_c_at_a_question_and_once_more_quits() {
     let mut state = working();
-    state.update(Event::QuestionArrived(waiting(None)), at(5_000));
-    let effects = state.update(Event::QuestionClosed(QuestionEnd::Interrupted, at(500)), at(5_500));
+    state.step(Event::QuestionArrived(waiting(None)), at(5_000));
+    let effects = state.step(Event::QuestionClosed(QuestionEnd::Interrupted, at(500)), at(5_500));
     assert_eq!(effects, [Effect::ClearAnnouncement]);
     assert_eq!(state.notice.as_ref().map(|notice| notice.text.as_str()), Some("Press Ctrl-C again to quit."));
     assert_eq!(press(&mut state, Key::ctrl('c'), 7_400), [Effect::Quit]);
@@ -384,7 +373,7 @@ fn control_d_quits_only_with_nothing_typed() {
 #[test]
 fn a_question_opens_at_once_where_nobody_types() {
     let mut state = working();
-    let effects = state.update(Event::QuestionArrived(waiting(None)), at(5_000));
+    let effects = state.step(Event::QuestionArrived(waiting(None)), at(5_000));
     let announce = Effect::Announce { header: "Database".into(), presence: Presence::MaybeAway };
     assert_eq!(effects, [announce, ask()]);
 }
@@ -393,13 +382,13 @@ fn a_question_opens_at_once_where_nobody_types() {
 fn a_question_that_comes_while_a_person_types_waits_until_they_pause() {
     let mut state = working();
     press(&mut state, KeyCode::Left, 1_000);
-    let effects = state.update(Event::QuestionArrived(waiting(None)), at(1_100));
+    let effects = state.step(Event::QuestionArrived(waiting(None)), at(1_100));
     assert_eq!(effects, [Effect::Announce { header: "Database".into(), presence: Presence::Here }]);
     assert_eq!(state.next_change(at(1_640)), Some(at(1_700)));
     // Another key holds it.
     assert_eq!(press(&mut state, KeyCode::Left, 1_650), []);
-    assert_eq!(state.update(Event::Tick, at(1_800)), []);
-    assert_eq!(state.update(Event::Tick, at(2_350)), [ask()]);
+    assert_eq!(state.step(Event::Tick, at(1_800)), []);
+    assert_eq!(state.step(Event::Tick, at(2_350)), [ask()]);
 }
 
 /// A person writes, and a question comes.
@@ -407,16 +396,16 @@ fn half_written() -> State {
     let mut state = working();
     write(&mut state, "please use version ", 1_000);
     let announce = Effect::Announce { header: "Database".into(), presence: Presence::Here };
-    assert_eq!(state.update(Event::QuestionArrived(waiting(None)), at(1_100)), [announce]);
+    assert_eq!(state.step(Event::QuestionArrived(waiting(None)), at(1_100)), [announce]);
     state
 }
 
 #[test]
 fn a_question_does_not_open_while_a_person_pauses_over_a_half_written_text() {
     let mut state = half_written();
-    assert_eq!(state.update(Event::Tick, at(4_000)), []);
+    assert_eq!(state.step(Event::Tick, at(4_000)), []);
     assert_eq!(write(&mut state, "2 of the library", 4_100), []);
-    assert_eq!(state.update(Event::Tick, at(9_000)), []);
+    assert_eq!(state.step(Event::Tick, at(9_000)), []);
     assert_eq!(
         (state.composer.draft.as_str(), state.questions.pending.len()),
         ("please use version 2 of the library", 1)
@@ -427,7 +416,7 @@ fn a_question_does_not_open_while_a_person_pauses_over_a_half_written_text() {
 fn tab_opens_a_question_over_a_half_written_text_which_stays() {
     let mut state = half_written();
     assert_eq!(press(&mut state, KeyCode::Tab, 1_200), [ask()]);
-    state.update(Event::QuestionClosed(QuestionEnd::Answered, at(500)), at(1_800));
+    state.step(Event::QuestionClosed(QuestionEnd::Answered, at(500)), at(1_800));
     assert_eq!((state.composer.draft.as_str(), state.questions.pending.len()), ("please use version ", 0));
 }
 
@@ -435,7 +424,7 @@ fn tab_opens_a_question_over_a_half_written_text_which_stays() {
 fn tab_opens_a_question_also_over_half_a_command() {
     let mut state = working();
     write(&mut state, "/m", 1_000);
-    state.update(Event::QuestionArrived(waiting(None)), at(1_100));
+    state.step(Event::QuestionArrived(waiting(None)), at(1_100));
     assert_eq!(press(&mut state, KeyCode::Tab, 1_200), [ask()]);
     assert_eq!(state.composer.draft.as_str(), "/m");
 }
@@ -446,14 +435,14 @@ fn sending_the_text_opens_the_question_once_the_keyboard_rests() {
     let sent = Effect::Command(AgentCommand::SayNow("please use version".into()));
     assert_eq!(press(&mut state, KeyCode::Enter, 1_200), [Effect::SaveHistory("please use version ".into()), sent]);
     assert_eq!(state.next_change(at(1_890)), Some(at(1_900)));
-    assert_eq!(state.update(Event::Tick, at(1_900)), [ask()]);
+    assert_eq!(state.step(Event::Tick, at(1_900)), [ask()]);
 }
 
 #[test]
 fn clearing_the_text_opens_the_question_once_the_keyboard_rests() {
     let mut state = half_written();
     assert_eq!(press(&mut state, Key::ctrl('u'), 1_200), []);
-    assert_eq!(state.update(Event::Tick, at(1_900)), [ask()]);
+    assert_eq!(state.step(Event::Tick, at(1_900)), [ask()]);
 }
 
 #[test]
@@ -462,8 +451,8 @@ fn who_leaves_a_half_written_text_alone_is_called_to_the_question_once() {
     state.motion = Motion::Reduced;
     assert_eq!(state.next_change(at(5_999)), Some(at(6_000)));
     let announce = Effect::Announce { header: "Database".into(), presence: Presence::MaybeAway };
-    assert_eq!(state.update(Event::Tick, at(6_000)), [announce]);
-    assert_eq!(state.update(Event::Tick, at(60_000)), []);
+    assert_eq!(state.step(Event::Tick, at(6_000)), [announce]);
+    assert_eq!(state.step(Event::Tick, at(60_000)), []);
     // A paused agent costs nothing: no spinner turns for it.
     assert_eq!(state.next_change(at(60_000)), None);
 }
@@ -472,10 +461,10 @@ fn who_leaves_a_half_written_text_alone_is_called_to_the_question_once() {
 fn what_a_question_is_about_is_shown_once_by_its_prompt() {
     let mut state = working();
     let diff = "--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n";
-    let effects = state.update(Event::QuestionArrived(waiting(Some(diff))), at(5_000));
+    let effects = state.step(Event::QuestionArrived(waiting(Some(diff))), at(5_000));
     assert_eq!(printed(&effects), Vec::<&Item>::new());
     assert_eq!(effects.last(), Some(&Effect::Ask(waiting(Some(diff)))));
-    state.update(Event::QuestionClosed(QuestionEnd::Answered, at(900)), at(6_000));
+    state.step(Event::QuestionClosed(QuestionEnd::Answered, at(900)), at(6_000));
     let result = ToolResult::ok("written").with_details(json!({"diff": diff}));
     let effects =
         agent_event(&mut state, AgentEvent::ToolResult { id: "1".into(), name: "Edit".into(), result }, 6_100);
@@ -486,9 +475,9 @@ fn what_a_question_is_about_is_shown_once_by_its_prompt() {
 fn one_enter_too_many_after_an_answer_sends_no_half_draft_and_stops_nothing() {
     let mut state = working();
     write(&mut state, "half a dra", 1_000);
-    state.update(Event::QuestionArrived(waiting(None)), at(1_000));
+    state.step(Event::QuestionArrived(waiting(None)), at(1_000));
     press(&mut state, KeyCode::Tab, 2_000);
-    state.update(Event::QuestionClosed(QuestionEnd::Answered, at(1_000)), at(3_000));
+    state.step(Event::QuestionClosed(QuestionEnd::Answered, at(1_000)), at(3_000));
     assert_eq!(press(&mut state, KeyCode::Enter, 3_100), []);
     assert_eq!(press(&mut state, KeyCode::Esc, 3_200), []);
     // Held, it repeats after half a second.
@@ -504,35 +493,35 @@ fn a_question_that_was_withdrawn_does_not_open() {
     let mut state = working();
     write(&mut state, "x", 1_000);
     let question = waiting(None);
-    state.update(Event::QuestionArrived(question.clone()), at(1_100));
+    state.step(Event::QuestionArrived(question.clone()), at(1_100));
     // Another one with the same key is still there.
-    assert_eq!(state.update(Event::QuestionGone(waiting(None)), at(1_150)), []);
-    assert_eq!(state.update(Event::QuestionGone(question), at(1_200)), [Effect::ClearAnnouncement]);
-    assert_eq!(state.update(Event::Tick, at(9_000)), []);
+    assert_eq!(state.step(Event::QuestionGone(waiting(None)), at(1_150)), []);
+    assert_eq!(state.step(Event::QuestionGone(question), at(1_200)), [Effect::ClearAnnouncement]);
+    assert_eq!(state.step(Event::Tick, at(9_000)), []);
 }
 
 #[test]
 fn who_looks_at_the_terminal_is_not_called() {
     let mut state = working();
-    state.update(Event::Focus(Focus::Gained), at(10));
-    let effects = state.update(Event::QuestionArrived(waiting(None)), at(90_000));
+    state.step(Event::Focus(Focus::Gained), at(10));
+    let effects = state.step(Event::QuestionArrived(waiting(None)), at(90_000));
     assert_eq!(effects[0], Effect::Announce { header: "Database".into(), presence: Presence::Here });
-    state.update(Event::QuestionClosed(QuestionEnd::Answered, at(10)), at(90_010));
-    state.update(Event::Focus(Focus::Lost), at(90_020));
-    let effects = state.update(Event::QuestionArrived(waiting(None)), at(90_030));
+    state.step(Event::QuestionClosed(QuestionEnd::Answered, at(10)), at(90_010));
+    state.step(Event::Focus(Focus::Lost), at(90_020));
+    let effects = state.step(Event::QuestionArrived(waiting(None)), at(90_030));
     assert_eq!(effects[0], Effect::Announce { header: "Database".into(), presence: Presence::MaybeAway });
 }
 
 #[test]
 fn who_has_just_answered_is_not_called_to_the_next_question() {
     let mut state = working();
-    state.update(Event::QuestionArrived(waiting(None)), at(60_000));
-    state.update(Event::QuestionClosed(QuestionEnd::Answered, at(30_000)), at(90_000));
-    let effects = state.update(Event::QuestionArrived(waiting(None)), at(91_000));
+    state.step(Event::QuestionArrived(waiting(None)), at(60_000));
+    state.step(Event::QuestionClosed(QuestionEnd::Answered, at(30_000)), at(90_000));
+    let effects = state.step(Event::QuestionArrived(waiting(None)), at(91_000));
     // It is not typing: the question opens at once.
     assert_eq!(effects, [Effect::Announce { header: "Database".into(), presence: Presence::Here }, ask()]);
-    state.update(Event::QuestionClosed(QuestionEnd::Unanswered, at(10)), at(91_010));
-    let effects = state.update(Event::QuestionArrived(waiting(None)), at(96_000));
+    state.step(Event::QuestionClosed(QuestionEnd::Unanswered, at(10)), at(91_010));
+    let effects = state.step(Event::QuestionArrived(waiting(None)), at(96_000));
     assert_eq!(effects[0], Effect::Announce { header: "Database".into(), presence: Presence::MaybeAway });
 }
 
@@ -541,13 +530,10 @@ fn nothing_wakes_in_vain_over_a_half_written_text_after_an_answer() {
     let mut state = half_written();
     state.motion = Motion::Reduced;
     press(&mut state, KeyCode::Tab, 1_200);
-    state.update(Event::QuestionClosed(QuestionEnd::Answered, at(2_000)), at(3_500));
-    state.update(Event::QuestionArrived(waiting(None)), at(3_600));
+    state.step(Event::QuestionClosed(QuestionEnd::Answered, at(2_000)), at(3_500));
+    state.step(Event::QuestionArrived(waiting(None)), at(3_600));
     assert_eq!(state.next_change(at(8_100)), Some(at(8_500)));
-    assert!(matches!(
-        state.update(Event::Tick, at(8_500))[..],
-        [Effect::Announce { presence: Presence::MaybeAway, .. }]
-    ));
+    assert!(matches!(state.step(Event::Tick, at(8_500))[..], [Effect::Announce { presence: Presence::MaybeAway, .. }]));
 }
 
 #[test]
@@ -555,8 +541,8 @@ fn time_spent_on_a_question_is_not_the_agents() {
     let mut state = working();
     let start = AgentEvent::ToolStart { id: "1".into(), name: "Bash".into(), input: json!({"command": "ls"}) };
     agent_event(&mut state, start, 1_000);
-    state.update(Event::QuestionArrived(request("Run it?", Purpose::Permission, None)), at(1_000));
-    state.update(Event::QuestionClosed(QuestionEnd::Answered, at(60_000)), at(61_000));
+    state.step(Event::QuestionArrived(request("Run it?", Purpose::Permission, None)), at(1_000));
+    state.step(Event::QuestionClosed(QuestionEnd::Answered, at(60_000)), at(61_000));
     let result = ToolResult::ok("a\nb");
     let effects =
         agent_event(&mut state, AgentEvent::ToolResult { id: "1".into(), name: "Bash".into(), result }, 61_500);
@@ -586,7 +572,7 @@ fn a_hint_goes_by_itself() {
     let mut state = ready();
     press(&mut state, Key::ctrl('c'), 0);
     assert_eq!(state.next_change(at(10)), Some(at(2_000)));
-    state.update(Event::Tick, at(2_000));
+    state.step(Event::Tick, at(2_000));
     assert_eq!((state.notice.as_ref(), state.next_change(at(2_000))), (None, None));
 }
 
@@ -657,7 +643,7 @@ fn control_o_opens_the_last_output_and_q_goes_back() {
     assert!(state.pager.is_some());
     // What is typed meanwhile is for the page; what is pasted is not lost.
     write(&mut state, "gG", 3);
-    state.update(Event::Paste("!".into()), at(3));
+    state.step(Event::Paste("!".into()), at(3));
     assert_eq!(state.composer.draft.as_str(), "draft!");
     press(&mut state, KeyCode::Char('q'), 4);
     assert!(state.pager.is_none());
@@ -669,13 +655,13 @@ fn a_question_that_comes_while_an_output_is_read_waits_and_opens_afterwards() {
     state.motion = Motion::Reduced;
     agent_event(&mut state, result(ToolResult::ok("a")), 1);
     press(&mut state, Key::ctrl('o'), 2);
-    let effects = state.update(Event::QuestionArrived(waiting(None)), at(3));
+    let effects = state.step(Event::QuestionArrived(waiting(None)), at(3));
     assert_eq!(effects, [Effect::Announce { header: "Database".into(), presence: Presence::Here }]);
-    assert!(matches!(state.update(Event::Tick, at(60_000))[..], [Effect::Announce { .. }]));
+    assert!(matches!(state.step(Event::Tick, at(60_000))[..], [Effect::Announce { .. }]));
     // Nothing wakes for it, and no spinner turns where none is seen.
     assert_eq!(state.next_change(at(60_000)), None);
     press(&mut state, KeyCode::Esc, 61_000);
-    assert_eq!(state.update(Event::Tick, at(61_700)), [ask()]);
+    assert_eq!(state.step(Event::Tick, at(61_700)), [ask()]);
 }
 
 #[test]
@@ -695,7 +681,7 @@ fn thoughts_are_folded_and_can_be_read_in_full() {
     assert_eq!(agent_event(&mut state, thought("Then I leap."), 3_000), []);
     assert!(state.turn.thought.is_some());
     let effects = agent_event(&mut state, AgentEvent::TextDelta { text: "Hm".into() }, 7_000);
-    assert_eq!(printed(&effects), [&Item::Thought(at(6_000))]);
+    assert_eq!(printed(&effects), [&Item::Note(Role::Muted, "Thought for 6.0s".into())]);
     press(&mut state, Key::ctrl('o'), 8_000);
     let shown = state.pager.as_ref().and_then(|pager| state.outputs.get(pager.shown)).expect("an output");
     assert_eq!(shown.lines(), [(Role::Text, "First I look. Then I leap.".to_owned())]);
@@ -736,7 +722,7 @@ fn a_subagents_calls_are_shown_with_its_name() {
 /// The text that is printed of a resumed conversation.
 fn recalled(events: Vec<AgentEvent>) -> Vec<String> {
     let mut state = State::new(Presentation::Screen, Motion::Full, Vec::new());
-    let effects = state.update(Event::SessionOpened(session(PermissionMode::Ask), events, Vec::new()), at(0));
+    let effects = state.step(Event::SessionOpened(session(PermissionMode::Ask), events, Vec::new()), at(0));
     assert_eq!((state.turn.calls.len(), state.session.spent), (0, askuser_agent::Usage::default()));
     let theme = askuser_terminal::Theme::default();
     let items = printed(&effects).into_iter().skip(1);
@@ -871,11 +857,11 @@ fn shift_tab_goes_through_the_modes_and_never_to_the_one_that_asks_nothing() {
     assert_eq!(seen, [AcceptEdits, Sandbox, Plan, Ask]);
     let mut state = ready();
     let no_sandbox = Some("bwrap is not installed".to_owned());
-    state.update(Event::SessionChanged(SessionInfo { no_sandbox, ..session(AcceptEdits) }), at(0));
+    state.step(Event::SessionChanged(SessionInfo { no_sandbox, ..session(AcceptEdits) }), at(0));
     press(&mut state, KeyCode::BackTab, 0);
     assert_eq!(state.mode(), Plan, "there is none");
     let mut state = ready();
-    state.update(Event::SessionChanged(session(Allow)), at(0));
+    state.step(Event::SessionChanged(session(Allow)), at(0));
     press(&mut state, KeyCode::BackTab, 0);
     assert_eq!(state.mode(), Ask);
 }
@@ -883,8 +869,8 @@ fn shift_tab_goes_through_the_modes_and_never_to_the_one_that_asks_nothing() {
 #[test]
 fn shift_tab_that_was_meant_for_a_question_changes_no_mode() {
     let mut state = working();
-    state.update(Event::QuestionArrived(waiting(None)), at(5_000));
-    state.update(Event::QuestionClosed(QuestionEnd::Answered, at(500)), at(5_500));
+    state.step(Event::QuestionArrived(waiting(None)), at(5_000));
+    state.step(Event::QuestionClosed(QuestionEnd::Answered, at(500)), at(5_500));
     assert_eq!(press(&mut state, KeyCode::BackTab, 5_600), []);
     assert_eq!(state.mode(), PermissionMode::Ask);
 }
@@ -893,7 +879,7 @@ fn shift_tab_that_was_meant_for_a_question_changes_no_mode() {
 fn a_mode_that_could_not_be_changed_is_shown_as_it_is() {
     let mut state = working();
     press(&mut state, KeyCode::BackTab, 0);
-    state.update(Event::CommandFailed("the disk is full".into()), at(1));
+    state.step(Event::failed("the disk is full"), at(1));
     agent_event(&mut state, AgentEvent::Mode { mode: PermissionMode::Ask }, 1);
     assert_eq!(state.mode(), PermissionMode::Ask);
 }
@@ -901,12 +887,12 @@ fn a_mode_that_could_not_be_changed_is_shown_as_it_is() {
 #[test]
 fn plan_mode_goes_on_and_off_to_where_it_was_also_during_a_turn() {
     for mut state in [ready(), working()] {
-        state.update(Event::SessionChanged(session(PermissionMode::AcceptEdits)), at(0));
+        state.step(Event::SessionChanged(session(PermissionMode::AcceptEdits)), at(0));
         let effects = command(&mut state, "/plan");
         assert_eq!(effects.first(), Some(&Effect::Command(AgentCommand::SetMode(PermissionMode::Plan))));
         assert!(matches!(printed(&effects)[..], [Item::Note(..)]), "{effects:?}");
         assert_eq!((state.mode(), state.composer.queue.len()), (PermissionMode::Plan, 0));
-        state.update(Event::CommandDone, at(0));
+        state.step(Event::CommandDone, at(0));
         let effects = command(&mut state, "/plan");
         assert_eq!(effects.first(), Some(&Effect::Command(AgentCommand::SetMode(PermissionMode::AcceptEdits))));
     }
@@ -918,7 +904,7 @@ fn a_summary_that_fails_leaves_nothing_to_try_again() {
     command(&mut state, "/compact");
     let effects = agent_event(&mut state, error(FailureKind::Network), 0);
     assert_eq!(printed(&effects), [&Item::Note(Role::Danger, "no network".into())]);
-    state.update(Event::CommandDone, at(0));
+    state.step(Event::CommandDone, at(0));
     assert_eq!(press(&mut state, KeyCode::Enter, 0), []);
 }
 
@@ -928,7 +914,7 @@ fn in_line_mode_the_last_output_is_printed_in_full() {
     state.presentation = Presentation::Line;
     let text: String = (1..=60).map(|n| format!("line {n}\n")).collect();
     agent_event(&mut state, result(ToolResult::error(&*text)), 1);
-    let effects = state.update(Event::Line("/output".into()), at(2));
+    let effects = state.step(Event::Line("/output".into()), at(2));
     let expected = Item::Output { text: text.trim_end().into(), role: Role::Secondary, max_lines: usize::MAX };
     assert_eq!(printed(&effects), [&expected]);
 }
@@ -969,10 +955,10 @@ fn a_model_is_named_or_chosen_from_what_the_provider_has() {
     assert_eq!(command(&mut ready(), "/model a/b"), [Effect::Command(AgentCommand::SetModel("a/b".into()))]);
     let offered = Offered { provider: &askuser_agent::provider::PROVIDERS[0], models: Vec::new() };
     let choice = Effect::ChooseModel(offered.clone());
-    assert!(state.update(Event::ModelsListed(offered.clone()), at(0)).contains(&choice));
+    assert!(state.step(Event::ModelsListed(offered.clone()), at(0)).contains(&choice));
     write(&mut state, "meanwhile", 0);
     assert!(
-        !state.update(Event::ModelsListed(offered), at(0)).contains(&choice),
+        !state.step(Event::ModelsListed(offered), at(0)).contains(&choice),
         "a person who writes is not interrupted"
     );
 }
@@ -993,7 +979,7 @@ fn sessions_are_resumed_by_id_or_by_choice() {
 fn in_line_mode_a_line_is_sent_and_not_repeated() {
     let mut state = ready();
     state.presentation = Presentation::Line;
-    let effects = state.update(Event::Line("go".into()), at(0));
+    let effects = state.step(Event::Line("go".into()), at(0));
     assert_eq!(effects, [Effect::SaveHistory("go".into()), Effect::Command(AgentCommand::Send("go".into()))]);
 }
 
@@ -1001,12 +987,12 @@ fn in_line_mode_a_line_is_sent_and_not_repeated() {
 fn in_line_mode_a_question_waits_for_the_end_of_a_line_that_was_begun() {
     let mut state = working();
     state.presentation = Presentation::Line;
-    assert_eq!(state.update(Event::TypeAhead { lines: Vec::new(), rest: "use version ".into() }, at(5_000)), []);
-    let effects = state.update(Event::QuestionArrived(waiting(None)), at(5_000));
+    assert_eq!(state.step(Event::TypeAhead { lines: Vec::new(), rest: "use version ".into() }, at(5_000)), []);
+    let effects = state.step(Event::QuestionArrived(waiting(None)), at(5_000));
     let note = "A question waits: Database. Enter asks it and keeps your text; or finish your line first.";
     assert_eq!(printed(&effects), [&Item::Note(Role::Warning, note.into())]);
     assert!(!effects.contains(&ask()), "{effects:?}");
-    let effects = state.update(Event::Line("2".into()), at(6_000));
+    let effects = state.step(Event::Line("2".into()), at(6_000));
     assert_eq!((effects.first(), effects.last()), (Some(&Effect::SaveHistory("use version 2".into())), Some(&ask())));
     assert_eq!(state.composer.said, ["use version 2"]);
 }
@@ -1015,11 +1001,11 @@ fn in_line_mode_a_question_waits_for_the_end_of_a_line_that_was_begun() {
 fn in_line_mode_enter_alone_asks_and_the_line_that_was_begun_goes_on_afterwards() {
     let mut state = working();
     state.presentation = Presentation::Line;
-    state.update(Event::TypeAhead { lines: vec!["first".into()], rest: "use version ".into() }, at(5_000));
-    state.update(Event::QuestionArrived(waiting(None)), at(5_000));
-    assert_eq!(state.update(Event::Line(String::new()), at(6_000)), [ask()]);
-    state.update(Event::QuestionClosed(QuestionEnd::Answered, at(500)), at(6_500));
-    state.update(Event::Line("2".into()), at(7_000));
+    state.step(Event::TypeAhead { lines: vec!["first".into()], rest: "use version ".into() }, at(5_000));
+    state.step(Event::QuestionArrived(waiting(None)), at(5_000));
+    assert_eq!(state.step(Event::Line(String::new()), at(6_000)), [ask()]);
+    state.step(Event::QuestionClosed(QuestionEnd::Answered, at(500)), at(6_500));
+    state.step(Event::Line("2".into()), at(7_000));
     assert_eq!(state.composer.said, ["first", "use version 2"]);
 }
 
@@ -1027,7 +1013,7 @@ fn in_line_mode_enter_alone_asks_and_the_line_that_was_begun_goes_on_afterwards(
 fn in_line_mode_what_is_wrong_is_printed() {
     let mut state = ready();
     state.presentation = Presentation::Line;
-    let effects = state.update(Event::Line("/x".into()), at(0));
+    let effects = state.step(Event::Line("/x".into()), at(0));
     assert!(matches!(printed(&effects)[..], [Item::Note(Role::Danger, _)]), "{effects:?}");
     assert_eq!(state.composer.draft.as_str(), "");
 }
@@ -1093,7 +1079,7 @@ fn a_command_typed_during_a_turn_waits_for_its_end() {
     write(&mut state, "!ls", 10);
     assert_eq!(press(&mut state, KeyCode::Enter, 10), [Effect::SaveHistory("!ls".into())]);
     agent_event(&mut state, AgentEvent::Done { text: "ok".into() }, 20);
-    let effects = state.update(Event::CommandDone, at(20));
+    let effects = state.step(Event::CommandDone, at(20));
     assert!(effects.contains(&Effect::Command(AgentCommand::RunCommand("ls".into()))), "{effects:?}");
 }
 
@@ -1103,7 +1089,7 @@ fn permissions_are_changed_during_a_turn_and_edits_taken_back_after_it() {
     write(&mut state, "/permissions remove 1", 10);
     let effects = press(&mut state, KeyCode::Enter, 10);
     assert!(effects.contains(&Effect::Command(AgentCommand::Permissions("remove 1".into()))), "{effects:?}");
-    state.update(Event::CommandDone, at(15));
+    state.step(Event::CommandDone, at(15));
     assert!(state.turn.running.is_some());
     write(&mut state, "/undo", 20);
     press(&mut state, KeyCode::Enter, 20);
@@ -1115,7 +1101,7 @@ fn what_the_person_did_beside_the_conversation_is_not_recalled_as_their_words() 
     let mut state = State::new(Presentation::Screen, Motion::Full, Vec::new());
     let text = "[The user ran a command of their own: ls]\n\na\nb".to_owned();
     let aside = AgentEvent::Notice { message: text };
-    let effects = state.update(Event::SessionOpened(session(PermissionMode::Ask), vec![aside], Vec::new()), at(0));
+    let effects = state.step(Event::SessionOpened(session(PermissionMode::Ask), vec![aside], Vec::new()), at(0));
     let note = Item::Note(Role::Muted, "The user ran a command of their own: ls".into());
     let wrote = Item::Output { text: "a\nb".into(), role: Role::Secondary, max_lines: 20 };
     assert_eq!(printed(&effects)[1..], [&note, &wrote]);

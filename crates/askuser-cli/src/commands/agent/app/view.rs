@@ -4,7 +4,7 @@
 use super::composer::Offer;
 use super::scrollback::{MAX_COLUMNS, MODEL_INDENT, call_line, call_start, join_fitting, model_text};
 use super::send::context_percent;
-use super::state::{State, Stopping};
+use super::state::State;
 use super::tool_calls::{RunningCall, format_count, format_duration, is_shown_by_prompt, shown_name};
 use crate::config::Price;
 use crate::truncate::truncate;
@@ -14,7 +14,6 @@ use askuser_terminal::text::{Line, Modifier, Position, Span};
 use askuser_terminal::{Role, Signs, Theme, width, wrap_styled};
 use std::time::Duration;
 
-/// The lines of the live region, and where the caret is in them.
 pub(crate) struct Live {
     pub(crate) lines: Vec<Line<'static>>,
     pub(crate) caret: Position,
@@ -23,9 +22,7 @@ pub(crate) struct Live {
 const SPINNER: &[&str] = &["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const SPINNER_ASCII: &[&str] = &["|", "/", "-", "\\"];
 const PLACEHOLDER: &str = "Say what to do, or /help";
-/// How many queued messages and how many running calls are shown.
 const MAX_LISTED: usize = 4;
-/// How many rows a menu has.
 const MENU_ROWS: usize = 14;
 /// How many lines are shown of what a running call writes.
 const OUTPUT_LINES: usize = 5;
@@ -108,14 +105,14 @@ fn activity(state: &State, theme: &Theme, (columns, rows): (usize, usize), now: 
     }
     if let Some(turn) = state.turn.running.filter(|_| !state.is_paused()) {
         let time = format_duration(whole_seconds(clock.saturating_sub(turn.since)));
-        let words = match turn.stopping {
-            Stopping::No if state.turn.thought.is_some() => "Thinking",
-            Stopping::No => "Working",
-            Stopping::Yes => "Stopping",
+        let words = match (turn.is_stopping, &state.turn.thought) {
+            (true, _) => "Stopping",
+            (false, Some(_)) => "Thinking",
+            (false, None) => "Working",
         };
         let mut facts = vec![time];
         facts.extend(tokens(state, theme));
-        if turn.stopping == Stopping::No {
+        if !turn.is_stopping {
             facts.push("Esc stops".into());
         }
         lines.push(Line::from(vec![
@@ -187,37 +184,21 @@ fn tokens(state: &State, theme: &Theme) -> Option<String> {
     })
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Frame {
-    Whole,
-    None,
-}
-
-/// On small screens there is no frame.
-fn frame(columns: usize, rows: usize) -> Frame {
-    if rows >= 6 && columns >= 16 { Frame::Whole } else { Frame::None }
-}
-
-/// How many columns the frame takes on each side.
-fn side(frame: Frame, theme: &Theme) -> usize {
-    match frame {
-        Frame::Whole => width(theme.signs.vertical) + 1,
-        Frame::None => 0,
-    }
+/// How many columns the frame takes on each side; on small screens there is none.
+fn side(theme: &Theme, columns: usize, rows: usize) -> usize {
+    if rows >= 6 && columns >= 16 { width(theme.signs.vertical) + 1 } else { 0 }
 }
 
 /// The width of the draft; the caret may be one column behind it.
-fn room(frame: Frame, theme: &Theme, columns: usize) -> usize {
-    columns.saturating_sub(2 * side(frame, theme) + width(theme.signs.cursor) + 2).max(2)
+fn room(theme: &Theme, columns: usize, rows: usize) -> usize {
+    columns.saturating_sub(2 * side(theme, columns, rows) + width(theme.signs.cursor) + 2).max(2)
 }
 
-/// The width of the draft on a terminal of this size.
 pub(crate) fn draft_room(theme: &Theme, size: (u16, u16)) -> usize {
     let (columns, rows) = area(size);
-    room(frame(columns, rows), theme, columns)
+    room(theme, columns, rows)
 }
 
-/// The width of the model's text on a terminal of this size.
 pub(crate) fn text_room(size: (u16, u16)) -> usize {
     area(size).0 - MODEL_INDENT
 }
@@ -233,8 +214,8 @@ fn input_box(state: &State, theme: &Theme, columns: usize, rows: usize) -> (Vec<
     let label = mode_label(state.mode());
     let edge = theme.style(if label.is_some() { Role::Primary } else { Role::Muted });
     let prompt = format!("{} ", signs.cursor);
-    let frame = frame(columns, rows);
-    let (framed, side, room) = (frame == Frame::Whole, side(frame, theme), room(frame, theme, columns));
+    let (side, room) = (side(theme, columns, rows), room(theme, columns, rows));
+    let framed = side > 0;
     let text = state.composer.draft.as_str();
     let (ranges, caret_row) = state.composer.draft.rows(room);
     let caret = state.composer.draft.text().caret();
@@ -341,7 +322,7 @@ fn status(state: &State, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     if let Some(session) = &state.session.about {
         facts.push(sanitize::line(&session.model).into_owned());
     }
-    let percent = state.session.context.and_then(context_percent);
+    let percent = state.context().and_then(context_percent);
     facts.extend(percent.map(|percent| format!("context {percent}%")));
     if state.turn.running.is_none() {
         facts.extend(tokens(state, theme));

@@ -20,8 +20,8 @@ fn session(mode: PermissionMode) -> SessionInfo {
 
 fn idle() -> State {
     let mut state = State::new(Presentation::Screen, Motion::Full, Vec::new());
-    state.update(Event::SessionOpened(session(PermissionMode::Ask), Vec::new(), Vec::new()), Duration::ZERO);
-    state.update(Event::CommandDone, Duration::ZERO);
+    state.step(Event::SessionOpened(session(PermissionMode::Ask), Vec::new(), Vec::new()), Duration::ZERO);
+    state.step(Event::CommandDone, Duration::ZERO);
     state
 }
 
@@ -31,7 +31,7 @@ const NOW: Duration = Duration::from_millis(12_400);
 fn busy() -> State {
     let mut state = idle();
     assert_eq!(state.composer.draft.set("Set up storage"), askuser::Fit::Kept);
-    state.update(Event::Key(askuser::KeyCode::Enter.into()), Duration::ZERO);
+    state.step(Event::Key(askuser::KeyCode::Enter.into()), Duration::ZERO);
     let start = |id: &str, name: &str, input| AgentEvent::ToolStart { id: id.into(), name: name.into(), input };
     let command =
         json!({"command": "cargo test --workspace --all-features -- --include-ignored some_test_with_a_long_name"});
@@ -49,7 +49,7 @@ fn busy() -> State {
         },
     ];
     for event in events {
-        state.update(Event::Agent(event), Duration::from_secs(2));
+        state.step(Event::Agent(event), Duration::from_secs(2));
     }
     state.composer.queue.extend(["then run the tests".to_owned(), "and commit".to_owned()]);
     state.activity.last_key = Some(NOW);
@@ -155,7 +155,7 @@ fn text_that_is_being_written_takes_a_third_of_the_screen_at_most() {
 #[test]
 fn screens_with_a_command_that_writes() {
     let mut state = idle();
-    state.update(Event::TurnStarted, Duration::ZERO);
+    state.step(Event::TurnStarted, Duration::ZERO);
     let input = json!({"command": "cargo test"});
     let lines: String = (1..=30).map(|n| format!("test case_{n} ... ok, and what it was about at length\n")).collect();
     let text = format!("{lines}\u{1b}[31mred\u{1b}[m 漢字 {}\r\nlast", "x".repeat(300));
@@ -163,7 +163,7 @@ fn screens_with_a_command_that_writes() {
         AgentEvent::ToolStart { id: "1".into(), name: "Bash".into(), input },
         AgentEvent::ToolOutput { id: "1".into(), text },
     ] {
-        state.update(Event::Agent(event), Duration::from_secs(2));
+        state.step(Event::Agent(event), Duration::from_secs(2));
     }
     check("running_output", &state);
 }
@@ -194,9 +194,9 @@ fn pages_of_an_output() {
         AgentEvent::ToolStart { id: "1".into(), name: "Bash".into(), input },
         ended(failed),
     ] {
-        state.update(Event::Agent(event), Duration::from_secs(2));
+        state.step(Event::Agent(event), Duration::from_secs(2));
     }
-    state.update(Event::Key(askuser::Key::ctrl('o')), NOW);
+    state.step(Event::Key(askuser::Key::ctrl('o')), NOW);
     let mut screens = Vec::new();
     for (columns, rows) in [(40, 12), (80, 24), (10, 2)] {
         screens.push(format!("{columns}x{rows}\n{}", show_page(&mut state, columns, rows)));
@@ -209,10 +209,10 @@ fn pages_of_an_output() {
 #[test]
 fn screens_of_a_model_that_thinks() {
     let mut state = idle();
-    state.update(Event::TurnStarted, Duration::ZERO);
+    state.step(Event::TurnStarted, Duration::ZERO);
     let words: Vec<String> = (1..=40).map(|n| format!("word{n}")).collect();
     let text = format!("An earlier paragraph.\n\n{}", words.join(" "));
-    state.update(Event::Agent(AgentEvent::ThoughtDelta { text }), Duration::from_secs(2));
+    state.step(Event::Agent(AgentEvent::ThoughtDelta { text }), Duration::from_secs(2));
     check("thinking", &state);
 }
 
@@ -220,8 +220,8 @@ fn screens_of_a_model_that_thinks() {
 fn how_full_the_context_is_and_what_it_cost_stand_under_the_box() {
     let mut state = idle();
     let usage = Usage::new(12_300, 1_200);
-    state.update(Event::Agent(AgentEvent::Usage { usage }), NOW);
-    state.update(Event::Agent(AgentEvent::Context { tokens: 84_000, window: Some(200_000) }), NOW);
+    state.step(Event::Agent(AgentEvent::Usage { usage }), NOW);
+    state.step(Event::Agent(AgentEvent::Context { tokens: 84_000, window: Some(200_000) }), NOW);
     state.session.price = Some(Price { input: 3.0, output: 15.0 });
     let shown = show(&state, &Theme::default(), 120, 24);
     let words = "anthropic/some-model · context 42% · ↑ 12.3k ↓ 1.2k tokens · $0.05 · asks first (Shift-Tab)";

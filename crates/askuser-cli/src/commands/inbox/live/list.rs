@@ -7,10 +7,8 @@ use askuser::store::{Cursor, Filter, Handle, QuestionId, StoreError, StoredQuest
 use askuser::{Key, KeyCode, Text};
 use askuser_terminal::Role;
 
-/// The longest text to filter by.
 const MAX_FILTER: usize = 200;
 
-/// Which questions are listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Which {
     Waiting,
@@ -26,7 +24,6 @@ impl Which {
     }
 }
 
-/// What keys are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     Browsing,
@@ -40,7 +37,6 @@ pub(in super::super) struct Row {
     pub(in super::super) unsent: Vec<String>,
 }
 
-/// What is on the screen.
 pub(in super::super) struct List {
     pub(in super::super) which: Which,
     pub(super) mode: Mode,
@@ -52,9 +48,7 @@ pub(in super::super) struct List {
     pub(in super::super) rows: Vec<Row>,
     pub(super) row: usize,
     place: Option<Cursor>,
-    /// How many fit.
     pub(in super::super) height: usize,
-    /// How many pages the help takes.
     pub(super) help_pages: usize,
     /// Something has happened since it was read.
     pub(super) is_stale: bool,
@@ -154,7 +148,6 @@ impl List {
         })
     }
 
-    /// Moves the cursor by so many rows.
     pub(super) fn go(&mut self, rows: usize, down: bool, store: &Handle) -> Result<(), StoreError> {
         let Some(place) = self.place else { return Ok(()) };
         let filter = if down { self.filter() } else { self.filter().reversed() };
@@ -169,13 +162,11 @@ impl List {
         Ok(())
     }
 
-    /// Moves the cursor to a row on the screen.
     pub(super) fn go_to_row(&mut self, row: usize) {
         self.row = row;
         self.place = self.current().map(|row| row.question.cursor);
     }
 
-    /// Moves the cursor to the last question.
     pub(super) fn go_to_end(&mut self, store: &Handle) -> Result<(), StoreError> {
         let last = pollster::block_on(store.list(&self.filter().reversed().at_most(1)))?.questions;
         self.place = last.first().map(|question| question.cursor);

@@ -18,7 +18,6 @@ const MARGIN: usize = 4;
 /// Between two columns.
 const GAP: usize = 2;
 
-/// How many rows of the list fit.
 pub(super) fn list_height((_, rows): (u16, u16)) -> usize {
     let room = usize::from(rows).saturating_sub(1 + FRAME);
     // The preview gets the larger half: it is what one decides by.
@@ -212,11 +211,10 @@ fn preview(Row { question, unsent }: &Row, theme: &Theme, columns: usize, room: 
         }
     };
     let dot = format!(" {} ", theme.signs.dot);
-    let folder = Some(words::folder(question)).filter(|folder| !folder.is_empty());
     let asked = format!("asked {}", words::time(question.asked_ms));
     let gone = words::presence(question).filter(|_| question.ending.is_none());
     let names = question.request.audience_words().map(|names| format!("for {names}"));
-    let by = [Some(format!("From {}", words::who(question))), folder, names, Some(asked), gone];
+    let by = [Some(format!("From {}", words::who(question))), words::folder(question), names, Some(asked), gone];
     put(&mut lines, &by.into_iter().flatten().collect::<Vec<_>>().join(&dot), "  ", Role::Muted);
     if let Some(ending) = &question.ending {
         let ended = words::ended(ending);
@@ -257,13 +255,11 @@ fn preview(Row { question, unsent }: &Row, theme: &Theme, columns: usize, room: 
     lines
 }
 
-/// The rows that a line takes.
 fn wrapped(line: &str, columns: usize) -> impl Iterator<Item = &str> {
     let columns = columns.max(1);
     wrap(line, columns, columns).into_iter().map(|range| line[range].trim_end())
 }
 
-/// Every key, and what it does.
 fn help(theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     const KEYS: [(&str, &str); 8] = [
         ("enter", "answer the question under the cursor; esc there saves a draft"),
@@ -294,7 +290,6 @@ fn help_rows((_, rows): (u16, u16)) -> usize {
     usize::from(rows).saturating_sub(3).max(1)
 }
 
-/// How many pages the help takes.
 pub(super) fn help_pages(theme: &Theme, size: (u16, u16)) -> usize {
     help(theme, list_columns(size)).len().div_ceil(help_rows(size))
 }

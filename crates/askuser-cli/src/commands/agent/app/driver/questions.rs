@@ -3,15 +3,14 @@
 use super::{Driver, End};
 use crate::commands::agent::app::model_choice;
 use crate::commands::agent::app::open_questions::SIGHUP;
-use crate::commands::agent::app::scrollback::{self, Item};
+use crate::commands::agent::app::scrollback;
 use crate::commands::agent::app::session_choice;
-use crate::commands::agent::app::state::{Effect, Event, Presence, QuestionEnd};
+use crate::commands::agent::app::state::{Event, Presence, QuestionEnd};
 use crate::commands::agent::models::Offered;
 use crate::commands::agent::session;
 use askuser::{AskError, Purpose, QuestionSet, Request, RequestKey, Resolution, Status, Via, report, sanitize};
 use askuser_agent::Session;
 use askuser_terminal::{CloseSignal, Confirm, Presentation, Role, StoreAnswer};
-use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -28,10 +27,10 @@ impl Driver {
     }
 
     /// Asks a question and hands the answer to the agent.
-    pub(super) fn ask(&mut self, request: &Arc<Request>) -> io::Result<Result<Event, End>> {
+    pub(super) fn ask(&mut self, request: &Arc<Request>) -> Result<Event, End> {
         let Some(close) = self.questions.open(request)? else {
             self.questions.closed();
-            return Ok(Ok(Event::QuestionClosed(QuestionEnd::Unanswered, Duration::ZERO)));
+            return Ok(Event::QuestionClosed(QuestionEnd::Unanswered, Duration::ZERO));
         };
         let began = Instant::now();
         let queue = self.questions.queue.clone();
@@ -55,25 +54,16 @@ impl Driver {
             let words = sanitize::line(&words.collect::<Vec<_>>().join(", ")).into_owned();
             self.state.permission_answered(request, words);
         }
-        let end = match &asked {
-            Ok(resolution) if terminal_is_gone(resolution) => {
-                // The person did not decline: the question stays open and is asked again when the session is resumed.
-                let _ = self.questions.queue.fail(request, AskError::Signal(SIGHUP));
-                return Ok(Err(End::Closed));
-            }
-            Err(AskError::Signal(signal)) => {
-                let _ = self.questions.queue.fail(request, AskError::Signal(*signal));
-                return Ok(Err(End::Signal(*signal)));
-            }
-            Ok(resolution) if *resolution.outcome().status() != Status::TimedOut => QuestionEnd::Answered,
-            Err(AskError::Interrupted) => QuestionEnd::Interrupted,
-            Ok(_) | Err(_) => QuestionEnd::Unanswered,
-        };
+        let end = end_of(&asked).inspect_err(|end| {
+            // The person did not decline: the question stays open and is asked again when the session is resumed.
+            let signal = if let End::Signal(signal) = end { *signal } else { SIGHUP };
+            let _ = queue.fail(request, AskError::Signal(signal));
+        })?;
         if let Err(error) = asked {
             // A question that was withdrawn waits no more.
-            let _ = self.questions.queue.fail(request, error);
+            let _ = queue.fail(request, error);
         }
-        Ok(Ok(Event::QuestionClosed(end, began.elapsed())))
+        Ok(Event::QuestionClosed(end, began.elapsed()))
     }
 
     /// Shows the prompt until it closes. Input typed before it was visible is kept for the draft.
@@ -90,63 +80,58 @@ impl Driver {
     }
 
     /// Lets the person choose among the last sessions of this folder that are not open elsewhere.
-    pub(super) fn choose_session(&mut self, out: &mut Vec<Effect>) -> Result<Option<String>, End> {
+    pub(super) fn choose_session(&mut self) -> Result<Option<String>, End> {
         let Some(here) = self.state.session.about.clone() else { return Ok(None) };
         let sessions = session::of_folder(&here.cwd).unwrap_or_default();
         let said_something = |session: &Session| session.id != here.id && !sanitize::is_blank(&session.opening);
         let can_be_opened = |session: &Session| session::open(&session.id).is_ok();
         let sessions = sessions.into_iter().filter(said_something).filter(can_be_opened);
         let sessions: Vec<Session> = sessions.take(session_choice::MAX_SESSIONS).collect();
-        let Some((set, labels)) = session_choice::question(&sessions, SystemTime::now()) else {
+        let Some(set) = session_choice::question(&sessions, SystemTime::now()) else {
             let words = "There is no other session of this folder that is not open elsewhere.";
-            self.state.print(Item::Note(Role::Muted, words.into()), out);
+            self.state.note(Role::Muted, words);
             return Ok(None);
         };
-        let chosen = self.choose("resume", set, &labels, out)?;
+        let chosen = self.choose("resume", set)?;
         Ok(chosen.map(|index| sessions[index].id.clone()))
     }
 
-    /// Lets the person choose a model.
-    pub(super) fn choose_model(&mut self, offered: &Offered, out: &mut Vec<Effect>) -> Result<Option<String>, End> {
+    pub(super) fn choose_model(&mut self, offered: &Offered) -> Result<Option<String>, End> {
         let Some(here) = self.state.session.about.clone() else { return Ok(None) };
         let Some((set, models)) = model_choice::question(offered, &here.model) else { return Ok(None) };
-        let labels: Vec<String> = set.questions()[0].options().iter().map(|label| label.name().to_owned()).collect();
-        let chosen = self.choose("model", set, &labels, out)?;
+        let chosen = self.choose("model", set)?;
         let name = chosen.map(|index| format!("{}/{}", offered.provider.name, models[index].name));
         Ok(name.filter(|name| *name != here.model))
     }
 
-    /// Puts a question of the app's own; the index of the label that was chosen, if one was.
-    fn choose(
-        &mut self,
-        what: &str,
-        set: QuestionSet,
-        labels: &[String],
-        out: &mut Vec<Effect>,
-    ) -> Result<Option<usize>, End> {
+    /// Puts a question of the app's own; the index of the option that was chosen, if one was.
+    fn choose(&mut self, what: &str, set: QuestionSet) -> Result<Option<usize>, End> {
         let session = self.state.session.about.as_ref().map_or("", |session| &session.id);
         let request = Request::new(RequestKey::new(session, what).for_purpose(Purpose::Choice), set);
         let (began, kept_in) = (Instant::now(), self.options.kept_in.take());
         let asked = self.show_question(&request, None, &mut |_| Ok(()));
         self.options.kept_in = kept_in;
-        let end = match &asked {
-            Ok(outcome) if terminal_is_gone(outcome) => return Err(End::Closed),
-            Err(AskError::Signal(signal)) => return Err(End::Signal(*signal)),
-            Ok(_) => QuestionEnd::Answered,
-            Err(AskError::Interrupted) => QuestionEnd::Interrupted,
-            Err(_) => QuestionEnd::Unanswered,
-        };
-        out.extend(self.state.update(Event::QuestionClosed(end, began.elapsed()), self.now()));
+        let end = end_of(&asked)?;
+        self.state.update(Event::QuestionClosed(end, began.elapsed()), self.now());
         let Ok(resolution) = asked else { return Ok(None) };
         let answer =
             resolution.outcome().answers().first().filter(|_| *resolution.outcome().status() == Status::Answered);
         let chosen = answer.and_then(|answer| answer.selected_options.first());
-        Ok(chosen.and_then(|chosen| labels.iter().position(|label| label == chosen)))
+        let mut options = request.set().questions()[0].options().iter();
+        Ok(chosen.and_then(|chosen| options.position(|option| option.label_verbatim() == chosen)))
     }
 }
 
-/// Whether the terminal went away while the question was open.
-fn terminal_is_gone(resolution: &Resolution) -> bool {
-    matches!(resolution.via(), Some(Via::Terminal | Via::Line))
-        && matches!(resolution.outcome().status(), Status::Unavailable { .. })
+/// How a question was closed; or how the conversation ends, if the terminal went away meanwhile or a signal came.
+fn end_of(asked: &Result<Resolution, AskError>) -> Result<QuestionEnd, End> {
+    match asked {
+        Ok(resolution) => match (resolution.via(), resolution.outcome().status()) {
+            (Some(Via::Terminal | Via::Line), Status::Unavailable { .. }) => Err(End::Closed),
+            (_, Status::TimedOut) => Ok(QuestionEnd::Unanswered),
+            _ => Ok(QuestionEnd::Answered),
+        },
+        Err(AskError::Signal(signal)) => Err(End::Signal(*signal)),
+        Err(AskError::Interrupted) => Ok(QuestionEnd::Interrupted),
+        Err(_) => Ok(QuestionEnd::Unanswered),
+    }
 }
