@@ -27,14 +27,9 @@ pub(crate) fn command() -> Command {
 }
 
 pub(crate) fn ask() -> Command {
-    Command::new("ask")
-        .about("Ask a person and print the answer")
-        .long_about(
-            "Ask a person and print the answer.\n\nReads one AskUserQuestion input from FILE, standard input or --json, or \
-             makes one from -q. The prompt is drawn on the terminal itself, so standard input and output may be pipes.",
-        )
-        .after_help(EXIT_CODES)
-        .defer(ask_arguments)
+    let more = "Reads one AskUserQuestion input from FILE, standard input or --json, or makes one from -q. The prompt is \
+                drawn on the terminal itself, so standard input and output may be pipes.";
+    described("ask", "Ask a person and print the answer", more).after_help(EXIT_CODES).defer(ask_arguments)
 }
 
 fn ask_arguments(command: Command) -> Command {
@@ -80,17 +75,14 @@ pub(crate) fn input() -> Command {
 }
 
 pub(crate) fn pick() -> Command {
-    Command::new("pick")
-        .about("Pick from the lines on standard input and print the choice")
-        .long_about(
-            "Pick from the lines on standard input and print the choice.\n\nTakes up to 10,000 lines of up to 500 characters; blank lines \
-             and repeated ones are left out. Type to search. The prompt is drawn on the terminal itself.",
-        )
-        .after_help(EXIT_CODES)
-        .defer(|command| {
+    let more = "Takes up to 10,000 lines of up to 500 characters; blank lines and repeated ones are left out. Type to \
+                search. The prompt is drawn on the terminal itself.";
+    described("pick", "Pick from the lines on standard input and print the choice", more).after_help(EXIT_CODES).defer(
+        |command| {
             let multi = switch("multi", "Allow several lines to be picked; each is printed on a line of its own");
             command.arg(asked("QUESTION").help("What to ask [default: Pick one]")).arg(multi).args(of_a_form())
-        })
+        },
+    )
 }
 
 fn asked(name: &'static str) -> Arg {
@@ -109,12 +101,9 @@ fn not_blank(text: &str) -> Result<String, &'static str> {
 }
 
 pub(crate) fn inbox() -> Command {
-    Command::new("inbox")
-        .about("Show the questions that are waiting for an answer, and answer them")
-        .long_about(
-            "Show the questions that are waiting for an answer, and answer them.\n\nIn a terminal it is a live list; --json, --count and --follow are \
-             for scripts and status bars, --next for a key binding.",
-        )
+    let more = "In a terminal it is a live list; --json, --count and --follow are for scripts and status bars, --next \
+                for a key binding.";
+    described("inbox", "Show the questions that are waiting for an answer, and answer them", more)
         .after_help(EXIT_CODES)
         .subcommand(inbox_copy())
         .disable_help_subcommand(true)
@@ -157,32 +146,30 @@ pub(crate) fn wait() -> Command {
 }
 
 pub(crate) fn answer() -> Command {
-    Command::new("answer")
-        .about("Answer a question in the inbox")
-        .long_about(
-            "Answer a question in the inbox.\n\nOpens its prompt, unless the answer is given here. The first answer counts; a \
-             later one is refused and told who was first.",
-        )
-        .after_help(EXIT_CODES)
-        .defer(|command| {
-            let decline = value("decline", "REASON", "Decline to answer, with this reason if you like").num_args(0..=1);
-            let reply =
-                value("reply", "FILE", "Read the reply as JSON from this file, or from standard input if it is -");
-            command
-                .args([
-                    question_id(),
-                    value("select", "HEADER=LABEL", "Choose this option; repeat for several choices").action(ArgAction::Append),
-                    value("other", "HEADER=TEXT", "Answer in these words instead of choosing an option").action(ArgAction::Append),
-                    value("note", "HEADER=TEXT", "Add this note to the answer").action(ArgAction::Append),
-                    decline.default_missing_value("").conflicts_with_all(["select", "other", "note"]),
-                    value("discuss", "TEXT", "Talk about it first, with this message").value_parser(not_blank).conflicts_with("decline"),
-                    reply.conflicts_with_all(["select", "other", "note", "decline", "discuss", "answers"]),
-                    // Opened by a popup rather than by a person: stray keys must not answer.
-                    switch("unbidden", "").hide(true),
-                ])
-                .args(inbox_settings())
-                .args(some_settings(&["answers"]))
-        })
+    let more = "Opens its prompt, unless the answer is given here. The first answer counts; a later one is refused and \
+                told who was first.";
+    described("answer", "Answer a question in the inbox", more).after_help(EXIT_CODES).defer(|command| {
+        let decline = value("decline", "REASON", "Decline to answer, with this reason if you like").num_args(0..=1);
+        let reply = value("reply", "FILE", "Read the reply as JSON from this file, or from standard input if it is -");
+        command
+            .args([
+                question_id(),
+                value("select", "HEADER=LABEL", "Choose this option; repeat for several choices")
+                    .action(ArgAction::Append),
+                value("other", "HEADER=TEXT", "Answer in these words instead of choosing an option")
+                    .action(ArgAction::Append),
+                value("note", "HEADER=TEXT", "Add this note to the answer").action(ArgAction::Append),
+                decline.default_missing_value("").conflicts_with_all(["select", "other", "note"]),
+                value("discuss", "TEXT", "Talk about it first, with this message")
+                    .value_parser(not_blank)
+                    .conflicts_with("decline"),
+                reply.conflicts_with_all(["select", "other", "note", "decline", "discuss", "answers"]),
+                // Opened by a popup rather than by a person: stray keys must not answer.
+                switch("unbidden", "").hide(true),
+            ])
+            .args(inbox_settings())
+            .args(some_settings(&["answers"]))
+    })
 }
 
 pub(crate) fn withdraw() -> Command {
@@ -336,13 +323,10 @@ pub(crate) const CLIENTS: [&str; 11] =
 const INIT_EXIT_CODES: &str = "Exit codes: 0 done, or nothing to do; 1 you did not agree; 2 a file is broken or cannot be written; 3 no person can be asked";
 
 pub(crate) fn init() -> Command {
-    Command::new("init")
-        .about("Add askuser to the configuration of an agent that you use")
-        .long_about(
-            "Add askuser to the configuration of an agent that you use.\n\nShows the change and makes it if you agree; \
-             the rest of the file stays byte for byte as it is. Without a name it finds the installed agents and asks \
-             which to set up; then it starts the server once to see that it works. The entries for cursor, vscode and zed follow their documentation and are untested.",
-        )
+    let more = "Shows the change and makes it if you agree; the rest of the file stays byte for byte as it is. Without a \
+                name it finds the installed agents and asks which to set up; then it starts the server once to see that \
+                it works. The entries for cursor, vscode and zed follow their documentation and are untested.";
+    described("init", "Add askuser to the configuration of an agent that you use", more)
         .after_help(INIT_EXIT_CODES)
         .defer(|command| {
             let client = word("client", "CLIENT", "Which agents to set up").num_args(0..);
@@ -361,13 +345,9 @@ pub(crate) fn init() -> Command {
 }
 
 pub(crate) fn uninstall() -> Command {
-    Command::new("uninstall")
-        .about("Undo every `askuser init`, in your files and in those of projects")
-        .long_about(
-            "Undo every `askuser init`, in your files and in those of projects.\n\nShows each change and makes it if you \
-             agree; a file becomes what it was, byte for byte. Sessions, questions, answers and settings are kept; it \
-             says where they are and how to delete them.",
-        )
+    let more = "Shows each change and makes it if you agree; a file becomes what it was, byte for byte. Sessions, \
+                questions, answers and settings are kept; it says where they are and how to delete them.";
+    described("uninstall", "Undo every `askuser init`, in your files and in those of projects", more)
         .after_help(INIT_EXIT_CODES)
         .defer(|command| {
             command
@@ -378,23 +358,16 @@ pub(crate) fn uninstall() -> Command {
 }
 
 pub(crate) fn hook() -> Command {
-    Command::new("hook")
-        .about("Answer a hook of Claude Code from the inbox")
-        .long_about(
-            "Answer a hook of Claude Code from the inbox.\n\nReads a PreToolUse, PermissionRequest, PostToolUse or Elicitation event \
-             from standard input and prints the decision of the person who answers in the inbox. Without a decision, or if \
-             anything fails, it prints nothing and Claude Code continues as if there were no hook.",
-        )
-        .after_help("Exit code: always 0")
+    let more = "Reads a PreToolUse, PermissionRequest, PostToolUse or Elicitation event from standard input and prints \
+                the decision of the person who answers in the inbox. Without a decision, or if anything fails, it prints \
+                nothing and Claude Code continues as if there were no hook.";
+    described("hook", "Answer a hook of Claude Code from the inbox", more).after_help("Exit code: always 0")
 }
 
 pub(crate) fn agent() -> Command {
-    Command::new("agent")
-        .about("Run a model with tools that asks you when it is in doubt")
-        .long_about(
-            "Run a model with tools that asks you when it is in doubt.\n\nIn a terminal it is a conversation; with -p it runs \
-             one turn, prints the result and exits. Every session is kept and can be resumed.",
-        )
+    let more = "In a terminal it is a conversation; with -p it runs one turn, prints the result and exits. Every session \
+                is kept and can be resumed.";
+    described("agent", "Run a model with tools that asks you when it is in doubt", more)
         .after_help(AGENT_EXIT_CODES)
         .subcommands([sessions(), models(), export()])
         .disable_help_subcommand(true)
@@ -510,6 +483,11 @@ pub(crate) fn man() -> Command {
         "COMMAND",
         "The page of this subcommand instead of the main page",
     ))
+}
+
+/// A command: what it does in a sentence, and what more there is to say of it.
+fn described(name: &'static str, about: &'static str, more: &str) -> Command {
+    Command::new(name).about(about).long_about(format!("{about}.\n\n{more}"))
 }
 
 fn word(name: &'static str, value: &'static str, help: &'static str) -> Arg {

@@ -73,24 +73,12 @@ pub(crate) struct BaseUrl {
     pub(crate) is_for_any_model: bool,
 }
 
-impl BaseUrl {
-    fn new(url: String) -> BaseUrl {
-        BaseUrl { url, origin: Origin::Default, is_for_any_model: false }
-    }
-}
-
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TokenFile {
     pub(crate) path: PathBuf,
     /// Whether the user's own file names it together with the store in use: then it is this person's device there, and is sent
     /// to no other server.
     pub(crate) is_of_store: bool,
-}
-
-impl TokenFile {
-    fn new(path: PathBuf) -> TokenFile {
-        TokenFile { path, is_of_store: false }
-    }
 }
 
 impl Layers {

@@ -74,7 +74,7 @@ macro_rules! settings {
                 "Where the inbox keeps questions: a file, or the address of an `askuser serve`; auto is a file in your state folder",
                 value: "FILE_OR_URL", default: "auto", by: User, of: Asking,
             }
-            token_file: Option<TokenFile> = |v| unless(v, "none", |v| path(v).map(TokenFile::new)) => {
+            token_file: Option<TokenFile> = |v| unless(v, "none", |v| path(v).map(|path| TokenFile { path, is_of_store: false })) => {
                 "A file with the token for a store at an address; ASKUSER_TOKEN is the token itself",
                 value: "FILE", default: "none", by: User, of: Asking, flag: "token-file",
                 must_be: "a file",
@@ -147,7 +147,7 @@ macro_rules! settings {
                  provider alone means its default model, none that of the first key in the environment",
                 value: "PROVIDER/NAME", default: "none", by: User, of: Agent,
             }
-            base_url: Option<BaseUrl> = |v| Some(text(v).map(BaseUrl::new)) => {
+            base_url: Option<BaseUrl> = |v| Some(text(v).map(|url| BaseUrl { url, origin: Origin::Default, is_for_any_model: false })) => {
                 "The provider's address, if it is not the usual one",
                 value: "URL", default: "none", by: User, of: Agent, flag: "base-url",
             }

@@ -3,8 +3,9 @@
 use crate::config::Settings;
 use crate::failure::Failure;
 use crate::ownership::check_writers;
+use askuser_agent::regular_file::{self, Links};
 use std::fs::Metadata;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// What outlives a session but is no configuration: `$XDG_STATE_HOME/askuser`, or under `~/.local/state`.
@@ -55,9 +56,13 @@ pub(crate) fn trusted(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether no other user can read or write it: a secret.
-pub(crate) fn for_this_user_alone(metadata: &Metadata) -> io::Result<()> {
-    check_access(metadata, 0o077, "readable")
+/// Reads a secret, at most so many bytes of it, from a file that no other user can read or write.
+pub(crate) fn read_secret(path: &Path, links: Links, max_bytes: u64) -> io::Result<String> {
+    let file = regular_file::open(path, links)?;
+    check_access(&file.metadata()?, 0o077, "readable")?;
+    let mut bytes = Vec::new();
+    file.take(max_bytes).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 #[cfg(unix)]

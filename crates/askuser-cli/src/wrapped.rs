@@ -4,9 +4,9 @@ use askuser_terminal::wrap;
 use std::borrow::Cow;
 
 #[cfg(unix)]
-pub(crate) use std::os::fd::AsFd as Stream;
+use std::os::fd::AsFd as Stream;
 #[cfg(windows)]
-pub(crate) use std::os::windows::io::AsHandle as Stream;
+use std::os::windows::io::AsHandle as Stream;
 
 /// The columns of a stream, if it is a terminal. Where they cannot be told, text is not wrapped.
 pub(crate) fn columns(stream: impl Stream) -> Option<usize> {

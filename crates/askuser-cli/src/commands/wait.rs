@@ -10,13 +10,10 @@ use clap::ArgMatches;
 use std::time::Duration;
 
 pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
-    let patience = match args.get_one::<String>("for") {
-        None => None,
-        Some(text) => Some(
-            duration(text)
-                .ok_or_else(|| Failure::new(format!("--for: {text:?}, must be a duration such as 45s, 5m or 1h")))?,
-        ),
-    };
+    let patience = args.get_one::<String>("for").map(|text| {
+        duration(text).ok_or_else(|| Failure::new(format!("--for: {text:?}, must be a duration such as 45s, 5m or 1h")))
+    });
+    let patience = patience.transpose()?.unwrap_or(Duration::from_secs(u64::from(u32::MAX)));
     let store = open_existing(settings, patient(None))?;
     let question = question(&store, args)?;
     // Who waits for a question waits for the agent that asked it.
@@ -26,7 +23,6 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
         Some(ending) => ending,
         None => runtime()?.block_on(async {
             let attachment = store.attach(id).await.map_err(failed)?;
-            let patience = patience.unwrap_or(Duration::from_secs(u64::from(u32::MAX)));
             let ended = unless_told(tokio::time::timeout(patience, store.wait(id))).await?.and_then(Result::ok);
             let ended = ended.transpose().map_err(failed)?;
             attachment.detach().await.map_err(failed)?;

@@ -5,7 +5,6 @@ use serde_json::json;
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
-use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -47,17 +46,15 @@ fn shell() -> Command {
 }
 
 /// A command that runs beside us, and is ended in time whether or not we wait for it.
-pub(crate) struct Running(Receiver<Result<(), String>>);
+pub(crate) struct Running(JoinHandle<Result<(), String>>);
 
 /// Runs it beside us; what it says or does changes nothing here. It gets the question as JSON on standard input, and its
 /// first header and text in the environment; from the inbox its id too, to answer it by. Where it takes too long, it is ended
 /// with its process group; what it has put into the background before it ended is left alone.
 pub(crate) fn run(command: &str, request: &Request, inbox_id: Option<&str>) -> Result<Running, String> {
     let child = start(command, request, inbox_id)?;
-    let (ended, end) = mpsc::channel();
-    let looking_after = move || drop(ended.send(end_of(child, LIMIT)));
-    std::thread::Builder::new().spawn(looking_after).map_err(|error| error.to_string())?;
-    Ok(Running(end))
+    let looked_after = std::thread::Builder::new().spawn(move || end_of(child, LIMIT));
+    looked_after.map(Running).map_err(|error| error.to_string())
 }
 
 fn start(command: &str, request: &Request, inbox_id: Option<&str>) -> Result<Child, String> {
@@ -103,7 +100,7 @@ fn as_argument(text: &str) -> String {
 
 impl Running {
     pub(crate) fn wait(self) -> Result<(), String> {
-        self.0.recv().unwrap_or_else(|lost| Err(lost.to_string()))
+        self.0.join().unwrap_or_else(|_| Err("it was lost sight of".into()))
     }
 }
 

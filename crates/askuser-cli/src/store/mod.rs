@@ -6,17 +6,16 @@ use crate::config::{Settings, TokenFile};
 use crate::environment;
 use crate::failure::{self, Failure, OrFail, exit};
 use crate::notifier::{self, announced::announced};
-use crate::state_folder::{check_state_folder, for_this_user_alone, inbox_file, state_folder};
+use crate::state_folder::{check_state_folder, inbox_file, read_secret, state_folder};
 use crate::surfaces::Surfaces;
 use askuser::store::{Attempt, Ending, Filter, Handle, Principal, QuestionId, Store, StoreError, StoredQuestion};
 use askuser::{Asker, Origin, Via};
-use askuser_agent::regular_file::{self, Links};
+use askuser_agent::regular_file::Links;
 use askuser_inbox::{InboxAsker, Location, SqliteStore};
 use askuser_serve::people::unknown;
 use askuser_serve::{Admin, HttpStore, Kept, Patience};
 use clap::ArgMatches;
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -104,7 +103,7 @@ pub(crate) fn postgres(address: &str) -> Result<askuser_postgres::PostgresStore,
 fn tokens(settings: &Settings) -> Result<(String, Option<String>), Failure> {
     let read = |file: &TokenFile| {
         let path = &file.path;
-        read_token(path)
+        read_secret(path, Links::Follow, 4096)
             .map_err(|error| Failure::new(format!("{} {error}", path.display())))
             .and_then(|text| token(&text))
     };
@@ -128,14 +127,6 @@ fn token(text: &str) -> Result<String, Failure> {
             "{TOKEN} or token_file: no token, must be one line as `askuser token new` prints it"
         ))),
     }
-}
-
-fn read_token(path: &Path) -> io::Result<String> {
-    let file = regular_file::open(path, Links::Follow)?;
-    for_this_user_alone(&file.metadata()?)?;
-    let mut text = String::new();
-    file.take(4096).read_to_string(&mut text)?;
-    Ok(text)
 }
 
 /// How long a server may be away before a person at a shell is told: they see it at once, and can try again.

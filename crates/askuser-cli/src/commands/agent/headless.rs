@@ -191,7 +191,8 @@ async fn converse(
     while talk.goes_on(one_turn) {
         let has_ended = talk.next().await?;
         // To say something else would give up a question that still waits for its answer.
-        if has_ended && std::mem::take(&mut resumes) && talk.tally.waits_for_a_person() {
+        let waits = matches!(talk.tally.error, Some(Broken { kind: FailureKind::NobodyThere, .. }));
+        if has_ended && std::mem::take(&mut resumes) && waits {
             break;
         }
     }
@@ -374,10 +375,6 @@ impl Tally {
             // It is asked for in every mode.
             _ => "a person at a terminal, a front end or --answers FILE can permit it",
         }
-    }
-
-    fn waits_for_a_person(&self) -> bool {
-        matches!(self.error, Some(Broken { kind: FailureKind::NobodyThere, .. }))
     }
 
     fn finish(self, output: Output, session: &str, model: &str) -> Result<u8, Failure> {

@@ -39,17 +39,13 @@ pub(super) fn add(text: &str, servers: &str, value: &Map<String, Value>) -> Resu
     let fields = root.object_value_or_create().ok_or_else(|| "is no JSON object".to_owned())?;
     let table = fields.object_value_or_create(servers).ok_or_else(|| not_an_object(servers))?;
     match table.get(SERVER) {
-        None => drop(table.append(SERVER, object(value))),
+        None => drop(table.append(SERVER, input(&json!(value)))),
         Some(found) => {
             let found = found.object_value().ok_or_else(|| not_an_object(SERVER))?;
             value.iter().for_each(|(name, value)| set(&found, name, value));
         }
     }
-    let mut edited = root.to_string();
-    if text.trim().is_empty() && !edited.ends_with('\n') {
-        edited.push('\n');
-    }
-    Ok(edited)
+    Ok(written(&root, text))
 }
 
 /// A new entry of an object that stands in one line stands there too: the editor would spread the object over several, and
@@ -134,8 +130,7 @@ pub(super) fn add_hooks(text: &str, askuser: &str) -> Result<String, String> {
         let groups = hooks.array_value_or_create(event).ok_or_else(|| format!("has {event} that is no array"))?;
         groups.append(input(&group));
     }
-    let edited = root.to_string();
-    Ok(if edited.ends_with('\n') || !text.trim().is_empty() { edited } else { format!("{edited}\n") })
+    Ok(written(&root, text))
 }
 
 /// The settings without our hooks, and without the lists that become empty by that.
@@ -154,6 +149,12 @@ pub(super) fn remove_hooks(text: &str) -> Result<String, String> {
     Ok(root.to_string())
 }
 
+/// The edited file; one that was empty before ends with a line end.
+fn written(root: &CstRootNode, before: &str) -> String {
+    let edited = root.to_string();
+    if edited.ends_with('\n') || !before.trim().is_empty() { edited } else { edited + "\n" }
+}
+
 fn parse(text: &str) -> Result<CstRootNode, String> {
     let root = CstRootNode::parse(text, &OPTIONS).map_err(|error| {
         format!("is broken at line {}, column {}: {}", error.line_display(), error.column_display(), error.kind())
@@ -164,10 +165,6 @@ fn parse(text: &str) -> Result<CstRootNode, String> {
     }
 }
 
-fn object(fields: &Map<String, Value>) -> CstInputValue {
-    CstInputValue::Object(fields.iter().map(|(name, value)| (name.clone(), input(value))).collect())
-}
-
 fn input(value: &Value) -> CstInputValue {
     match value {
         Value::Null => CstInputValue::Null,
@@ -175,6 +172,8 @@ fn input(value: &Value) -> CstInputValue {
         Value::Number(number) => CstInputValue::Number(number.to_string()),
         Value::String(text) => CstInputValue::String(text.clone()),
         Value::Array(items) => CstInputValue::Array(items.iter().map(input).collect()),
-        Value::Object(fields) => object(fields),
+        Value::Object(fields) => {
+            CstInputValue::Object(fields.iter().map(|(name, value)| (name.clone(), input(value))).collect())
+        }
     }
 }

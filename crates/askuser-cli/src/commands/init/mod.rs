@@ -242,7 +242,10 @@ impl<'a> Setup<'a> {
         let command = match self.project.is_some() && client.is_server() {
             // Others have it elsewhere.
             true => SERVER.to_owned(),
-            false => self.programs.command(&server_command::this_program()?, client.is_desktop),
+            false => {
+                let this = std::env::current_exe().or_fail("cannot find this program")?;
+                self.programs.command(&this, client.is_desktop)
+            }
         };
         match (client.entry)(&command) {
             Value::Object(fields) => Ok(fields),

@@ -4,7 +4,6 @@
 //! file. But a client that is started from a desktop may not have the PATH of this shell, so in the user's own file it
 //! gets the full path. That is the path as the PATH has it, not where its links lead: package managers move the rest.
 
-use crate::failure::{Failure, OrFail};
 use std::path::{Path, PathBuf};
 
 const NAME: &str = "askuser";
@@ -34,10 +33,6 @@ impl Programs {
             None => this.display().to_string(),
         }
     }
-}
-
-pub(super) fn this_program() -> Result<PathBuf, Failure> {
-    std::env::current_exe().or_fail("cannot find this program")
 }
 
 #[cfg(unix)]

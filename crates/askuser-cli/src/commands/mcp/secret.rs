@@ -1,10 +1,10 @@
 //! Secrets of this user's that outlive a process: made once, in a file that no other user can read or replace.
 
 use crate::failure::{Failure, reason};
-use crate::state_folder::{check_state_folder, for_this_user_alone, state_folder};
+use crate::state_folder::{check_state_folder, read_secret, state_folder};
 use askuser_agent::regular_file::{self, Links};
 use std::fs;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
 /// How long a secret is, before it is spelled out.
@@ -31,16 +31,12 @@ pub(super) fn of(name: &str) -> Result<String, Failure> {
     }
 }
 
-/// Reads it, where no other user can have read or written it.
+/// Reads it, if it is there.
 fn read(path: &Path) -> io::Result<Option<String>> {
-    let file = match regular_file::open(path, Links::Refuse) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        file => file?,
-    };
-    for_this_user_alone(&file.metadata()?)?;
-    let mut bytes = Vec::new();
-    file.take(2 * BYTES as u64 + 1).read_to_end(&mut bytes)?;
-    Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+    match read_secret(path, Links::Refuse, 2 * BYTES as u64 + 1) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        secret => secret.map(Some),
+    }
 }
 
 /// It appears whole or not at all; the process that makes it first has made it for all.

@@ -50,8 +50,8 @@ impl State {
             }
             Event::Note(role, words) => self.note(role, words),
             Event::Diff { text, also_changed } => {
-                let about = "what the agent's edits have changed".to_owned();
-                let heading = CallSummary { about, ..CallSummary::named("/diff") };
+                let (name, about) = ("/diff".to_owned(), "what the agent's edits have changed".to_owned());
+                let heading = CallSummary { name, about, ..CallSummary::default() };
                 self.outputs.add(Heading::Call(heading), OutputKind::Diff, &text);
                 self.print(Item::Diff { text, max_lines: OWN_LINES });
                 if !also_changed.is_empty() {

@@ -198,10 +198,8 @@ impl AgentThread {
                 let models = self.models.clone();
                 self.handle.queue(move |agent| {
                     Box::pin(async move {
-                        ui.send(match models.offered(&agent.model()).await {
-                            Ok(offered) => Event::ModelsListed(offered),
-                            Err(failure) => Event::failed(failure.message),
-                        });
+                        let offered = models.offered(&agent.model()).await;
+                        ui.send(offered.map_or_else(|failure| Event::failed(failure.message), Event::ModelsListed));
                         None
                     })
                 });
@@ -262,10 +260,8 @@ async fn forward(mut events: AgentEvents, handle: &AgentHandle, ui: &UiSender, q
 
 /// Shows a session. What waited for the end of a turn waits for it again; if that is over, the person has it back.
 fn show_session(agent: &Agent, ui: &UiSender) {
-    let (waiting, back) = match agent.is_cut_off() {
-        true => (agent.queued().to_vec(), Vec::new()),
-        false => (Vec::new(), agent.queued().to_vec()),
-    };
+    let queued = agent.queued().to_vec();
+    let (waiting, back) = if agent.is_cut_off() { (queued, Vec::new()) } else { (Vec::new(), queued) };
     back.iter().for_each(|text| agent.transcript().forget(text));
     ui.send(Event::SessionOpened(about(agent), agent.transcript().replay(), waiting));
     ui.send(Event::TakenBack(back));

@@ -5,7 +5,7 @@
 mod questions;
 
 use super::Surface;
-use super::agent_thread::AgentThread;
+use super::agent_thread::{AgentCommand, AgentThread};
 use super::history::HistoryFile;
 use super::open_questions::{Questions, SIGHUP, UiSender};
 use super::scrollback::{self, Item};
@@ -167,8 +167,8 @@ impl Driver {
             Presentation::Screen if self.state.pager.is_some() => self.render_page(),
             Presentation::Screen => {
                 self.close_page();
-                let live = view::live(&self.state, &self.options.theme, self.console.size(), self.now());
-                self.console.set_live(&live.lines, Some(live.caret));
+                let (lines, caret) = view::live(&self.state, &self.options.theme, self.console.size(), self.now());
+                self.console.set_live(&lines, Some(caret));
             }
             Presentation::Line => {
                 // An unfinished line is shown again, also while the agent works or a question is pending.
@@ -330,7 +330,7 @@ impl Driver {
                 }
                 Effect::ChooseModel(offered) => {
                     if let Some(name) = self.choose_model(&offered)? {
-                        self.state.set_model(name);
+                        self.state.command(AgentCommand::SetModel(name));
                     }
                 }
                 Effect::Quit => return Err(End::Quit),

@@ -147,8 +147,8 @@ impl Pager {
                 'g' => self.top = 0,
                 'G' => self.top = self.last_top(),
                 '/' => self.search = Search::Typing(Text::new(MAX_PATTERN)),
-                'n' => self.find(Direction::Down),
-                'N' => self.find(Direction::Up),
+                'n' => self.find_from(self.top + 1, Direction::Down),
+                'N' => self.find_from(self.top, Direction::Up),
                 _ => {}
             },
             _ => {}
@@ -202,14 +202,6 @@ impl Pager {
         if let Some(other) = other {
             *self = Pager { search: self.search.clone(), height: self.height, ..Pager::open(other) };
         }
-    }
-
-    fn find(&mut self, direction: Direction) {
-        let from = match direction {
-            Direction::Down => self.top + 1,
-            Direction::Up => self.top,
-        };
-        self.find_from(from, direction);
     }
 
     /// Goes to the next row with the text that is searched for, and on from the other end.

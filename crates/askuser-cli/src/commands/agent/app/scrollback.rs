@@ -108,17 +108,13 @@ fn header(session: &SessionInfo, theme: &Theme, columns: usize) -> Vec<Line<'sta
     let sandbox = if session.no_sandbox.is_none() { "sandbox" } else { "no sandbox" };
     let own = format!("session {}", session.id);
     let facts = [&*sanitize::line(&session.model), &*sanitize::line(&folder), sandbox, &own]
-        .map(|fact| format!(" {} {fact}", separator(theme)))
+        .map(|fact| format!(" {} {fact}", theme.signs.dot))
         .concat();
     let words = [
         (version, theme.style(Role::Primary).add_modifier(Modifier::BOLD)),
         (facts.as_str(), theme.style(Role::Muted)),
     ];
     wrap_styled(words, &[], &[Span::raw("  ")], columns)
-}
-
-pub(crate) fn separator(theme: &Theme) -> &'static str {
-    if theme.signs == Signs::ASCII { "-" } else { "·" }
 }
 
 fn user_message(text: &str, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
@@ -205,7 +201,7 @@ fn total_width(spans: &[Span<'_>]) -> usize {
 
 /// Joins the facts that fit into this width, in order.
 pub(crate) fn join_fitting(facts: impl IntoIterator<Item = String>, columns: usize, theme: &Theme) -> String {
-    let between = format!(" {} ", separator(theme));
+    let between = format!(" {} ", theme.signs.dot);
     let mut words = String::new();
     for fact in facts {
         let more = if words.is_empty() { fact } else { format!("{between}{fact}") };

@@ -119,7 +119,7 @@ impl State {
                 let words = self.context().map_or_else(|| "The conversation is empty.".into(), context_words);
                 self.note(Role::Muted, words);
             }
-            SlashCommand::Model(Some(name)) => self.set_model(name),
+            SlashCommand::Model(Some(name)) => self.command(AgentCommand::SetModel(name)),
             SlashCommand::Model(None) => {
                 let model = self.session.about.as_ref().map(|session| session.model.clone()).unwrap_or_default();
                 self.note(Role::Muted, format!("The model is {model}."));
@@ -143,17 +143,14 @@ impl State {
 
     /// Changes what needs permission to the next mode; to allow everything takes more than a key.
     pub(super) fn next_mode(&mut self) {
+        let has_sandbox = self.session.about.as_ref().is_some_and(|session| session.no_sandbox.is_none());
         let next = match self.mode() {
             PermissionMode::Ask => PermissionMode::AcceptEdits,
-            PermissionMode::AcceptEdits if self.has_sandbox() => PermissionMode::Sandbox,
+            PermissionMode::AcceptEdits if has_sandbox => PermissionMode::Sandbox,
             PermissionMode::AcceptEdits | PermissionMode::Sandbox => PermissionMode::Plan,
             PermissionMode::Plan | PermissionMode::Allow => PermissionMode::Ask,
         };
         self.set_mode(next);
-    }
-
-    fn has_sandbox(&self) -> bool {
-        self.session.about.as_ref().is_some_and(|session| session.no_sandbox.is_none())
     }
 
     /// Changes what needs permission, and shows it at once. If it fails, the agent's thread tells the mode that it still is.
@@ -164,10 +161,6 @@ impl State {
         }
         session.mode = next;
         self.command(AgentCommand::SetMode(next));
-    }
-
-    pub(crate) fn set_model(&mut self, name: String) {
-        self.command(AgentCommand::SetModel(name));
     }
 
     pub(crate) fn resume(&mut self, id: String) {
@@ -184,7 +177,7 @@ impl State {
         self.turn.end = TurnEnd::Completed;
     }
 
-    fn command(&mut self, command: AgentCommand) {
+    pub(super) fn command(&mut self, command: AgentCommand) {
         self.turn.pending_commands += 1;
         self.effects.push_back(Effect::Command(command));
     }

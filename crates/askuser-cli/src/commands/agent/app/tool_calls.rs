@@ -105,13 +105,6 @@ pub(crate) fn about(input: &Value) -> String {
     if lines.next().is_some() { format!("{first} ...") } else { first }
 }
 
-impl CallSummary {
-    /// Something that is no call of the model, and worked.
-    pub(crate) fn named(name: &str) -> CallSummary {
-        CallSummary { name: name.to_owned(), ..CallSummary::default() }
-    }
-}
-
 impl RunningCall {
     pub(crate) fn new(id: String, name: String, input: &Value, task: Option<&str>, now: Duration) -> RunningCall {
         let (about, task) = (about(input), task.map(str::to_owned));
@@ -141,8 +134,8 @@ impl RunningCall {
     }
 
     pub(crate) fn running(&self) -> CallSummary {
-        let (about, task) = (self.about.clone(), self.task.clone());
-        CallSummary { about, task, status: CallStatus::Running, ..CallSummary::named(&shown_name(&self.name)) }
+        let (name, about, task) = (shown_name(&self.name), self.about.clone(), self.task.clone());
+        CallSummary { name, about, task, status: CallStatus::Running, ..CallSummary::default() }
     }
 
     pub(crate) fn finish(&self, result: &ToolResult, now: Duration) -> CallSummary {

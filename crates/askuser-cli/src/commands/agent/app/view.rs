@@ -14,11 +14,6 @@ use askuser_terminal::text::{Line, Modifier, Position, Span};
 use askuser_terminal::{Role, Signs, Theme, width, wrap_styled};
 use std::time::Duration;
 
-pub(crate) struct Live {
-    pub(crate) lines: Vec<Line<'static>>,
-    pub(crate) caret: Position,
-}
-
 const SPINNER: &[&str] = &["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const SPINNER_ASCII: &[&str] = &["|", "/", "-", "\\"];
 const PLACEHOLDER: &str = "Say what to do, or /help";
@@ -27,12 +22,11 @@ const MENU_ROWS: usize = 14;
 /// How many lines are shown of what a running call writes.
 const OUTPUT_LINES: usize = 5;
 
-/// Lays the live region out for a terminal of this size.
-pub(crate) fn live(state: &State, theme: &Theme, size: (u16, u16), now: Duration) -> Live {
+/// Lays the live region out for a terminal of this size: its lines, and where the caret is in them.
+pub(crate) fn live(state: &State, theme: &Theme, size: (u16, u16), now: Duration) -> (Vec<Line<'static>>, Position) {
     let (columns, rows) = area(size);
     let (mut input, caret) = input_box(state, theme, columns, rows);
     let (status, mut activity) = (status(state, theme, columns), activity(state, theme, (columns, rows), now));
-    let caret_in_box = caret;
     // If rows are short: the input box comes first, then the activity, then the status lines.
     let room = rows.saturating_sub(input.len());
     // The line about a pending question comes before the status lines.
@@ -57,7 +51,7 @@ pub(crate) fn live(state: &State, theme: &Theme, size: (u16, u16), now: Duration
     let top = lines.len() as u16;
     lines.append(&mut input);
     lines.extend(status);
-    Live { lines, caret: Position::new(caret_in_box.0 as u16, top + caret_in_box.1 as u16) }
+    (lines, Position::new(caret.0 as u16, top + caret.1 as u16))
 }
 
 /// The lines that there is room for, with this one among them; the last one says how many there are besides.
@@ -211,7 +205,8 @@ fn area((columns, rows): (u16, u16)) -> (usize, usize) {
 /// The input box, and the caret's column and row in it.
 fn input_box(state: &State, theme: &Theme, columns: usize, rows: usize) -> (Vec<Line<'static>>, (usize, usize)) {
     let signs = theme.signs;
-    let label = mode_label(state.mode());
+    // Where it is not the usual one.
+    let label = (state.mode() != PermissionMode::Ask).then(|| mode_words(state.mode()));
     let edge = theme.style(if label.is_some() { Role::Primary } else { Role::Muted });
     let prompt = format!("{} ", signs.cursor);
     let (side, room) = (side(theme, columns, rows), room(theme, columns, rows));
@@ -265,11 +260,6 @@ fn input_box(state: &State, theme: &Theme, columns: usize, rows: usize) -> (Vec<
         lines.push(Line::styled(bottom, edge));
     }
     (lines, (side + width(&prompt) + caret_column, top + caret_row - first))
-}
-
-/// On the box, where it is not the usual one.
-fn mode_label(mode: PermissionMode) -> Option<&'static str> {
-    (mode != PermissionMode::Ask).then(|| mode_words(mode))
 }
 
 fn mode_words(mode: PermissionMode) -> &'static str {

@@ -60,15 +60,15 @@ fn busy() -> State {
 
 /// The region as text, the caret marked.
 fn show(state: &State, theme: &Theme, columns: u16, rows: u16) -> String {
-    let live = live(state, theme, (columns, rows), NOW);
-    assert!(live.lines.len() < usize::from(rows).max(2), "{} lines in {rows} rows", live.lines.len());
+    let (lines, caret) = live(state, theme, (columns, rows), NOW);
+    assert!(lines.len() < usize::from(rows).max(2), "{} lines in {rows} rows", lines.len());
     let mut out = String::new();
-    for (y, line) in live.lines.iter().enumerate() {
+    for (y, line) in lines.iter().enumerate() {
         let text: String = line.spans.iter().map(|span| span.content.as_ref()).collect();
         assert!(width(&text) < usize::from(columns), "{} columns in {columns}: {text}", width(&text));
         let mut x = 0;
         for c in text.trim_end().chars().chain(std::iter::repeat_n(' ', 3)) {
-            if (x, y) == (usize::from(live.caret.x), usize::from(live.caret.y)) {
+            if (x, y) == (usize::from(caret.x), usize::from(caret.y)) {
                 out.push('█');
             }
             out.push(c);
