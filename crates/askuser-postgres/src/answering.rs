@@ -4,6 +4,7 @@ use crate::database::{Database, Doing, end_row};
 use crate::fault::unwritable;
 use crate::pool::{Connection, Value};
 use crate::row::signed;
+use askuser::Request;
 use askuser::store::{Act, Attempt, Draft, End, Ending, MAX_DRAFT, Principal, StoreError, Which};
 use tokio_postgres::types::Type;
 
@@ -15,25 +16,34 @@ impl Database {
         end: &End,
         attempt: &Attempt,
     ) -> Result<Ending, StoreError> {
+        let check = |request: &Request| {
+            by.check(Act::End(request, end))?;
+            match end {
+                End::Resolve { outcome, .. } => outcome.check(request.set()).map_err(StoreError::Misfit),
+                End::Withdraw => Ok(()),
+            }
+        };
         let answer = async |connection: &Connection| {
+            let mut known = match which {
+                Which::Id(id) => self.requests.borrow().known(id).map(|request| (id.clone(), request.clone())),
+                Which::Key(_) => None,
+            };
             loop {
-                let (now, row) = self.known(connection, by, which).await?;
-                by.check(Act::End(&row.question.request, end))?;
-                if let End::Resolve { outcome, .. } = end {
-                    outcome.check(row.question.request.set()).map_err(StoreError::Misfit)?;
+                if let Some((id, request)) = known {
+                    check(&request)?;
+                    if let Some(ending) = end_row(connection, &id, by, end, attempt).await? {
+                        return Ok(ending);
+                    }
+                    // Another one was quicker, or its time has run out: what it left says so.
                 }
+                let (_, row) = self.known(connection, by, which).await?;
+                check(&row.question.request)?;
                 match row.question.ending {
                     // The reply to an earlier try was lost, or the caller asks again.
                     Some(ending) if row.attempt.as_deref() == Some(attempt.as_str()) => return Ok(ending),
                     Some(ending) => return Err(StoreError::ended(ending).into()),
-                    None => {}
+                    None => known = Some((row.question.id, row.question.request)),
                 }
-                // A clock that was set back ends nothing before it was asked.
-                let ending = end.stamped(by, now.max(row.question.asked_ms));
-                if end_row(connection, row.n, &ending, attempt, now).await? {
-                    return Ok(ending);
-                }
-                // Another one was quicker, or its time has just run out: what it left says so.
             }
         };
         self.run(Doing::Telling, answer).await

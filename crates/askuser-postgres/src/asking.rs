@@ -3,7 +3,8 @@
 use crate::database::{Database, Doing, digest};
 use crate::fault::{Fault, unwritable};
 use crate::pool::Connection;
-use crate::row::{SELECT, StoredRow, signed};
+use crate::row::{SELECT, StoredRow, number, signed};
+use crate::schema::VERSION;
 use crate::store::random_id;
 use askuser::store::{
     Act, AskerPresence, Attempt, Claim, Cursor, Earlier, Ending, Principal, QuestionId, Series, StoreError,
@@ -56,10 +57,17 @@ impl Database {
 
     async fn put_once(&self, connection: &Connection, asked: &Asked<'_>) -> Result<Kept, Fault> {
         for _ in 0..TRIES {
+            // Nearly always it is new.
+            if asked.series.is_none()
+                && let Some(kept) = self.insert(connection, asked).await?
+            {
+                return Ok(kept);
+            }
             let (now, known) = self.find(connection, asked.by, &asked.request.key().into()).await?;
             let kept = match (known, asked.series) {
                 (Some(row), _) => Some(self.attach_to(connection, asked, row).await?),
-                (None, None) => self.insert(connection, asked, now).await?,
+                // There was a question of this very id.
+                (None, None) => None,
                 (None, Some(series)) => {
                     let in_turn = async || self.put_in_series(connection, asked, series, now).await;
                     connection.transaction(in_turn).await?
@@ -68,7 +76,6 @@ impl Database {
             if let Some(kept) = kept {
                 return Ok(kept);
             }
-            // Another process has asked the same meanwhile, or has a question of this very id.
         }
         Err(StoreError::unavailable("cannot keep a question", "other processes were quicker every time").into())
     }
@@ -105,7 +112,7 @@ impl Database {
                 return self.attach_to(connection, asked, row).await.map(Some);
             }
         }
-        self.insert(connection, asked, now).await
+        self.insert(connection, asked).await
     }
 
     /// One more waits for a question that is there.
@@ -134,30 +141,31 @@ impl Database {
         Ok((false, row.n, row.question))
     }
 
-    /// Keeps a question, its event and its waiter; nothing where another process was quicker.
-    async fn insert(&self, connection: &Connection, asked: &Asked<'_>, now: u64) -> Result<Option<Kept>, Fault> {
+    /// Keeps a question, its event and its waiter; nothing where it is there already.
+    async fn insert(&self, connection: &Connection, asked: &Asked<'_>) -> Result<Option<Kept>, Fault> {
         let (request, origin) = (asked.request, asked.request.origin());
         let id = random_id()?;
         let id = QuestionId::parse(&id[..12]).ok_or_else(|| StoreError::damaged("cannot name a question", id))?;
-        let mut question = StoredQuestion::new(id, request.clone(), now, Cursor(0));
-        let sql = "WITH new AS (
+        let lasts_ms = StoredQuestion::new(id.clone(), request.clone(), 0, Cursor(0)).expires_ms;
+        let sql = "WITH moment AS (SELECT askuser.now_ms() AS now FROM askuser.schema_version WHERE version = $10), new AS (
                  INSERT INTO askuser.question (id, key, bare_key, request, agent, agent_words, words, audience, credential,
                      state, asked_ms, expires_ms, series, conversation, put_by, series_name)
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'pending', $10, $11, $12, $13, $14, $16)
-                 ON CONFLICT DO NOTHING RETURNING n
+                 SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, 'pending', now,
+                     CASE WHEN $11 > 9223372036854775807 - now THEN 9223372036854775807 ELSE now + $11 END, $12, $13, $14, $16
+                 FROM moment ON CONFLICT DO NOTHING RETURNING n, asked_ms
              ), event AS (
-                 INSERT INTO askuser.event (question, state, at_ms) SELECT n, 'pending', $10 FROM new
+                 INSERT INTO askuser.event (question, state, at_ms) SELECT n, 'pending', asked_ms FROM new
              ), waiter AS (
                  INSERT INTO askuser.waiter (question, id, process) SELECT n, $14, $15 FROM new
              )
-             SELECT n FROM new";
+             SELECT n, asked_ms FROM new";
         let agent = origin.agent.as_deref().map(without_nul);
         let audience = (!request.audience().is_empty()).then(|| request.audience().to_vec());
         let rows = connection
             .query(
                 sql,
                 &[
-                    (&question.id.as_str(), Type::TEXT),
+                    (&id.as_str(), Type::TEXT),
                     (&digest(request.key(), origin.credential.as_deref()), Type::BYTEA),
                     (&digest(request.key(), None), Type::BYTEA),
                     (&asked.body, Type::TEXT),
@@ -166,8 +174,8 @@ impl Database {
                     (&without_nul(&words(request)), Type::TEXT),
                     (&audience, Type::TEXT_ARRAY),
                     (&origin.credential, Type::TEXT),
-                    (&signed(now), Type::INT8),
-                    (&question.expires_ms.map(signed), Type::INT8),
+                    (&VERSION, Type::INT4),
+                    (&lasts_ms.map(signed), Type::INT8),
                     (&asked.series.map(|series| series_digest(&series.name)), Type::BYTEA),
                     (&asked.series.map(|series| &series.conversation), Type::TEXT),
                     (&asked.waiter, Type::TEXT),
@@ -178,8 +186,8 @@ impl Database {
             .await?;
         let Some(row) = rows.first() else { return Ok(None) };
         let n: i64 = row.try_get("n")?;
-        question.cursor = Cursor(n.unsigned_abs());
-        Ok(Some((true, n, question)))
+        let cursor = Cursor(n.unsigned_abs());
+        Ok(Some((true, n, StoredQuestion::new(id, request.clone(), number(row, "asked_ms")?, cursor))))
     }
 
     pub(crate) async fn claim(&self, by: &Principal, id: &QuestionId, attempt: &Attempt) -> Result<Claim, StoreError> {
@@ -239,18 +247,32 @@ impl Database {
     }
 
     pub(crate) async fn delivered(&self, by: &Principal, id: &QuestionId) -> Result<(), StoreError> {
+        let sql = "WITH delivered AS (
+                 UPDATE askuser.question SET delivered_ms = coalesce(delivered_ms, askuser.now_ms())
+                 WHERE id = $1 AND state <> 'pending' AND EXISTS (SELECT 1 FROM askuser.schema_version WHERE version = $2)
+                 RETURNING n
+             ), waiters AS (
+                 DELETE FROM askuser.waiter WHERE question IN (SELECT n FROM delivered)
+             )
+             SELECT n FROM delivered";
         let deliver = async |connection: &Connection| {
-            let (_, row) = self.known(connection, by, &id.into()).await?;
-            by.check(Act::Use(&row.question.request))?;
-            if row.question.ending.is_none() {
-                return Ok(None);
+            let mut known = self.requests.borrow().known(id).cloned();
+            loop {
+                if let Some(request) = known {
+                    by.check(Act::Use(&request))?;
+                    let rows = connection.query(sql, &[(&id.as_str(), Type::TEXT), (&VERSION, Type::INT4)]).await?;
+                    if let Some(row) = rows.first() {
+                        return Ok(Some(row.try_get("n")?));
+                    }
+                }
+                // It may be past its deadline.
+                let (_, row) = self.known(connection, by, &id.into()).await?;
+                by.check(Act::Use(&row.question.request))?;
+                if row.question.ending.is_none() {
+                    return Ok(None);
+                }
+                known = Some(row.question.request);
             }
-            let sql = "WITH delivered AS (
-                     UPDATE askuser.question SET delivered_ms = coalesce(delivered_ms, askuser.now_ms()) WHERE n = $1
-                 )
-                 DELETE FROM askuser.waiter WHERE question = $1";
-            connection.execute(sql, &[(&row.n, Type::INT8)]).await?;
-            Ok(Some(row.n))
         };
         if let Some(n) = self.run(Doing::Writing, deliver).await? {
             self.leases.forget(n);

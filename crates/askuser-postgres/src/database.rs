@@ -7,9 +7,10 @@ use crate::leases::Leases;
 use crate::pool::{Connection, Pool};
 use crate::row::{Requests, SELECT, StoredRow, number, signed};
 use crate::schema;
-use askuser::store::{Attempt, Ending, Principal, Scope, StoreError, Which};
+use askuser::store::{Attempt, End, Ending, Principal, QuestionId, Scope, StoreError, Which};
 use askuser::{Outcome, RequestKey, Via};
 use futures_util::future::join;
+use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 use std::cell::RefCell;
 use std::time::Duration;
@@ -205,30 +206,43 @@ pub(crate) fn digest(key: &RequestKey, credential: Option<&str>) -> Vec<u8> {
 }
 
 /// Ends a question if it is pending and its time has not run out: the one update that decides which attempt was first, with
-/// its event. Whether this one was.
+/// its event. How it ended where this one was, at the time that the server read.
 pub(crate) async fn end_row(
     connection: &Connection,
-    n: i64,
-    ending: &Ending,
+    id: &QuestionId,
+    by: &Principal,
+    end: &End,
     attempt: &Attempt,
-    now: u64,
-) -> Result<bool, Fault> {
-    let resolution = ending.for_asker().map(serde_json::to_string).transpose().map_err(crate::fault::unwritable)?;
-    let sql = "WITH ended AS (
-             UPDATE askuser.question SET state = $1, resolution = $2, ended_by = $3, ended_ms = $4, answer_key = $5,
-                    expires_ms = NULL
-             WHERE n = $6 AND state = 'pending' AND (expires_ms IS NULL OR expires_ms > $7) RETURNING n
+) -> Result<Option<Ending>, Fault> {
+    let ending = end.stamped(by, 0);
+    // An object that is not closed: its last field is the time.
+    let untimed = |resolution| {
+        let mut fields: Map<String, Value> = serde_json::from_value(serde_json::to_value(resolution)?)?;
+        fields.shift_remove("at_ms");
+        let mut text = serde_json::to_string(&fields)?;
+        text.pop();
+        Ok(text)
+    };
+    let resolution = ending.for_asker().map(untimed).transpose().map_err(crate::fault::unwritable)?;
+    // A clock that was set back ends nothing before it was asked.
+    let sql =
+        "WITH moment AS (SELECT askuser.now_ms() AS now FROM askuser.schema_version WHERE version = $6), ended AS (
+             UPDATE askuser.question SET state = $1, ended_by = $3, ended_ms = greatest(now, asked_ms), answer_key = $4,
+                    resolution = $2 || ',\"at_ms\":' || greatest(now, asked_ms) || '}', expires_ms = NULL
+             FROM moment WHERE id = $5 AND state = 'pending' AND (expires_ms IS NULL OR expires_ms > now)
+             RETURNING n, ended_ms
+         ), event AS (
+             INSERT INTO askuser.event (question, state, at_ms) SELECT n, $1, ended_ms FROM ended
          )
-         INSERT INTO askuser.event (question, state, at_ms) SELECT n, $1, $4 FROM ended";
-    let (state, by, at) = (ending.state().name(), ending.by(), signed(ending.at_ms().unwrap_or_default()));
+         SELECT ended_ms FROM ended";
     let values = [
-        (&state as _, Type::TEXT),
+        (&ending.state().name() as _, Type::TEXT),
         (&resolution as _, Type::TEXT),
-        (&by as _, Type::TEXT),
-        (&at as _, Type::INT8),
+        (&ending.by() as _, Type::TEXT),
         (&attempt.as_str() as _, Type::TEXT),
-        (&n as _, Type::INT8),
-        (&signed(now) as _, Type::INT8),
+        (&id.as_str() as _, Type::TEXT),
+        (&schema::VERSION as _, Type::INT4),
     ];
-    Ok(connection.execute(sql, &values).await? == 1)
+    let rows = connection.query(sql, &values).await?;
+    rows.first().map(|row| Ok(end.stamped(by, number(row, "ended_ms")?))).transpose()
 }

@@ -103,6 +103,11 @@ fn a_call_whose_reply_was_lost_after_the_commit_gets_the_result_it_had() {
     assert_eq!(ending.by(), Some("ada"), "this attempt has won");
     assert!(wait(person(&store, "bob").answer(&put.question.id, choice(0), &attempt("l"))).is_err());
 
+    proxy.lose("SET delivered_ms");
+    wait(agent(&store).delivered(&put.question.id)).unwrap();
+    proxy.has_lost_one();
+    assert_eq!(place.number("SELECT count(*) FROM askuser.waiter"), 0);
+
     let key = RequestKey::new("session", "permission").for_purpose(Purpose::Permission);
     let permission = Request::new(key, request("").set().clone()).with_origin(request("").origin().clone());
     let permission = wait(agent(&store).put(&permission, None)).unwrap().question.id;
