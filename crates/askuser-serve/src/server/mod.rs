@@ -170,7 +170,8 @@ async fn converse<F: Future<Output = Reply>>(
     let stream = Telling::new(stream, written.clone());
     let answer = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(written.clone());
-        let answered = answer(request);
+        // Given back once there is a reply: the connection keeps the room for this future, however long the body lasts.
+        let answered = Box::pin(answer(request));
         async move { Ok::<Reply, Infallible>(answered.await) }
     });
     let mut http = http1::Builder::new();
@@ -288,9 +289,9 @@ impl Server {
         match self.options.tls.clone() {
             None => self.converse(stream, gate, peer).await,
             Some(tls) => {
-                let accepting = tokio_rustls::TlsAcceptor::from(tls).accept(stream);
+                // Larger by far: connections without TLS need not have room for it.
+                let accepting = Box::pin(tokio_rustls::TlsAcceptor::from(tls).accept(stream));
                 if let Ok(Ok(stream)) = tokio::time::timeout(ARRIVING, accepting).await {
-                    // Larger by far: connections without TLS need not have room for it.
                     Box::pin(self.converse(stream, gate, peer)).await;
                 }
             }
