@@ -561,7 +561,8 @@ def filled(trial, ended, pending):
         INSERT INTO askuser.event (seq, question, state, at_ms)
         SELECT (SELECT last FROM askuser.numbering) + row_number() OVER (ORDER BY n, is_end), n, CASE WHEN is_end THEN state ELSE 'pending' END, asked_ms
         FROM askuser.question, (VALUES (false), (true)) AS kind (is_end) WHERE put_by = '' AND (state <> 'pending' OR NOT is_end);
-        UPDATE askuser.numbering SET last = (SELECT max(seq) FROM askuser.event)""", timeout=1800)
+        UPDATE askuser.numbering SET last = (SELECT max(seq) FROM askuser.event);
+        INSERT INTO askuser.waiter (question, id, process) SELECT n, 'w', 'gone' FROM askuser.question WHERE put_by = '' AND state = 'pending'""", timeout=1800)
     for words in ("VACUUM ANALYZE", "CHECKPOINT"):
         trial.database.sql(words, timeout=600)
 

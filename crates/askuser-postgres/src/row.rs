@@ -7,10 +7,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use tokio_postgres::Row;
 
-/// Whether somebody waits is known by the leases of their processes, which run by the real time.
+/// Whether somebody waits is known by the leases of their processes, which run by the real time. Not by `EXISTS`, for which a page of a
+/// few rows would read every waiter there is.
 pub(crate) const SELECT: &str = "SELECT q.n, q.id, q.request, q.state, q.asked_ms, q.expires_ms, q.resolution, q.ended_by, \
      q.ended_ms, q.answer_key, q.delivered_ms, q.left_ms, q.asker_died, q.conversation, q.claim, q.put_by, \
-     EXISTS (SELECT 1 FROM askuser.waiter w WHERE w.question = q.n) AS was_waited_for, \
+     (SELECT true FROM askuser.waiter w WHERE w.question = q.n LIMIT 1) IS NOT NULL AS was_waited_for, \
      EXISTS (SELECT 1 FROM askuser.waiter w JOIN askuser.process p ON p.id = w.process \
              WHERE w.question = q.n AND p.expires > clock_timestamp()) AS is_waited_for \
      FROM askuser.question q";

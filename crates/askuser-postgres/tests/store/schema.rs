@@ -2,7 +2,7 @@
 
 use crate::support::{agent, ask, attempt, choice, options, or_skip, person, request};
 use askuser::store::{Filter, Store, StoreError};
-use askuser_conformance::wait;
+use askuser_conformance::{until, wait};
 use askuser_postgres::PostgresStore;
 use std::sync::Arc;
 
@@ -75,4 +75,26 @@ fn a_database_that_cannot_be_reached_or_is_of_another_encoding_is_refused_in_wor
     hasty.patience = std::time::Duration::from_millis(100);
     let error = PostgresStore::open("postgres://ada:secret@/db?host=/nowhere/at/all", hasty).unwrap_err();
     assert!(error.chain().contains("/nowhere/at/all") && !error.chain().contains("secret"), "{}", error.chain());
+}
+
+#[test]
+fn a_page_reads_who_waits_for_its_questions_and_not_every_waiter_there_is() {
+    let place = or_skip!();
+    let store: Arc<dyn Store> = Arc::new(place.store());
+    ask(&store, "1");
+    place.run(
+        "INSERT INTO askuser.question (id, key, bare_key, request, words, state, asked_ms, put_by)
+         SELECT lpad(to_hex(i), 12, '0'), sha256(i::text::bytea), sha256(i::text::bytea), request, words, state, asked_ms, ''
+         FROM askuser.question, generate_series(1, 20000) i;
+         INSERT INTO askuser.waiter SELECT n, 'w', 'gone' FROM askuser.question WHERE put_by = '';
+         ANALYZE askuser.question, askuser.waiter",
+    );
+    let mut filter = Filter::default();
+    (filter.pending, filter.limit) = (Some(true), Some(10));
+    assert_eq!(wait(person(&store, "ada").list(&filter)).unwrap().questions.len(), 10);
+    // A connection has told what it has read once it has ended.
+    drop(store);
+    let read = |what: &str| place.number(&format!("SELECT {what} FROM pg_stat_user_tables WHERE relname = 'waiter'"));
+    until("what was read is told", || read("idx_scan") >= 10);
+    assert!(read("seq_tup_read") < 20_000, "all are read for ten");
 }
