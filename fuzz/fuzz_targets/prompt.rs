@@ -83,7 +83,7 @@ fn check(prompt: &Prompt) {
     assert_eq!(prompt.text().is_some(), matches!(prompt.mode(), InputMode::Typing(_)));
     assert!(prompt.hints().next().is_some());
     if let Some((_, entry)) = prompt.current() {
-        assert!(entry.focus() <= entry.other_row());
+        assert!(entry.focus <= entry.other_row());
     }
 }
 

@@ -54,7 +54,7 @@ impl ToolContext {
             return Ok(recorded);
         }
         let Some(asker) = &self.asker else {
-            self.keep_waiting(request.key().purpose(), request.key().call())?;
+            self.keep_waiting(request.key().purpose, &request.key().call)?;
             let resolution = Resolution::unavailable(NO_ASKER);
             return Ok(Asked { set: request.set().clone(), resolution });
         };
@@ -121,8 +121,8 @@ pub(crate) enum Exclusive {
 impl Shared {
     fn record_question(&self, request: &Request) -> Result<(), Stop> {
         self.append(&Entry::Asked {
-            id: request.key().call().to_owned(),
-            purpose: Some(request.key().purpose()),
+            id: request.key().call.clone(),
+            purpose: Some(request.key().purpose),
             questions: serde_json::Value::Null,
             request: Some(Box::new(request.clone())),
         })
@@ -132,8 +132,8 @@ impl Shared {
     fn record_resolution(&self, request: &Request, delivery: Delivery) -> Result<Asked, Stop> {
         let outcome = serde_json::to_value(delivery.resolution()).unwrap_or_default();
         let entry = Entry::Outcome {
-            id: request.key().call().to_owned(),
-            purpose: Some(request.key().purpose()),
+            id: request.key().call.clone(),
+            purpose: Some(request.key().purpose),
             outcome: outcome.clone(),
         };
         match self.append(&entry).and_then(|()| Ok(self.transcript.sync()?)) {
@@ -152,10 +152,10 @@ impl Shared {
     /// question is asked again.
     fn recorded_resolution(&self, request: &Request) -> Option<Asked> {
         let key = request.key();
-        let recorded = self.transcript.question(key.tasks(), key.call(), key.purpose())?;
+        let recorded = self.transcript.question(&key.tasks, &key.call, key.purpose)?;
         // Whether to go on is for a person to say, once there is one.
         let is_nobodys = || recorded.resolution.as_ref().is_some_and(|resolution| !resolution.is_a_persons());
-        if !recorded.is_about(request) || (key.purpose() == Purpose::Choice && is_nobodys()) {
+        if !recorded.is_about(request) || (key.purpose == Purpose::Choice && is_nobodys()) {
             return None;
         }
         Some(Asked { set: recorded.request?.set().clone(), resolution: recorded.resolution? })

@@ -29,7 +29,7 @@ pub(crate) async fn ask(agent: &mut Agent, events: &EventSender, abort: &Cancell
     let context = shared.context(events, abort);
     context.wait_until_taken().await?;
     let shown: String = format!("{} {}", call.name, call.input).chars().take(MOST_CHARS).collect();
-    let about = Some(Context::tool_input(shown));
+    let about = Some(Context::ToolInput(shown));
     let Asked { set, resolution } = tokio::select! {
         biased;
         asked = context.ask_for(Purpose::Choice, &call.id, question(&call)?, about) => asked?,

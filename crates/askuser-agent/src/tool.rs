@@ -86,11 +86,11 @@ pub trait Tool: Send + Sync {
         let (name, input) = (&call.name, call.input.to_string());
         let whole = format!("Run {name} with this input?\n\n{input}");
         let (rule, always) = (PermissionRule::Tool(name.clone()), format!("Run {name} in this folder without asking"));
-        Ok(if whole.chars().count() <= Limits::DEFAULT.question_chars().max {
+        Ok(if whole.chars().count() <= Limits::DEFAULT.question_chars.max {
             Consent::new(whole, rule, always)
         } else {
             let question = format!("Run {name} with this input?");
-            Consent::new(question, rule, always).with_context(Context::tool_input(input))
+            Consent::new(question, rule, always).with_context(Context::ToolInput(input))
         })
     }
 

@@ -270,9 +270,9 @@ impl Transcript {
         });
         let mut pending: Vec<Request> = Vec::new();
         for key in keys {
-            let recorded = RecordedQuestion::find(&inner.lines, key.tasks(), key.call(), key.purpose());
+            let recorded = RecordedQuestion::find(&inner.lines, &key.tasks, &key.call, key.purpose);
             let open =
-                recorded.filter(|recorded| recorded.resolution.is_none() && inner.is_open(key.tasks(), key.call()));
+                recorded.filter(|recorded| recorded.resolution.is_none() && inner.is_open(&key.tasks, &key.call));
             let request = open.and_then(|recorded| recorded.request);
             pending.extend(request.filter(|request| pending.iter().all(|other| other.key() != request.key())));
         }

@@ -44,7 +44,7 @@ struct Person(Log);
 
 impl Asker for Person {
     fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a> {
-        note(&self.0, format!("ask {}", request.key().call()));
+        note(&self.0, format!("ask {}", request.key().call));
         let answers = request.set().questions().iter().map(|question| question.answer(&[0], None, None).unwrap());
         let outcome = Outcome::answered(request.set(), answers.collect()).unwrap();
         Box::pin(async move { Ok(outcome.through(Via::Terminal).into()) })

@@ -59,7 +59,7 @@ fn last_event(agent: &mut Agent, ended: Result<String, Stop>, events: &EventSend
 fn withdraw_questions(agent: &mut Agent) -> &mut Agent {
     let shared = &agent.shared;
     if let Some(asker) = &shared.asker {
-        let own = |request: &Request| request.key().tasks().starts_with(&shared.tasks);
+        let own = |request: &Request| request.key().tasks.starts_with(&shared.tasks);
         for request in shared.transcript.pending().iter().filter(|request| own(request)) {
             asker.close(request.key(), &Closed::Withdrawn);
         }

@@ -56,8 +56,7 @@ pub(crate) fn question_set(args: &ArgMatches, settings: &Settings) -> Result<Que
                 return Err(Failure::new("-q cannot be combined with FILE or --json").into());
             }
             // In the quick form a description may be left out: the person who types it knows what the labels mean.
-            let limits = Limits::DEFAULT.with_description_chars(0, Limits::DEFAULT.description_chars().max);
-            let rules = rules(limits.map_err(Failure::new)?, settings);
+            let rules = rules(settings).with_limits(Limits::WITH_BLANK_DESCRIPTIONS).map_err(Failure::new)?;
             Ok(QuestionSet::new([quick_question(question, args)], &rules).map_err(|bad| bad.map(in_flags))?)
         }
         None => Ok(parse(&text(args)?, settings)?),
@@ -65,12 +64,11 @@ pub(crate) fn question_set(args: &ArgMatches, settings: &Settings) -> Result<Que
 }
 
 pub(crate) fn parse(text: &str, settings: &Settings) -> Result<QuestionSet, Violations> {
-    QuestionSet::from_json(text, &rules(Limits::DEFAULT, settings))
+    QuestionSet::from_json(text, &rules(settings))
 }
 
-pub(crate) fn rules(limits: Limits, settings: &Settings) -> Rules {
-    let rules = if settings.repair { Rules::repair() } else { Rules::strict() };
-    rules.with_limits(limits)
+pub(crate) fn rules(settings: &Settings) -> Rules {
+    if settings.repair { Rules::repair() } else { Rules::strict() }
 }
 
 pub(crate) fn text(args: &ArgMatches) -> Result<String, Rejected> {

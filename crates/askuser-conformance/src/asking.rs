@@ -39,7 +39,7 @@ pub fn the_same_key_with_another_question_is_an_error_that_shows_both(place: &dy
     assert!(matches!(error, StoreError::OtherQuestion { .. }), "{error:?}");
     let words = error.to_string();
     assert!(words.contains("Which one?") && words.contains("Something else?"), "both are shown: {words}");
-    let about = request("1").with_context(Context::command("rm -rf build"));
+    let about = request("1").with_context(Context::Command("rm -rf build".into()));
     let error = wait(process.agent().put(&about, None)).expect_err("what it is about is part of it");
     assert!(matches!(error, StoreError::OtherQuestion { .. }), "{error:?}");
     assert_eq!(ok(wait(process.person("ada").list(&Filter::default()))).questions.len(), 1, "nothing was put");

@@ -92,7 +92,7 @@ fn follow(reader: &Handle, mut act: impl FnMut(&QuestionId)) {
 
 fn deliver_all(agent: &Handle, reader: &Handle) {
     follow(reader, |id| {
-        if wait(reader.get(id)).expect("a question").request.key().purpose() == Purpose::Question {
+        if wait(reader.get(id)).expect("a question").request.key().purpose == Purpose::Question {
             wait(agent.delivered(id)).expect("delivered");
             say(&format!("delivered {id}"));
         }
@@ -101,7 +101,7 @@ fn deliver_all(agent: &Handle, reader: &Handle) {
 
 fn claim_all(agent: &Handle, reader: &Handle, name: &str) {
     follow(reader, |id| {
-        if wait(reader.get(id)).expect("a question").request.key().purpose() != Purpose::Permission {
+        if wait(reader.get(id)).expect("a question").request.key().purpose != Purpose::Permission {
             return;
         }
         if wait(agent.claim(id, &attempt(format!("{name} {id}")))).expect("a claim") == Claim::Won {

@@ -101,14 +101,14 @@ fn spoken(call: &str, text: &str) -> Request {
 pub fn words_are_those_that_a_person_reads_in_any_case(place: &dyn Place) {
     let process = Stage::new(place).open();
     process.ask(&spoken("1", "Drop the \"main\" table? 100% of it, under_score, back\\slash, ДА"));
-    process.ask(&request("2").with_context(Context::command("rm -rf 'My Build'\necho \"DONE\"")));
+    process.ask(&request("2").with_context(Context::Command("rm -rf 'My Build'\necho \"DONE\"".into())));
     process.ask(&Request::new(RequestKey::new("limits", "3"), set("Ξένος?")).with_origin(request("").origin().clone()));
     let reader = process.person("ada");
     let found = |text: &str| {
         let filter = Filter { containing: Some(text.into()), ..Filter::pending() };
         let (listed, counted) = (ok(wait(reader.list(&filter))).questions, ok(wait(reader.count(&filter))));
         assert_eq!(listed.len() as u64, counted);
-        listed.iter().map(|question| question.request.key().call().to_owned()).collect::<Vec<_>>().join(" ")
+        listed.iter().map(|question| question.request.key().call.clone()).collect::<Vec<_>>().join(" ")
     };
     for (text, calls) in [
         ("drop THE", "1"),

@@ -68,7 +68,7 @@ pub fn every_principal_may_do_what_the_table_says_and_nothing_else(place: &dyn P
             for (deed, act) in DEEDS {
                 number += 1;
                 let key = make(purpose).key().clone();
-                let key = askuser::RequestKey::new(format!("{number}"), "call").for_purpose(key.purpose());
+                let key = askuser::RequestKey::new(format!("{number}"), "call").for_purpose(key.purpose);
                 let request = make(purpose);
                 let request = Request::new(key, request.set().clone())
                     .with_origin(request.origin().clone())

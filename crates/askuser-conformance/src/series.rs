@@ -159,8 +159,8 @@ pub fn a_series_is_not_shared_by_agents_or_by_other_questions(place: &dyn Place)
     let first = left(request("1"));
     left(by_agent(request("2"), "another"));
     left(asked("Something else?", "3"));
-    left(request("4").with_context(Context::command("ls")));
-    left(crate::support::request_for(Purpose::Plan, "5").with_context(Context::prose("a plan")));
+    left(request("4").with_context(Context::Command("ls".into())));
+    left(crate::support::request_for(Purpose::Plan, "5").with_context(Context::Prose("a plan".into())));
     ok(wait(process.person("ada").answer(&first, choice(0), &new_attempt())));
     let found = put(&process, "6", "two");
     assert!(!found.is_new && found.question.id == first, "its own is found among them");

@@ -132,7 +132,7 @@ impl InboxAsker {
             Ending::Withdrawn { .. } => return Err(AskError::Withdrawn),
             Ending::Resolved(resolution) | Ending::Settled { word: resolution, .. } => resolution,
         };
-        let is_permission = question.request.key().purpose() == Purpose::Permission;
+        let is_permission = question.request.key().purpose == Purpose::Permission;
         let resolution = match is_permission {
             true => claimed(&agent, question, resolution).await?,
             false => resolution,

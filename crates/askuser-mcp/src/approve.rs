@@ -3,45 +3,35 @@
 //!
 //! Only a person who chose to allow just that allows: everything else, silence included, denies with the reason.
 
-use crate::call::Waited;
+use crate::call::{Call, Unasked, Waited};
 use crate::exchange::Exchange;
-use crate::server::Server;
 use crate::tools;
 use askuser::permission::{MayPermit, Permission, verdict, what_would_run};
-use askuser::{Answer, Limits, Purpose, QuestionSet, Resolution, Rules, Status, report};
-use rmcp::RoleServer;
-use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock, ErrorData};
-use rmcp::service::RequestContext;
+use askuser::{Answer, Limits, Purpose, QuestionSet, Resolution, Rules, Span, Status, report};
+use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock};
 use serde_json::{Map, Value, json};
 
-impl Server {
-    pub(crate) async fn approve(
-        &self,
-        arguments: &Value,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
+impl Call<'_> {
+    /// `approve`.
+    pub(crate) async fn approve(&self, arguments: &Value) -> Result<CallToolResponse, Unasked> {
+        let refused = |why: &str| Unasked::Refused(denied(why));
         let (Some(tool), input @ Value::Object(_)) = (arguments["tool_name"].as_str(), &arguments["input"]) else {
-            return Ok(denied("tool_name and input are needed to ask for permission").into());
+            return Err(refused("tool_name and input are needed to ask for permission"));
         };
         let is_question = tool == tools::ASK;
         let (asked, about, purpose) = match is_question {
             true => (QuestionSet::parse(input.clone(), &their_rules()), None, Purpose::Question),
             false => (Permission::to_use(tool).question_set(), Some(what_would_run(tool, input)), Purpose::Permission),
         };
-        let set = match asked {
-            Ok(set) => set,
-            Err(violations) => return Ok(denied(&report::rejection(&violations)).into()),
-        };
-        let put = match self.keep(self.request(set, about, purpose, context), context).await {
-            Ok(put) => put,
-            Err(error) => return Ok(denied(&format!("The user could not be asked: {}", error.chain())).into()),
-        };
+        let set = asked.map_err(|violations| refused(&report::rejection(&violations)))?;
+        let kept = self.keep(self.request(set, about, purpose)).await;
+        let put = kept.map_err(|error| refused(&format!("The user could not be asked: {}", error.chain())))?;
         let request = put.question.request.clone();
-        Ok(match self.wait_beside_dialog(put, context).await {
+        Ok(match self.wait_beside_dialog(put).await {
             Waited::Resolved(delivery) => {
                 if is_question {
                     let decided = answered(request.set(), delivery.resolution(), input);
-                    Exchange::of(context).leaving(delivery);
+                    Exchange::of(self.context).leaving(delivery);
                     decided
                 } else {
                     permitted(request.set(), &delivery.stored(), input)
@@ -52,7 +42,7 @@ impl Server {
             }
             Waited::Withdrawn => denied("The user withdrew the question. Do not assume an answer."),
             Waited::Failed(why) => denied(&format!("The user could not be asked: {why}")),
-            Waited::Left => return Err(ErrorData::internal_error("stopped waiting; the question stays open", None)),
+            Waited::Left => return Err(Unasked::Left),
         }
         .into())
     }
@@ -60,9 +50,9 @@ impl Server {
 
 /// The client's own questions may say more than ours: what it lets its model ask is asked.
 fn their_rules() -> Rules {
-    let limits = Limits::DEFAULT;
-    let wide = limits.with_label_chars(1, 200).and_then(|limits| limits.with_description_chars(0, 2_000));
-    Rules::repair().with_limits(wide.unwrap_or(limits))
+    let (label_chars, description_chars) = (Span { min: 1, max: 200 }, Span { min: 0, max: 2_000 });
+    let limits = Limits { label_chars, description_chars, ..Limits::DEFAULT };
+    Rules::repair().with_limits(limits).unwrap_or(Rules::repair())
 }
 
 /// The answers keyed by question, several choices in one text.

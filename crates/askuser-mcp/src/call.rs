@@ -10,10 +10,11 @@ use crate::series::{series, session};
 use crate::server::{Server, random_id};
 use askuser::store::{Ending, Handle, Principal, Put, QuestionId, Series, StoreError, StoredQuestion};
 use askuser::{
-    AskError, Asker, Context, Decision, Delivery, Purpose, QuestionSet, Request, RequestKey, Via, report, sanitize,
+    AskError, Asker, Context, Decision, Delivery, Origin, Purpose, QuestionSet, Request, RequestKey, Via, report,
+    sanitize,
 };
 use rmcp::RoleServer;
-use rmcp::model::{CallToolResponse, ErrorData, InputResponses, ProgressNotificationParam, ProtocolVersion};
+use rmcp::model::{CallToolResponse, CallToolResult, InputResponses, ProgressNotificationParam, ProtocolVersion};
 use rmcp::service::RequestContext;
 use serde_json::Value;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -38,159 +39,142 @@ pub(crate) enum Waited {
     Failed(String),
 }
 
-impl Server {
+/// Why a call ends without what came of a question.
+pub(crate) enum Unasked {
+    /// The model reads this.
+    Refused(CallToolResult),
+    /// The client has stopped waiting.
+    Left,
+}
+
+/// A call of a client.
+pub(crate) struct Call<'a> {
+    pub(crate) server: &'a Server,
+    pub(crate) context: &'a RequestContext<RoleServer>,
+    /// Who asks, and where.
+    pub(crate) origin: Origin,
+}
+
+impl Call<'_> {
     /// `AskUserQuestion`.
     pub(crate) async fn ask(
         &self,
         arguments: Value,
         responses: Option<InputResponses>,
         state: Option<String>,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
-        let set = match QuestionSet::parse(arguments, &self.options.rules) {
-            Ok(set) => set,
-            Err(violations) => return Ok(results::refused(report::rejection(&violations)).into()),
-        };
+    ) -> Result<CallToolResponse, Unasked> {
+        let set = QuestionSet::parse(arguments, &self.server.options.rules)
+            .map_err(|violations| Unasked::Refused(results::refused(report::rejection(&violations))))?;
         let called = Instant::now();
-        let (put, round) = match self.resumed(&set, responses, state.as_deref(), context).await {
+        let (put, round) = match self.resumed(&set, responses, state.as_deref()).await {
             Some((put, round)) => (put, Some(round)),
             None => {
-                let request = self.request(set, None, Purpose::Question, context);
-                let request = match self.inbox.decide(&request) {
+                let request = self.request(set, None, Purpose::Question);
+                let request = match self.server.inbox.decide(&request) {
                     Decision::Settled(resolution) => {
                         return Ok(results::resolved(request.set(), &resolution, None).into());
                     }
                     // Answers that do not fit a question are no answers to it.
                     Decision::Ask(known) => request.clone().with_known(known).unwrap_or(request),
                 };
-                match self.keep(request, context).await {
-                    Ok(put) => (put, None),
-                    Err(error) => return Ok(could_not_ask(&error.chain()).into()),
-                }
+                (self.keep(request).await.map_err(not_asked)?, None)
             }
         };
         let question = put.question.clone();
-        let waited = match (self.choices(&question.request, context), is_stateless(context), &self.codec) {
-            (Some(choices), true, Some(codec)) => match self.round(put, choices, codec, round, context).await {
+        let waited = match (self.choices(&question.request), is_stateless(self.context), &self.server.codec) {
+            (Some(choices), true, Some(codec)) => match self.round(put, choices, codec, round).await {
                 Next::Show(forms) => return Ok(forms.into()),
                 Next::Waited(waited) => waited,
             },
-            _ => self.wait_beside_dialog(put, context).await,
+            _ => self.wait_beside_dialog(put).await,
         };
         if let Waited::Resolved(_) = waited {
-            let series = self.series(&question.request, context).name;
-            self.conversation.answered(series, &question.id, called.elapsed());
+            let series = self.series(&question.request).name;
+            self.server.conversation.answered(series, &question.id, called.elapsed());
         }
-        self.reply(&question, waited, context)
+        self.reply(&question, waited)
     }
 
     /// `AskUserQuestionResult`: a ticket is the id of a question of this very client in this very folder.
-    pub(crate) async fn redeem(
-        &self,
-        arguments: &Value,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
-        let Some(ticket) = arguments["ticket"].as_str().map(|ticket| ticket.trim().to_owned()) else {
-            return Ok(results::refused("ticket: missing, must be the ticket that AskUserQuestion returned").into());
+    pub(crate) async fn redeem(&self, arguments: &Value) -> Result<CallToolResponse, Unasked> {
+        let refused = |why: String| Unasked::Refused(results::refused(why));
+        let Some(ticket) = arguments["ticket"].as_str().map(str::trim) else {
+            return Err(refused("ticket: missing, must be the ticket that AskUserQuestion returned".into()));
         };
-        let refused = || {
-            let why = format!("unknown ticket {:?}; call AskUserQuestion", sanitize::line(&ticket));
-            Ok(results::refused(why).into())
-        };
-        let Some(id) = QuestionId::parse(&ticket) else { return refused() };
-        let question = match self.store(context).get(&id).await {
-            Ok(question) => question,
-            Err(StoreError::NotFound(_) | StoreError::Forbidden(_)) => return refused(),
-            Err(error) => return Ok(could_not_ask(&error.chain()).into()),
-        };
+        let unknown = || refused(format!("unknown ticket {:?}; call AskUserQuestion", sanitize::line(ticket)));
+        let id = QuestionId::parse(ticket).ok_or_else(unknown)?;
+        let question = self.store().get(&id).await.map_err(|error| match error {
+            StoreError::NotFound(_) | StoreError::Forbidden(_) => unknown(),
+            error => not_asked(error),
+        })?;
         let key = question.request.key();
         // A permission counts only for the call that asked for it.
-        if key.session() != session(&self.origin(context)) || key.purpose() != Purpose::Question {
-            return refused();
+        if key.session != session(&self.origin) || key.purpose != Purpose::Question {
+            return Err(unknown());
         }
-        let put = match self.attached(question.clone(), context).await {
-            Ok(put) => put,
-            Err(error) => return Ok(could_not_ask(&error.chain()).into()),
-        };
-        let waited = self.wait_beside_dialog(put, context).await;
-        self.reply(&question, waited, context)
+        let put = self.attached(question.clone()).await.map_err(not_asked)?;
+        let waited = self.wait_beside_dialog(put).await;
+        self.reply(&question, waited)
     }
 
     /// A question as a record.
-    pub(crate) fn request(
-        &self,
-        set: QuestionSet,
-        about: Option<Context>,
-        purpose: Purpose,
-        context: &RequestContext<RoleServer>,
-    ) -> Request {
-        let origin = self.origin(context);
-        let key = RequestKey::new(session(&origin), random_id()).for_purpose(purpose);
-        Request::new(key, set).with_origin(origin).with_context(about).with_deadline(self.options.deadline)
+    pub(crate) fn request(&self, set: QuestionSet, about: Option<Context>, purpose: Purpose) -> Request {
+        let key = RequestKey::new(session(&self.origin), random_id()).for_purpose(purpose);
+        let deadline = self.server.options.deadline;
+        Request::new(key, set).with_origin(self.origin.clone()).with_context(about).with_deadline(deadline)
     }
 
     /// Keeps a question: a new one, or the open one of its series. A client that asks the same again after it may have given up has not got
     /// the answer that came in between.
-    pub(crate) async fn keep(&self, request: Request, context: &RequestContext<RoleServer>) -> Result<Put, StoreError> {
-        let series = self.series(&request, context);
-        match self.conversation.missed(&series.name) {
-            Some(id) => self.attached(self.store(context).get(&id).await?, context).await,
-            None => self.inbox.keep(&request, Some(&series)).await,
+    pub(crate) async fn keep(&self, request: Request) -> Result<Put, StoreError> {
+        let series = self.series(&request);
+        match self.server.conversation.missed(&series.name) {
+            Some(id) => self.attached(self.store().get(&id).await?).await,
+            None => self.server.inbox.keep(&request, Some(&series)).await,
         }
     }
 
-    fn series(&self, request: &Request, context: &RequestContext<RoleServer>) -> Series {
-        let (session, purpose) = (session(&self.origin(context)), request.key().purpose());
-        series(&session, &self.conversation.id, request.set(), request.context(), purpose)
+    fn series(&self, request: &Request) -> Series {
+        series(&session(&self.origin), &self.server.conversation.id, request)
     }
 
     /// A question that is stored, and waited for again.
-    pub(crate) async fn attached(
-        &self,
-        question: StoredQuestion,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<Put, StoreError> {
-        let attachment = self.store(context).attach(&question.id).await?;
+    pub(crate) async fn attached(&self, question: StoredQuestion) -> Result<Put, StoreError> {
+        let attachment = self.store().attach(&question.id).await?;
         Ok(Put { is_new: false, question, attachment })
     }
 
     /// The store, as this client uses it.
-    pub(crate) fn store(&self, context: &RequestContext<RoleServer>) -> Handle {
-        self.inbox.handle(Principal::agent(&self.origin(context)))
-    }
-
-    /// Asks through the inbox, and in the client's dialog if it has one.
-    pub(crate) async fn wait_beside_dialog(&self, put: Put, context: &RequestContext<RoleServer>) -> Waited {
-        match self.choices(&put.question.request, context).filter(|_| !is_stateless(context)) {
-            None => self.wait(put, None, None, context).await,
-            Some(choices) => {
-                let person = self.person();
-                let (peer, conversation) = (context.peer.clone(), self.conversation.clone());
-                let dialog = Dialog::new(peer, choices, person, put.question.id.clone(), conversation);
-                self.wait(put, Some(&dialog), Some(&dialog), context).await
-            }
-        }
+    pub(crate) fn store(&self) -> Handle {
+        self.server.inbox.handle(Principal::agent(&self.origin))
     }
 
     /// The store, as the person at the client's dialog uses it.
     pub(crate) fn person(&self) -> Handle {
-        self.inbox.handle(Principal::person(self.inbox.person(), Via::Elicitation))
+        let inbox = &self.server.inbox;
+        inbox.handle(Principal::person(inbox.person(), Via::Elicitation))
+    }
+
+    /// Asks through the inbox, and in the client's dialog if it has one.
+    pub(crate) async fn wait_beside_dialog(&self, put: Put) -> Waited {
+        match self.choices(&put.question.request).filter(|_| !is_stateless(self.context)) {
+            None => self.wait(put, None, None).await,
+            Some(choices) => {
+                let dialog = Dialog::new(self, choices, put.question.id.clone());
+                self.wait(put, Some(&dialog), Some(&dialog)).await
+            }
+        }
     }
 
     /// Waits for as long as the client does.
-    pub(crate) async fn wait(
-        &self,
-        put: Put,
-        beside: Option<&dyn Asker>,
-        dialog: Option<&Dialog>,
-        context: &RequestContext<RoleServer>,
-    ) -> Waited {
+    pub(crate) async fn wait(&self, put: Put, beside: Option<&dyn Asker>, dialog: Option<&Dialog>) -> Waited {
+        let context = self.context;
         let (id, request) = (put.question.id.clone(), put.question.request.clone());
         let version = context.client_info().map(|client| client.version.clone()).unwrap_or_default();
-        let timeout = CallTimeout::with(self.options.limit, &client_name(context), &version);
+        let timeout = CallTimeout::with(self.server.options.limit, &client_name(context), &version);
         let token = context.meta.get_progress_token();
         let started = Instant::now();
-        let mut asking = self.inbox.wait(put, &request, beside);
+        let mut asking = self.server.inbox.wait(put, &request, beside);
         let exchange = Exchange::of(context);
         let mut told = 0_u32;
         loop {
@@ -230,7 +214,7 @@ impl Server {
                     tracing::info!(request = %context.id, "the client has stopped waiting");
                     return Waited::Left;
                 }
-                () = self.closed.cancelled() => return gone(context),
+                () = self.server.closed.cancelled() => return gone(context),
                 () = exchange.gone() => return gone(context),
                 () = sleep_until(limit) => {
                     // A dialog may have opened since.
@@ -257,38 +241,33 @@ impl Server {
     }
 
     /// What the model reads. An answer counts as delivered once it is on its way.
-    pub(crate) fn reply(
-        &self,
-        question: &StoredQuestion,
-        waited: Waited,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
+    fn reply(&self, question: &StoredQuestion, waited: Waited) -> Result<CallToolResponse, Unasked> {
         let result = match waited {
             Waited::Resolved(delivery) => {
                 let result = results::resolved(question.request.set(), delivery.resolution(), self.age(question));
-                Exchange::of(context).leaving(delivery);
+                Exchange::of(self.context).leaving(delivery);
                 result
             }
             Waited::NotYet(id) => results::not_yet(&id),
             Waited::Withdrawn => results::withdrawn(),
             Waited::Failed(why) => could_not_ask(&why),
-            Waited::Left => return Err(ErrorData::internal_error("stopped waiting; the question stays open", None)),
+            Waited::Left => return Err(Unasked::Left),
         };
         Ok(result.into())
     }
 
     /// How a client can show a question by itself, if it can.
-    fn choices(&self, request: &Request, context: &RequestContext<RoleServer>) -> Option<Choices> {
-        let (capabilities, version) = (context.client_capabilities(), context.protocol_version());
-        let choices = Choices::of(&client_name(context), capabilities.as_ref(), version.as_ref(), request.set());
-        choices.filter(|_| self.options.dialogs && is_short(request))
+    fn choices(&self, request: &Request) -> Option<Choices> {
+        let (capabilities, version) = (self.context.client_capabilities(), self.context.protocol_version());
+        let choices = Choices::of(&client_name(self.context), capabilities.as_ref(), version.as_ref(), request.set());
+        choices.filter(|_| self.server.options.dialogs && is_short(request))
     }
 
     /// How old an answer is that is no answer to this very call, and what it is.
     fn age(&self, question: &StoredQuestion) -> Option<(Duration, &'static str)> {
         let ended = question.ending.as_ref().and_then(Ending::at_ms)?;
         let age = Duration::from_millis(question.read_ms.checked_sub(ended)?);
-        if age > self.conversation.began.elapsed() {
+        if age > self.server.conversation.began.elapsed() {
             return Some((age, "before this conversation began"));
         }
         question.delivered_ms.map(|_| (age, "to an earlier call"))
@@ -304,7 +283,11 @@ pub(crate) fn now_ms() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64
 }
 
-fn could_not_ask(why: &str) -> rmcp::model::CallToolResult {
+fn not_asked(error: StoreError) -> Unasked {
+    Unasked::Refused(could_not_ask(&error.chain()))
+}
+
+fn could_not_ask(why: &str) -> CallToolResult {
     results::refused(format!("The user could not be asked: {why}. Do not assume an answer."))
 }
 

@@ -3,6 +3,7 @@
 //! That a client declares dialogs does not mean that a person sits there: headless, it refuses by itself, at once. Such a
 //! refusal, a form that comes back empty, and an error all mean that no person was asked.
 
+use crate::call::Call;
 use crate::form::{Choices, Rejected, answer, form};
 use crate::server::Conversation;
 use askuser::store::{Draft, Handle, QuestionId};
@@ -31,14 +32,9 @@ pub(crate) struct Dialog {
 }
 
 impl Dialog {
-    pub(crate) fn new(
-        peer: Peer<RoleServer>,
-        choices: Choices,
-        person: Handle,
-        id: QuestionId,
-        conversation: Arc<Conversation>,
-    ) -> Dialog {
-        Dialog { peer, choices, is_open: AtomicBool::new(false), person, id, conversation }
+    pub(crate) fn new(call: &Call<'_>, choices: Choices, id: QuestionId) -> Dialog {
+        let (peer, conversation) = (call.context.peer.clone(), call.server.conversation.clone());
+        Dialog { peer, choices, is_open: AtomicBool::new(false), person: call.person(), id, conversation }
     }
 
     /// Whether a person may be looking at one.

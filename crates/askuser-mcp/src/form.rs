@@ -91,7 +91,7 @@ pub(crate) fn form(
     if choices == Choices::OptionsOnly {
         message.push_str("\n\nTo say something else, or to add a note: `askuser inbox` in another terminal");
     } else {
-        let typed = request.set().limits().typed_chars();
+        let typed = request.set().limits().typed_chars;
         let instead =
             if question.is_multi_select() { "Something else" } else { "Something else, instead of an option" };
         fields.insert(
@@ -99,7 +99,7 @@ pub(crate) fn form(
             json!({"type": "string", "title": "Other", "description": instead, "maxLength": typed}),
         );
         let mut note = json!({"type": "string", "title": "Note", "maxLength": typed});
-        if let Some(hint) = request.key().purpose().note_hint() {
+        if let Some(hint) = request.key().purpose.note_hint() {
             note["description"] = hint.into();
         }
         fields.insert("note".into(), note);

@@ -2,19 +2,16 @@
 //!
 //! The question waits in the inbox meanwhile. The state that the client carries is signed, and valid for this client alone.
 
-use crate::call::{Waited, now_ms};
+use crate::call::{Call, Waited, now_ms};
 use crate::dialog::{FormResult, TRIES, delivery, keep_draft, read_form, resolution};
 use crate::form::{Choices, form};
 use crate::series::session;
-use crate::server::Server;
 use askuser::store::{Handle, Put, QuestionId};
 use askuser::{Answer, Asker, Asking, QuestionSet, Request, Resolution};
-use rmcp::RoleServer;
 use rmcp::model::{
     ElicitRequest, ElicitRequestParams, ElicitResult, InputRequest, InputRequests, InputRequiredResult, InputResponses,
     RequestStateCodec, SealOptions,
 };
-use rmcp::service::RequestContext;
 use serde::{Deserialize, Serialize};
 use std::sync::PoisonError;
 use std::time::Duration;
@@ -46,7 +43,7 @@ pub(crate) enum Next {
     Waited(Waited),
 }
 
-impl Server {
+impl Call<'_> {
     /// The question that a call comes back to, and the answers. `None` where it does not come back to this very question,
     /// of this very client: it answers something else.
     pub(crate) async fn resumed(
@@ -54,16 +51,15 @@ impl Server {
         set: &QuestionSet,
         responses: Option<InputResponses>,
         state: Option<&str>,
-        context: &RequestContext<RoleServer>,
     ) -> Option<(Put, Round)> {
-        let session = session(&self.origin(context));
-        let state: State = self.codec.as_ref()?.open_json_with(state?, session.as_bytes()).ok()?;
-        let question = self.store(context).get(&QuestionId::parse(&state.id)?).await.ok()?;
+        let session = session(&self.origin);
+        let state: State = self.server.codec.as_ref()?.open_json_with(state?, session.as_bytes()).ok()?;
+        let question = self.store().get(&QuestionId::parse(&state.id)?).await.ok()?;
         if question.request.set().input() != set.input() {
             return None;
         }
-        let put = self.attached(question, context).await.ok()?;
-        drop(self.shown.lock().unwrap_or_else(PoisonError::into_inner).remove(&put.question.id));
+        let put = self.attached(question).await.ok()?;
+        drop(self.server.shown.lock().unwrap_or_else(PoisonError::into_inner).remove(&put.question.id));
         Some((put, Round { responses: responses.unwrap_or_default(), state }))
     }
 
@@ -74,14 +70,11 @@ impl Server {
         choices: Choices,
         codec: &RequestStateCodec,
         round: Option<Round>,
-        context: &RequestContext<RoleServer>,
     ) -> Next {
         let request = &*put.question.request.clone();
-        let Some(Round { responses, state }) = round else {
-            return self.first_round(put, choices, codec, context).await;
-        };
+        let Some(Round { responses, state }) = round else { return self.first_round(put, choices, codec).await };
         let shown_for = Duration::from_millis(now_ms().saturating_sub(state.shown_ms));
-        let is_instant = self.conversation.is_refused_by_itself(shown_for);
+        let is_instant = self.server.conversation.is_refused_by_itself(shown_for);
         let mut answers: Vec<Answer> = request.known().iter().cloned().chain(state.answers).collect();
         let (mut last, mut again) = (FormResult::Complete, Vec::new());
         for (i, question) in request.set().questions().iter().enumerate() {
@@ -115,24 +108,18 @@ impl Server {
         }
         if matches!(last, FormResult::NotAsked) {
             if is_instant {
-                self.conversation.refused_by_itself();
+                self.server.conversation.refused_by_itself();
             }
             keep_draft(&self.person(), &put.question.id, request, &answers).await;
         }
         let answered = AlreadyAnswered(resolution(request, last, answers), self.person(), put.question.id.clone());
-        Next::Waited(self.wait(put, Some(&answered), None, context).await)
+        Next::Waited(self.wait(put, Some(&answered), None).await)
     }
 
-    async fn first_round(
-        &self,
-        put: Put,
-        choices: Choices,
-        codec: &RequestStateCodec,
-        context: &RequestContext<RoleServer>,
-    ) -> Next {
+    async fn first_round(&self, put: Put, choices: Choices, codec: &RequestStateCodec) -> Next {
         // It had been asked before, and this is what came of it.
         if put.question.ending.is_some() {
-            return Next::Waited(self.wait(put, None, None, context).await);
+            return Next::Waited(self.wait(put, None, None).await);
         }
         let request = put.question.request.clone();
         let questions = request.set().questions().iter().enumerate();
@@ -152,11 +139,11 @@ impl Server {
         let requests: InputRequests =
             forms.into_iter().map(|(name, form)| (name, InputRequest::Elicitation(ElicitRequest::new(form)))).collect();
         let Put { question, attachment, .. } = put;
-        let options = SealOptions::new().associated_data(question.request.key().session().as_bytes());
+        let options = SealOptions::new().associated_data(question.request.key().session.as_bytes());
         let state = State { id: question.id.to_string(), shown_ms: now_ms(), rejected, answers };
         match codec.seal_json_with(&state, &options) {
             Ok(state) => {
-                self.shown.lock().unwrap_or_else(PoisonError::into_inner).insert(question.id, attachment);
+                self.server.shown.lock().unwrap_or_else(PoisonError::into_inner).insert(question.id, attachment);
                 Next::Show(InputRequiredResult::new(Some(requests), Some(state)))
             }
             Err(error) => Next::Waited(Waited::Failed(error.to_string())),

@@ -1,7 +1,7 @@
 //! Which questions are the same: what one client asks in one folder again is one series, of which the store finds the open one.
 
 use askuser::store::Series;
-use askuser::{Context, Origin, Purpose, QuestionSet};
+use askuser::{Origin, Request};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
@@ -11,16 +11,11 @@ pub(crate) fn session(origin: &Origin) -> String {
 }
 
 /// The questions that are the same as this one.
-pub(crate) fn series(
-    session: &str,
-    conversation: &str,
-    set: &QuestionSet,
-    context: Option<&Context>,
-    purpose: Purpose,
-) -> Series {
+pub(crate) fn series(session: &str, conversation: &str, request: &Request) -> Series {
     // The order in which a model writes fields does not matter.
-    let mut asked = json!([set.input(), context]);
+    let mut asked = json!([request.set().input(), request.context()]);
     asked.sort_all_objects();
     let digest: String = Sha256::digest(asked.to_string()).iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-    Series { name: json!([session, digest, purpose]).to_string(), conversation: conversation.to_owned() }
+    let name = json!([session, digest, request.key().purpose]).to_string();
+    Series { name, conversation: conversation.to_owned() }
 }

@@ -1,6 +1,6 @@
 //! The server: which tools there are, and who answers a call.
 
-use crate::call::{client_name, is_stateless};
+use crate::call::{Call, Unasked, client_name, is_stateless};
 use crate::form::has_forms;
 use crate::tools;
 use askuser::store::{Attachment, QuestionId};
@@ -156,7 +156,7 @@ impl Server {
     }
 
     /// Who asks, and where.
-    pub(crate) fn origin(&self, context: &RequestContext<RoleServer>) -> Origin {
+    fn origin(&self, context: &RequestContext<RoleServer>) -> Origin {
         let mut origin = self.options.origin.clone().with_agent(client_name(context));
         if !self.is_started_by_client {
             origin.folder = self.conversation.folder.get().cloned().flatten();
@@ -224,12 +224,17 @@ impl ServerHandler for Server {
             version = client.as_ref().map(|client| client.version.as_str()),
             "called"
         );
-        match &*call.name {
-            tools::ASK => self.ask(arguments, call.input_responses, call.request_state, &context).await,
-            tools::RESULT => self.redeem(&arguments, &context).await,
-            tools::APPROVE if self.options.approve => self.approve(&arguments, &context).await,
-            name => Err(ErrorData::invalid_params(format!("there is no tool {name}"), None)),
-        }
+        let made = Call { server: self, context: &context, origin: self.origin(&context) };
+        let result = match &*call.name {
+            tools::ASK => made.ask(arguments, call.input_responses, call.request_state).await,
+            tools::RESULT => made.redeem(&arguments).await,
+            tools::APPROVE if self.options.approve => made.approve(&arguments).await,
+            name => return Err(ErrorData::invalid_params(format!("there is no tool {name}"), None)),
+        };
+        result.or_else(|unasked| match unasked {
+            Unasked::Refused(result) => Ok(result.into()),
+            Unasked::Left => Err(ErrorData::internal_error("stopped waiting; the question stays open", None)),
+        })
     }
 }
 

@@ -195,7 +195,7 @@ impl Database {
             loop {
                 let (now, row) = self.known(connection, by, &id.into()).await?;
                 by.check(Act::Use(&row.question.request))?;
-                let is_permission = row.question.request.key().purpose() == Purpose::Permission;
+                let is_permission = row.question.request.key().purpose == Purpose::Permission;
                 if !is_permission || row.question.ending.as_ref().and_then(Ending::for_asker).is_none() {
                     let why = "only a permission that was answered can be used";
                     return Err(StoreError::Forbidden(why.into()).into());

@@ -22,7 +22,7 @@ pub(crate) const IDEMPOTENCY_KEY: &str = "idempotency-key";
 /// A question as any client reads it; `is_whole` for our own store, which rebuilds it.
 pub(crate) fn question(question: &StoredQuestion, is_whole: bool) -> Value {
     let mut object = report::stored(question);
-    object["purpose"] = json!(question.request.key().purpose());
+    object["purpose"] = json!(question.request.key().purpose);
     object["cursor"] = json!(question.cursor);
     object["read_ms"] = json!(question.read_ms);
     if is_whole {

@@ -4,8 +4,8 @@
 
 use askuser::prompt::{Event, PromptOptions};
 use askuser::{Key, KeyCode, Prompt, QuestionSet, Rules};
+use askuser_terminal::PromptWidget;
 use askuser_terminal::bench::Frames;
-use askuser_terminal::{PromptWidget, Theme};
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
@@ -32,7 +32,7 @@ fn frames(criterion: &mut Criterion) {
     for (name, mut prompt) in [("one question", prompt(DATABASE)), ("10,000 characters", long())] {
         let mut buffer = Buffer::empty(area);
         group.bench_function(format!("{name}, to cells"), |bencher| {
-            bencher.iter(|| PromptWidget::new(Theme::default()).render(area, &mut buffer, black_box(&mut prompt)));
+            bencher.iter(|| PromptWidget::default().render(area, &mut buffer, black_box(&mut prompt)));
         });
         group.bench_function(format!("{name}, first frame to bytes"), |bencher| {
             bencher.iter(|| Frames::default().paint(black_box(&prompt)));

@@ -127,14 +127,13 @@ pub(crate) fn run(
         }
         device.watch(Some(WakeSource::Close(close)));
     }
-    let asked = Asked { request, keyboard: Keyboard::Free, presentation: options.presentation };
     let mut is_handed_over = false;
     let mut store = |resolution: &Resolution| {
         let stored = store(resolution);
         is_handed_over = stored.is_ok();
         stored
     };
-    let result = ask_on(&mut device, &asked, options, &mut Vec::new(), &mut store);
+    let result = ask_on(&mut device, request, Keyboard::Free, options, &mut Vec::new(), &mut store);
     if options.ends_process {
         device.lock_until_exit();
         if is_handed_over {
@@ -144,12 +143,6 @@ pub(crate) fn run(
     // The outcome stands, whatever becomes of the terminal.
     let _ = device.stop();
     result
-}
-
-pub(crate) struct Asked<'a> {
-    pub(crate) request: &'a Request,
-    pub(crate) keyboard: Keyboard,
-    pub(crate) presentation: Presentation,
 }
 
 /// What the keyboard was used for right before a question.
@@ -165,29 +158,30 @@ pub(crate) enum Keyboard {
 /// can have seen the prompt is appended to `type_ahead`.
 pub(crate) fn ask_on(
     device: &mut Device,
-    asked: &Asked<'_>,
+    request: &Request,
+    keyboard: Keyboard,
     options: &Options,
     type_ahead: &mut Vec<TerminalInput>,
     store: StoreAnswer<'_>,
 ) -> Result<Resolution, AskError> {
-    let key_delay = match asked.presentation {
+    let key_delay = match options.presentation {
         Presentation::Screen => options.key_delay,
         // A line is sent by Enter, which guards against stray keys by itself.
         Presentation::Line => Duration::ZERO,
     };
-    let prompt = Prompt::of(asked.request, key_delay).on(options.trigger).flashing_success(options.flash);
+    let prompt = Prompt::of(request, key_delay).on(options.trigger).flashing_success(options.flash);
     // A user who opens it elsewhere cannot know.
     let prompt = match options.trigger {
         Trigger::Inline => prompt,
-        _ => prompt.from_whom(asked.request.asked_from()),
+        _ => prompt.from_whom(request.asked_from()),
     };
-    let prompt = match asked.keyboard {
+    let prompt = match keyboard {
         Keyboard::Free => prompt,
         Keyboard::InUse(since) => prompt.among_keys(since),
     };
-    let context = asked.request.context();
-    let (kept, prompt) = KeptQuestion::open(asked.request, options.kept_in.as_deref(), prompt);
-    match asked.presentation {
+    let context = request.context();
+    let (kept, prompt) = KeptQuestion::open(request, options.kept_in.as_deref(), prompt);
+    match options.presentation {
         Presentation::Screen => inline_prompt::ask(prompt, context, options, device, type_ahead, kept, store),
         Presentation::Line => line_prompt::ask(prompt, context, options, device, kept, store),
     }

@@ -48,7 +48,7 @@ fn say(words: &str) {
 #[test]
 fn what_the_questions_are_about_stands_above_them_and_stays() {
     if is_inside() {
-        let request = request("1", database()).with_context(About::prose("The plan:\x1b[2J\n1. look"));
+        let request = request("1", database()).with_context(About::Prose("The plan:\x1b[2J\n1. look".into()));
         for presentation in [Presentation::Screen, Presentation::Line] {
             let options = Options { presentation, ..options() };
             crate::ask_request(&request, &options, &mut |_| Ok(())).expect("an outcome");
@@ -68,7 +68,7 @@ fn when_the_time_is_up_all_that_was_to_be_decided_stays() {
     if is_inside() {
         let command: String = (1..=60).map(|n| format!("step {n}.\n")).collect();
         let request =
-            request("1", database()).with_context(About::command(command)).with_deadline(Duration::from_millis(200));
+            request("1", database()).with_context(About::Command(command)).with_deadline(Duration::from_millis(200));
         crate::ask_request(&request, &options(), &mut |_| Ok(())).expect("an outcome");
         return;
     }

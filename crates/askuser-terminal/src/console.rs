@@ -9,7 +9,7 @@
 mod page;
 mod window;
 
-use crate::ask::{Asked, Keyboard, StoreAnswer, ask_on, surface};
+use crate::ask::{Keyboard, StoreAnswer, ask_on, surface};
 use crate::close_signal::CloseSignal;
 use crate::decode::TerminalInput;
 use crate::device::{self, Device, DeviceEvent, WakePipe, WakeSource, Waker};
@@ -17,7 +17,6 @@ use crate::environment::encode;
 use crate::paint::{CLEAR_BELOW, Painter};
 use crate::view::{Background, spans_width};
 use crate::{EditedText, Options, Presentation, open_editor};
-use askuser::exact::Charset;
 use askuser::{AskError, Key, Request, Resolution, sanitize};
 use page::LEAVE_PAGE;
 use ratatui_core::layout::Position;
@@ -48,10 +47,7 @@ pub struct Console {
     /// What paints the page over the whole screen, while there is one.
     page: Option<Painter>,
     waker: Waker,
-    presentation: Presentation,
-    charset: Charset,
-    has_window: bool,
-    reflows: bool,
+    options: Options,
     size: (u16, u16),
     /// Whether the window has a title of ours.
     is_titled: bool,
@@ -113,13 +109,10 @@ impl Console {
         let mut console = Console {
             size: device.size(),
             device,
-            painter: painter(options.presentation, options.theme.charset),
+            painter: painter(options),
             page: None,
             waker,
-            presentation: options.presentation,
-            charset: options.theme.charset,
-            has_window: options.has_window,
-            reflows: options.reflows,
+            options: options.clone(),
             is_titled: false,
             asks_background: options.asks_background(),
             is_live: false,
@@ -142,7 +135,7 @@ impl Console {
 
     /// Whether it is drawn on or used line by line. In line mode there is no live region.
     pub fn presentation(&self) -> Presentation {
-        self.presentation
+        self.options.presentation
     }
 
     /// The terminal's background, once it has told it. It is asked after the first frame, if the theme does not know it.
@@ -166,7 +159,7 @@ impl Console {
         self.clear_live();
         let columns = usize::from(self.size.0);
         let long = |line: &Line<'_>| spans_width(&line.spans) >= columns;
-        let wraps = self.presentation == Presentation::Screen && lines.iter().any(long);
+        let wraps = self.options.presentation == Presentation::Screen && lines.iter().any(long);
         if wraps {
             self.painter.raw(WRAP);
         }
@@ -178,13 +171,13 @@ impl Console {
 
     /// Prints a prompt such as `> ` without a line end, in line mode.
     pub fn print_prompt(&mut self, words: &str) {
-        let words = encode(&sanitize::line(words), self.charset);
+        let words = encode(&sanitize::line(words), self.options.theme.charset);
         self.painter.raw(&words);
     }
 
     /// Replaces the live region by these lines. If they do not all fit, the last ones are shown. Does nothing in line mode.
     pub fn set_live(&mut self, lines: &[Line<'_>], caret: Option<Position>) {
-        if self.presentation == Presentation::Line {
+        if self.options.presentation == Presentation::Line {
             return;
         }
         let (columns, rows) = Painter::room(self.size);
@@ -222,7 +215,7 @@ impl Console {
             let rows = self.device.await_cursor_rows(self.painter.asked_rows())?;
             self.painter.set_rows(rows.as_deref());
         }
-        if self.presentation == Presentation::Screen {
+        if self.options.presentation == Presentation::Screen {
             device::on_panic(match self.page {
                 Some(_) => [LEAVE_PAGE, RESTORE_ON_PANIC].concat(),
                 None => self.painter.at_the_top(RESTORE_ON_PANIC),
@@ -248,7 +241,7 @@ impl Console {
         Ok(match self.device.wait(timeout, inputs)? {
             DeviceEvent::Input => {
                 let is_stop = |input: &TerminalInput| *input == TerminalInput::Key(Key::ctrl('z'));
-                if self.presentation == Presentation::Screen && inputs[before..].iter().any(is_stop) {
+                if self.options.presentation == Presentation::Screen && inputs[before..].iter().any(is_stop) {
                     inputs.retain(|input| !is_stop(input));
                     self.suspend()?;
                 }
@@ -259,9 +252,9 @@ impl Console {
                 self.size = self.device.size();
                 if self.page.is_some() {
                     self.open_page();
-                } else if self.presentation == Presentation::Screen {
-                    let cursor_row = if self.has_window { self.device.cursor_row()? } else { None };
-                    self.painter.resized(self.size.0, self.reflows, cursor_row);
+                } else if self.options.presentation == Presentation::Screen {
+                    let cursor_row = if self.options.has_window { self.device.cursor_row()? } else { None };
+                    self.painter.resized(self.size.0, self.options.reflows, cursor_row);
                     self.is_live = false;
                     self.synchronize = true;
                 }
@@ -315,11 +308,11 @@ impl Console {
         // A wake during the question is noticed when the question is over.
         let wake_pipe = self.device.watch(close.map(WakeSource::Close));
         let keyboard = Keyboard::InUse(self.last_question.map(|asked| asked.elapsed()));
-        let asked = Asked { request, keyboard, presentation: self.presentation };
-        let result = ask_on(&mut self.device, &asked, options, type_ahead, store);
+        let options = Options { presentation: self.options.presentation, ..options.clone() };
+        let result = ask_on(&mut self.device, request, keyboard, &options, type_ahead, store);
         self.last_question = Some(Instant::now());
         self.device.watch(wake_pipe);
-        self.painter = painter(self.presentation, self.charset);
+        self.painter = painter(&self.options);
         self.is_live = false;
         self.size = self.device.size();
         self.enter();
@@ -349,9 +342,9 @@ impl Console {
 
     /// Sets the modes that painting needs.
     fn enter(&mut self) {
-        if self.presentation == Presentation::Screen {
+        if self.options.presentation == Presentation::Screen {
             self.painter.raw(ENTER);
-            if self.has_window {
+            if self.options.has_window {
                 self.painter.raw(REPORT_FOCUS);
             }
             if self.page.is_some() {
@@ -362,10 +355,10 @@ impl Console {
 
     /// Erases the live region and resets the modes.
     fn leave(&mut self) -> io::Result<()> {
-        if self.presentation == Presentation::Screen {
+        if self.options.presentation == Presentation::Screen {
             self.leave_page();
             self.clear_live();
-            if self.has_window {
+            if self.options.has_window {
                 self.painter.raw(IGNORE_FOCUS);
             }
             self.painter.raw(LEAVE);
@@ -376,8 +369,8 @@ impl Console {
     /// Another program may have written to the screen: start over from where the cursor is.
     fn reset_screen(&mut self) {
         self.size = self.device.size();
-        if self.presentation == Presentation::Screen {
-            self.painter = Painter::new(self.charset);
+        if self.options.presentation == Presentation::Screen {
+            self.painter = Painter::new(self.options.theme.charset);
             self.is_live = false;
             self.painter.raw(b"\r");
             self.painter.raw(CLEAR_BELOW);
@@ -400,10 +393,10 @@ impl Console {
     }
 }
 
-fn painter(presentation: Presentation, charset: Charset) -> Painter {
-    match presentation {
-        Presentation::Screen => Painter::new(charset),
-        Presentation::Line => Painter::plain(charset),
+fn painter(options: &Options) -> Painter {
+    match options.presentation {
+        Presentation::Screen => Painter::new(options.theme.charset),
+        Presentation::Line => Painter::plain(options.theme.charset),
     }
 }
 

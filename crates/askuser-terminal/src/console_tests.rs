@@ -65,7 +65,7 @@ fn a_question_takes_the_place_of_the_live_region_and_its_answer_stays() {
     if is_inside() {
         let mut console = open();
         console.set_live(&[Line::raw("LIVE")], None);
-        let request = request().with_context(askuser::Context::prose("what it is about"));
+        let request = request().with_context(askuser::Context::Prose("what it is about".into()));
         let outcome = console.ask(&request, &options(), None, &mut Vec::new(), &mut |_| Ok(())).expect("an outcome");
         console.print(&[Line::raw(format!("OUTCOME {}", outcome.outcome().status().name()))]);
         console.set_live(&[Line::raw("LIVE AGAIN")], None);

@@ -3,6 +3,7 @@
 use crate::ask::{StoreAnswer, surface};
 use crate::kept_question::KeptQuestion;
 use crate::view::{Confirm, Theme, closed_lines, failed_lines, unsent_lines};
+use askuser::prompt::Effect;
 use askuser::{AskError, Closed, Outcome, Prompt, Resolution, Via};
 use ratatui_core::text::Line;
 use std::io;
@@ -89,6 +90,23 @@ impl Ending<'_> {
     /// What was typed here and is not what the question ended with.
     fn unsent(&self, prompt: &Prompt, kept: &mut KeptQuestion<'_>) -> Vec<Line<'static>> {
         kept.end(prompt).map(|draft| unsent_lines(draft, self.theme, self.columns)).unwrap_or_default()
+    }
+}
+
+/// What an effect ends a prompt with. Where what was typed would be lost by that, the prompt says so and stays.
+pub(crate) fn end_of(effect: Effect, prompt: &mut Prompt, kept: &mut KeptQuestion<'_>) -> Option<End> {
+    let left = match effect {
+        Effect::Finish(outcome) => return Some(End::Outcome(outcome)),
+        Effect::PutAside(draft) => AskError::PutAside(draft),
+        Effect::Interrupt => AskError::Interrupted,
+        Effect::Continue | Effect::Edit(_) => return None,
+    };
+    match kept.leave(prompt) {
+        Ok(()) => Some(End::Left(left)),
+        Err(why) => {
+            prompt.warn(why);
+            None
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 use crate::ask::StoreAnswer;
 use crate::decode::TerminalInput;
 use crate::device::{self, Device, DeviceEvent, EscapeKey, SIGINT};
-use crate::ending::{End, Ending, Remains};
+use crate::ending::{End, Ending, Remains, end_of};
 use crate::kept_question::KeptQuestion;
 use crate::paint::{CLEAR_BELOW, Painter};
 use crate::session::PromptSession;
@@ -154,27 +154,10 @@ impl InlinePrompt<'_> {
     }
 
     fn perform(&mut self, effect: Effect) -> io::Result<Option<End>> {
-        Ok(match effect {
-            Effect::Continue => None,
-            Effect::Edit(text) => {
-                self.edit(&text)?;
-                None
-            }
-            Effect::Finish(outcome) => Some(End::Outcome(outcome)),
-            Effect::PutAside(draft) => self.leave(AskError::PutAside(draft)),
-            Effect::Interrupt => self.leave(AskError::Interrupted),
-        })
-    }
-
-    /// Ends, unless what was typed would be lost.
-    fn leave(&mut self, left: AskError) -> Option<End> {
-        match self.kept.leave(self.session.prompt()) {
-            Ok(()) => Some(End::Left(left)),
-            Err(why) => {
-                self.session.warn(why);
-                None
-            }
+        if let Effect::Edit(text) = &effect {
+            self.edit(text)?;
         }
+        Ok(end_of(effect, &mut self.session.prompt, &mut self.kept))
     }
 
     // ---- showing ----

@@ -150,7 +150,7 @@ impl LinePrompt {
     }
 
     fn end_search(&mut self) {
-        if self.prompt.current().is_some_and(|(_, entry)| !entry.search().is_empty()) {
+        if self.prompt.current().is_some_and(|(_, entry)| !entry.search.is_empty()) {
             self.press(KeyCode::Esc);
         }
     }
@@ -263,7 +263,7 @@ impl LinePrompt {
 
     /// Moves to a row without choosing it.
     fn focus(&mut self, row: usize) {
-        let here = || self.prompt.current().map_or(row, |(_, entry)| entry.focus());
+        let here = || self.prompt.current().map_or(row, |(_, entry)| entry.focus);
         let (from, key) = (here(), if here() < row { KeyCode::Down } else { KeyCode::Up });
         for _ in 0..from.abs_diff(row) {
             self.press(key);

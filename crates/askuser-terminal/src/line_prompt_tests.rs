@@ -107,7 +107,7 @@ fn text_of_several_lines_stays_under_its_number() {
 
 #[test]
 fn a_text_that_is_too_long_is_asked_for_again() {
-    let long = "x".repeat(Limits::DEFAULT.typed_chars() + 1);
+    let long = "x".repeat(Limits::DEFAULT.typed_chars + 1);
     let mut line_prompt = LinePrompt::new(database(), ARMED);
     line_prompt.submit_line("4", Duration::ZERO);
     assert_eq!(line_prompt.submit_line(&long, Duration::ZERO), Effect::Continue);
@@ -118,7 +118,7 @@ fn a_text_that_is_too_long_is_asked_for_again() {
 
 #[test]
 fn a_text_that_was_there_already_is_taken_after_one_that_was_too_long() {
-    let long = "x".repeat(Limits::DEFAULT.typed_chars() + 1);
+    let long = "x".repeat(Limits::DEFAULT.typed_chars + 1);
     let mut line_prompt = LinePrompt::new(database(), ARMED);
     for line in ["n 1", "same", "n 1", &long, "same"] {
         assert_eq!(line_prompt.submit_line(line, Duration::ZERO), Effect::Continue);
@@ -276,7 +276,7 @@ impl TtyMode {
     }
 
     fn focus(&mut self, row: usize) {
-        let focus = self.0.current().expect("a question").1.focus();
+        let focus = self.0.current().expect("a question").1.focus;
         self.press(&if focus < row { "<down>" } else { "<up>" }.repeat(focus.abs_diff(row)));
     }
 

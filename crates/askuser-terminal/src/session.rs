@@ -31,7 +31,7 @@ use std::time::{Duration, Instant};
 ///   "options":[{"label":"PostgreSQL","description":"a server"},{"label":"SQLite","description":"a file"}]}]}"#;
 /// let set = QuestionSet::from_json(json, &Rules::strict())?;
 /// let request = Request::new(RequestKey::new("session", "call"), set)
-///     .with_context(Context::prose("The plan: store orders."))
+///     .with_context(Context::Prose("The plan: store orders.".into()))
 ///     .with_deadline(Duration::from_secs(300));
 /// let mut session = PromptSession::new(&request, Theme::default());
 ///
@@ -123,7 +123,7 @@ impl PromptSession {
             Ok(edited) => {
                 self.update(Event::Edited(edited.text().to_owned()), now);
                 if self.prompt.notice().is_some() {
-                    let (chars, limit) = (edited.text().chars().count(), self.prompt.set().limits().typed_chars());
+                    let (chars, limit) = (edited.text().chars().count(), self.prompt.set().limits().typed_chars);
                     let path = edited.keep();
                     self.warn(format!("{chars} characters, at most {limit}; your text is in {}", path.display()));
                 }
@@ -146,7 +146,7 @@ impl PromptSession {
     /// typed, so that input methods show up in the right place.
     pub fn render(&mut self, area: Rect, buffer: &mut Buffer, now: Instant) -> Option<Position> {
         self.first_frame.get_or_insert(now);
-        let widget = PromptWidget::new(self.theme).with_phase(self.phase).with_context(self.context.as_ref());
+        let widget = PromptWidget { theme: self.theme, phase: self.phase, context: self.context.as_ref() };
         widget.render_with_cursor(area, buffer, &mut self.prompt)
     }
 

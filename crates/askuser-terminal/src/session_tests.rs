@@ -6,7 +6,7 @@ const AREA: Rect = Rect::new(0, 0, 60, 24);
 
 fn session(options: PromptOptions) -> PromptSession {
     let prompt = Prompt::new(database(), options);
-    let context = Some(Context::prose("The plan:\n1. look"));
+    let context = Some(Context::Prose("The plan:\n1. look".into()));
     PromptSession { context, ..PromptSession::from_prompt(prompt, Theme::default()) }
 }
 

@@ -2,7 +2,7 @@
 
 use askuser::prompt::{Effect, Event, PromptOptions};
 use askuser::{Context, Key, KeyCode, Prompt, QuestionSet, Rules};
-use askuser_terminal::{PromptPhase, PromptWidget, Theme};
+use askuser_terminal::{PromptPhase, PromptWidget};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
@@ -24,7 +24,7 @@ fn press(prompt: &mut Prompt, code: KeyCode) -> Effect {
 fn draw(prompt: &mut Prompt, columns: u16, rows: u16) -> Terminal<TestBackend> {
     let mut terminal = Terminal::new(TestBackend::new(columns, rows)).expect("a terminal");
     let draw = |frame: &mut ratatui::Frame<'_>| {
-        let widget = PromptWidget::new(Theme::default());
+        let widget = PromptWidget::default();
         let area = Rect::new(6, 1, frame.area().width.saturating_sub(6), frame.area().height.saturating_sub(1));
         frame.render_widget(Paragraph::new("mine\n".repeat(40)), Rect::new(0, 0, 5, rows));
         if let Some(cursor) = widget.render_with_cursor(area, frame.buffer_mut(), prompt) {
@@ -87,7 +87,7 @@ fn a_program_may_show_the_end_too() {
     let mut prompt = prompt();
     press(&mut prompt, KeyCode::Char(' '));
     let mut terminal = Terminal::new(TestBackend::new(60, 18)).expect("a terminal");
-    let widget = PromptWidget::new(Theme::default()).with_phase(PromptPhase::Expired);
+    let widget = PromptWidget { phase: PromptPhase::Expired, ..Default::default() };
     terminal.draw(|frame| frame.render_stateful_widget(widget, frame.area(), &mut prompt)).expect("a frame");
     assert!(terminal.backend().to_string().contains("Timed out"));
 }
@@ -119,8 +119,8 @@ fn an_area_that_leaves_the_buffer_is_clipped_and_does_not_panic() {
 #[test]
 fn a_context_longer_than_the_area_scrolls_by_itself_beside_the_options() {
     let mut prompt = prompt();
-    let context = Context::command((1..=30).map(|n| format!("step {n}\n")).collect::<String>());
-    let widget = PromptWidget::default().with_context(Some(&context));
+    let context = Context::Command((1..=30).map(|n| format!("step {n}\n")).collect());
+    let widget = PromptWidget { context: Some(&context), ..Default::default() };
     let area = Rect::new(0, 0, 60, 12);
     let draw = |prompt: &mut Prompt| {
         let mut terminal = Terminal::new(TestBackend::new(60, 12)).expect("a terminal");

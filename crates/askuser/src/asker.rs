@@ -158,7 +158,7 @@ impl Delivery {
     /// [`AskError::NotAPersons`]; the surface is told.
     pub fn check_author(mut self, request: &Request) -> Result<Delivery, AskError> {
         let is_settled = !matches!(self.resolution.outcome().status(), Status::Unavailable { .. });
-        if is_settled && request.key().purpose().asks_to_agree() && !self.resolution.is_a_persons() {
+        if is_settled && request.key().purpose.asks_to_agree() && !self.resolution.is_a_persons() {
             self.tell(Err(AskError::NotAPersons.to_string()));
             return Err(AskError::NotAPersons);
         }

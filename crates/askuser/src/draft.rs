@@ -132,18 +132,18 @@ mod tests {
     #[test]
     fn a_draft_whose_every_field_is_full_is_not_too_long_for_a_store() {
         let limits = Limits::DEFAULT;
-        let (rows, typed) = (limits.options().max + 1, limits.typed_chars());
+        let (rows, typed) = (limits.options.max + 1, limits.typed_chars);
         let full = |chars| "𝄞".repeat(chars);
-        let note = json!({"option": full(limits.label_chars().max), "text": full(typed)});
+        let note = json!({"option": full(limits.label_chars.max), "text": full(typed)});
         let answer = json!({
-            "question": full(limits.question_chars().max),
-            "header": full(limits.header_chars().max),
+            "question": full(limits.question_chars.max),
+            "header": full(limits.header_chars.max),
             "selectedOptions": [],
             "typed": full(typed),
             "note": full(rows * typed),
             "notes": vec![note; rows],
         });
-        let answers = vec![answer; limits.questions().max];
+        let answers = vec![answer; limits.questions.max];
         let written = json!({"answers": answers, "discuss": full(typed), "decline": full(typed)});
         let draft: Draft = serde_json::from_value(written.clone()).unwrap();
         assert_eq!(json!(draft), written);

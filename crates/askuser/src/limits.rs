@@ -1,36 +1,44 @@
 //! Every limit there is. The validator and the advertised schema both read them from here.
 //!
-//! A value of [`Limits`] always leaves room for a question: every constructor checks it, deserialising included, so no set
-//! without questions and no question without options can be built under any of them.
+//! [`Rules`](crate::Rules) take only limits that leave room for a question, those that were stored included, so no set without
+//! questions and no question without options can be built.
 
-use serde::de::Error;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 /// What a question set may hold.
 ///
 /// Lengths count Unicode scalar values, as JSON Schema does.
 ///
 /// ```
-/// use askuser::Limits;
+/// use askuser::{Limits, Rules, Span};
 ///
-/// let limits = Limits::DEFAULT.with_options(2, 6)?.with_header_chars(1, 20)?;
-/// assert_eq!(limits.options().max, 6);
-/// assert_eq!(limits.with_questions(0, 4).unwrap_err().to_string(), "questions: from 0 to 4, must be from at least 1");
+/// let limits = Limits { options: Span { min: 2, max: 6 }, ..Limits::DEFAULT };
+/// assert_eq!(Rules::strict().with_limits(limits)?.limits().options.max, 6);
+/// let none = Limits { questions: Span { min: 0, max: 4 }, ..Limits::DEFAULT };
+/// let error = Rules::strict().with_limits(none).unwrap_err();
+/// assert_eq!(error.to_string(), "questions: from 0 to 4, must be from at least 1");
 /// # Ok::<(), askuser::LimitsError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(remote = "Limits", rename_all = "camelCase")]
+#[serde(rename_all = "camelCase")]
 pub struct Limits {
-    questions: Span,
-    options: Span,
-    question_chars: Span,
-    header_chars: Span,
-    label_chars: Span,
-    description_chars: Span,
-    /// Absent from what was stored before there were previews.
+    /// Questions in one call (1 to 4).
+    pub questions: Span,
+    /// Options of one question, not counting the automatic Other (2 to 4).
+    pub options: Span,
+    /// Characters of a question's text (1 to 10,000). The proposals leave it open; a bound keeps a hostile call cheap.
+    pub question_chars: Span,
+    /// Characters of a header (1 to 12).
+    pub header_chars: Span,
+    /// Characters of an option's label (1 to 50).
+    pub label_chars: Span,
+    /// Characters of an option's description (1 to 200); from 0 on it may be left blank.
+    pub description_chars: Span,
+    /// Characters of an option's preview (at most 4,000); 0 allows none. Absent from what was stored before there were previews.
     #[serde(default = "default_preview_chars")]
-    preview_chars: usize,
-    typed_chars: usize,
+    pub preview_chars: usize,
+    /// Characters of anything a person types: Other, a note, a reason (at most 2,000).
+    pub typed_chars: usize,
 }
 
 fn default_preview_chars() -> usize {
@@ -59,12 +67,6 @@ pub struct LimitsError {
     pub bound: String,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits::DEFAULT
-    }
-}
-
 impl Limits {
     /// The limits of the proposals.
     pub const DEFAULT: Limits = Limits {
@@ -78,6 +80,10 @@ impl Limits {
         typed_chars: 2_000,
     };
 
+    /// The same where a description may be left blank.
+    pub const WITH_BLANK_DESCRIPTIONS: Limits =
+        Limits { description_chars: Span { min: 0, ..Limits::DEFAULT.description_chars }, ..Limits::DEFAULT };
+
     /// Of a question that our own commands ask: one at a time, and nothing is said beside its options.
     pub(crate) const CONFIRM: Limits = Limits {
         questions: Span { min: 1, max: 1 },
@@ -90,137 +96,53 @@ impl Limits {
     pub(crate) const PICK: Limits =
         Limits { options: Span { min: 1, max: 10_000 }, label_chars: Span { min: 1, max: 500 }, ..Limits::CONFIRM };
 
-    /// Characters of an option's preview (at most 4,000).
-    pub fn preview_chars(&self) -> usize {
-        self.preview_chars
-    }
-
-    /// Characters of anything a person types: Other, a note, a reason (at most 2,000).
-    pub fn typed_chars(&self) -> usize {
-        self.typed_chars
-    }
-
-    /// Changes how long a preview may be; 0 allows none.
-    pub fn with_preview_chars(self, max: usize) -> Limits {
-        Limits { preview_chars: max, ..self }
-    }
-
-    /// Changes how much a person may type; at least one character.
-    ///
-    /// # Errors
-    /// Where it is 0.
-    pub fn with_typed_chars(self, max: usize) -> Result<Limits, LimitsError> {
-        match max {
-            0 => Err(LimitsError { limit: "typedChars", fact: "0".into(), bound: "must be at least 1".into() }),
-            typed_chars => Ok(Limits { typed_chars, ..self }),
-        }
-    }
-}
-
-/// A limit with both ends: how it is read, and how it is changed.
-macro_rules! spans {
-    ($($(#[$doc:meta])* $field:ident, $with:ident, $name:literal, from $floor:literal;)*) => {
-        impl Limits {
-            $(
-                $(#[$doc])*
-                pub fn $field(&self) -> Span {
-                    self.$field
-                }
-
-                #[doc = concat!("Changes [`Limits::", stringify!($field), "`]; from at least ", $floor, ".")]
-                ///
-                /// # Errors
-                /// Where the range is empty or begins lower.
-                pub fn $with(self, min: usize, max: usize) -> Result<Limits, LimitsError> {
-                    Ok(Limits { $field: span($name, min, max, $floor)?, ..self })
-                }
-            )*
-
-            fn checked(self) -> Result<Limits, LimitsError> {
-                let limits = self$(.$with(self.$field.min, self.$field.max)?)*;
-                limits.with_typed_chars(self.typed_chars)
+    /// Refuses limits under which nothing could be asked.
+    pub(crate) fn checked(self) -> Result<Limits, LimitsError> {
+        let spans = [
+            ("questions", self.questions, 1),
+            ("options", self.options, 1),
+            ("questionChars", self.question_chars, 1),
+            ("headerChars", self.header_chars, 1),
+            ("labelChars", self.label_chars, 1),
+            ("descriptionChars", self.description_chars, 0),
+        ];
+        for (limit, Span { min, max }, floor) in spans {
+            let fact = format!("from {min} to {max}");
+            if min < floor {
+                return Err(LimitsError { limit, fact, bound: format!("must be from at least {floor}") });
+            }
+            if max < min {
+                return Err(LimitsError { limit, fact, bound: "must not be empty".into() });
             }
         }
-    };
-}
-
-spans! {
-    /// Questions in one call (1 to 4).
-    questions, with_questions, "questions", from 1;
-    /// Options of one question, not counting the automatic Other (2 to 4).
-    options, with_options, "options", from 1;
-    /// Characters of a question's text (1 to 10,000). The proposals leave it open; a bound keeps a hostile call cheap.
-    question_chars, with_question_chars, "questionChars", from 1;
-    /// Characters of a header (1 to 12).
-    header_chars, with_header_chars, "headerChars", from 1;
-    /// Characters of an option's label (1 to 50).
-    label_chars, with_label_chars, "labelChars", from 1;
-    /// Characters of an option's description (1 to 200); from 0 on it may be left blank.
-    description_chars, with_description_chars, "descriptionChars", from 0;
-}
-
-fn span(limit: &'static str, min: usize, max: usize, floor: usize) -> Result<Span, LimitsError> {
-    let fact = format!("from {min} to {max}");
-    if min < floor {
-        return Err(LimitsError { limit, fact, bound: format!("must be from at least {floor}") });
-    }
-    if max < min {
-        return Err(LimitsError { limit, fact, bound: "must not be empty".into() });
-    }
-    Ok(Span { min, max })
-}
-
-impl Serialize for Limits {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Limits::serialize(self, serializer)
-    }
-}
-
-/// What was stored is checked as what is built is.
-impl<'de> Deserialize<'de> for Limits {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Limits, D::Error> {
-        Limits::deserialize(deserializer)?.checked().map_err(D::Error::custom)
+        match self.typed_chars {
+            0 => Err(LimitsError { limit: "typedChars", fact: "0".into(), bound: "must be at least 1".into() }),
+            _ => Ok(self),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rules::Rules;
     use serde_json::json;
 
     #[test]
-    fn limits_are_read_back_as_they_were_stored() {
-        let limits = Limits::DEFAULT.with_options(1, 9).unwrap().with_description_chars(0, 300).unwrap();
-        let stored = serde_json::to_value(limits).unwrap();
-        assert_eq!(serde_json::from_value::<Limits>(stored).unwrap(), limits);
-    }
-
-    #[test]
     fn every_limit_can_be_changed_and_is_read_back() {
-        let spans = || -> Result<Limits, LimitsError> {
-            Limits::DEFAULT
-                .with_questions(2, 2)?
-                .with_options(3, 6)?
-                .with_question_chars(4, 7)?
-                .with_header_chars(5, 8)?
-                .with_label_chars(6, 9)?
-                .with_description_chars(0, 10)?
-                .with_preview_chars(11)
-                .with_typed_chars(12)
+        let limits = Limits {
+            questions: Span { min: 2, max: 2 },
+            options: Span { min: 3, max: 6 },
+            question_chars: Span { min: 4, max: 7 },
+            header_chars: Span { min: 5, max: 8 },
+            label_chars: Span { min: 6, max: 9 },
+            description_chars: Span { min: 0, max: 10 },
+            preview_chars: 11,
+            typed_chars: 12,
         };
-        let limits = spans().unwrap();
-        let found = [
-            limits.questions(),
-            limits.options(),
-            limits.question_chars(),
-            limits.header_chars(),
-            limits.label_chars(),
-            limits.description_chars(),
-        ];
-        assert_eq!(found.map(|span| (span.min, span.max)), [(2, 2), (3, 6), (4, 7), (5, 8), (6, 9), (0, 10)]);
-        assert_eq!((limits.preview_chars(), limits.typed_chars()), (11, 12));
-        let stored = serde_json::to_value(limits).unwrap();
-        assert_eq!(serde_json::from_value::<Limits>(stored).unwrap(), limits);
+        let rules = Rules::strict().with_limits(limits).unwrap();
+        let stored = serde_json::to_value(rules).unwrap();
+        assert_eq!(*serde_json::from_value::<Rules>(stored).unwrap().limits(), limits);
     }
 
     #[test]
@@ -232,12 +154,13 @@ mod tests {
 
     #[test]
     fn no_limits_leave_room_for_a_set_without_questions() {
-        let mut stored = serde_json::to_value(Limits::DEFAULT).unwrap();
-        stored["questions"] = json!({"min": 0, "max": 4});
-        let error = serde_json::from_value::<Limits>(stored).unwrap_err().to_string();
+        let mut stored = serde_json::to_value(Rules::strict()).unwrap();
+        stored["limits"]["questions"] = json!({"min": 0, "max": 4});
+        let error = serde_json::from_value::<Rules>(stored).unwrap_err().to_string();
         assert_eq!(error, "questions: from 0 to 4, must be from at least 1");
-        assert!(Limits::DEFAULT.with_questions(3, 2).is_err());
-        assert!(Limits::DEFAULT.with_options(0, 2).is_err());
-        assert!(Limits::DEFAULT.with_typed_chars(0).is_err());
+        let is_refused = |limits: Limits| Rules::strict().with_limits(limits).is_err();
+        assert!(is_refused(Limits { questions: Span { min: 3, max: 2 }, ..Limits::DEFAULT }));
+        assert!(is_refused(Limits { options: Span { min: 0, max: 2 }, ..Limits::DEFAULT }));
+        assert!(is_refused(Limits { typed_chars: 0, ..Limits::DEFAULT }));
     }
 }

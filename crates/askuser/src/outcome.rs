@@ -179,7 +179,7 @@ impl Outcome {
             Status::Discuss { message } => ("message", message.as_deref()),
             Status::Answered | Status::Cancelled | Status::TimedOut | Status::Unavailable { .. } => ("", None),
         };
-        check_typed(words, set.limits().typed_chars(), path, &mut bad);
+        check_typed(words, set.limits().typed_chars, path, &mut bad);
         let answers = answers.into_iter().filter_map(|(_, answer)| answer).collect();
         bad.into_result(Some(Outcome { status, answers }))
     }

@@ -93,7 +93,7 @@ impl<R> Permission<R> {
     #[must_use]
     pub fn or_always(mut self, rule: R, words: impl Into<String>, meaning: &str) -> Permission<R> {
         let label = format!("{ALWAYS_ALLOW} {}", words.into());
-        if label.chars().count() <= Limits::DEFAULT.label_chars().max {
+        if label.chars().count() <= Limits::DEFAULT.label_chars.max {
             self.always.push(Always { rule, label, meaning: meaning.to_owned() });
         }
         self
@@ -112,7 +112,7 @@ impl<R> Permission<R> {
             .chain(self.always.iter().map(|always| (always.label.as_str(), always.meaning.as_str())))
             .chain([(REFUSE, "A note or Other says what to do instead")]);
         let question = offers.fold(question, |question, (label, meaning)| {
-            let meaning: String = meaning.chars().take(Limits::DEFAULT.description_chars().max).collect();
+            let meaning: String = meaning.chars().take(Limits::DEFAULT.description_chars.max).collect();
             question.option(label, meaning)
         });
         QuestionSet::new([question], &Rules::strict())
@@ -128,7 +128,7 @@ impl<R> Permission<R> {
 
 /// How a permission is headed: by its tool, as far as there is room.
 pub fn header(tool: &str) -> &str {
-    let end = tool.char_indices().nth(Limits::DEFAULT.header_chars().max).map_or(tool.len(), |(end, _)| end);
+    let end = tool.char_indices().nth(Limits::DEFAULT.header_chars.max).map_or(tool.len(), |(end, _)| end);
     &tool[..end]
 }
 
@@ -139,8 +139,8 @@ pub fn what_would_run(tool: &str, input: &Value) -> Context {
     const HARMLESS: [&str; 3] = ["command", "description", "timeout"];
     let is_plain = |fields: &Map<String, Value>| fields.keys().all(|name| HARMLESS.contains(&name.as_str()));
     match (tool, input["command"].as_str(), input.as_object()) {
-        ("Bash", Some(command), Some(fields)) if is_plain(fields) => Context::command(command),
-        _ => Context::tool_input(format!("{input:#}")),
+        ("Bash", Some(command), Some(fields)) if is_plain(fields) => Context::Command(command.into()),
+        _ => Context::ToolInput(format!("{input:#}")),
     }
 }
 

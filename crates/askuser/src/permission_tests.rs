@@ -80,14 +80,14 @@ fn a_rule_counts_only_as_it_was_shown() {
 fn a_command_is_shown_as_it_is_typed_and_whatever_else_matters_is_shown_too() {
     use serde_json::json;
     let plain = json!({"command": "a\nb", "description": "d", "timeout": 5});
-    assert_eq!(what_would_run("Bash", &plain), Context::command("a\nb"));
+    assert_eq!(what_would_run("Bash", &plain), Context::Command("a\nb".into()));
     for (tool, input) in [
         ("Bash", json!({"command": "a", "dangerouslyDisableSandbox": true})),
         ("Write", json!({"file_path": "x"})),
         // What another tool makes of a command is not known.
         ("mcp__x__run", plain),
     ] {
-        assert_eq!(what_would_run(tool, &input), Context::tool_input(format!("{input:#}")));
+        assert_eq!(what_would_run(tool, &input), Context::ToolInput(format!("{input:#}")));
     }
 }
 

@@ -61,7 +61,7 @@ impl Policy {
     /// # Errors
     /// The same.
     pub fn apply_to(&self, request: &Request) -> Result<Decision, Violations> {
-        self.apply_for(request.key().purpose(), request.set())
+        self.apply_for(request.key().purpose, request.set())
     }
 
     fn apply_for(&self, purpose: Purpose, set: &QuestionSet) -> Result<Decision, Violations> {
@@ -114,7 +114,7 @@ impl Asker for Policy {
             Ok(Decision::Settled(resolution)) => resolution,
             Ok(Decision::Ask(known)) => {
                 let reason = match known.is_empty() {
-                    _ if request.key().purpose().asks_to_agree() => "the answers written beforehand do not decide this",
+                    _ if request.key().purpose.asks_to_agree() => "the answers written beforehand do not decide this",
                     true => "the answers written beforehand do not cover this",
                     false => "the answers written beforehand do not cover every question",
                 };
@@ -309,11 +309,11 @@ impl Rule {
         let limits = set.limits();
         let legal = |answer: &Answer| question.check(answer, limits, &self.path, &mut Gathered::default()).is_some();
         // One note is one text: it has to fit into the text field in which a person may go on with it.
-        let short = self.note.as_ref().is_none_or(|note| note.chars().count() <= limits.typed_chars());
+        let short = self.note.as_ref().is_none_or(|note| note.chars().count() <= limits.typed_chars);
         let (fact, limit) = match answer {
             Some(answer) if short && legal(&answer) => return Some(answer),
             Some(_) => {
-                let limit = format!("at most {} visible characters and newlines", limits.typed_chars());
+                let limit = format!("at most {} visible characters and newlines", limits.typed_chars);
                 ("text too long, or with control or invisible characters", limit)
             }
             // A label that is no option has been reported already.

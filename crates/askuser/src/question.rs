@@ -3,14 +3,16 @@
 //! The only way in is [`QuestionSet::parse`] (or [`QuestionSet::new`], which it ends in), so nothing past this module
 //! checks a limit or meets unsafe text again. Verbatim text is kept for machines, shown text for people.
 
-use crate::alike::{alike, is_other, reads_like};
-use crate::input::{Field, Input, OptionInput, QuestionInput, Shape};
-use crate::limits::{Limits, Span};
+mod parse;
+
+pub(crate) use parse::name_of;
+
+use crate::alike::reads_like;
+use crate::input::QuestionInput;
+use crate::limits::Limits;
 use crate::outcome::{Answer, Note, Outcome};
-use crate::repair;
-use crate::rules::{Faults, Form, Rules};
+use crate::rules::{Form, Rules};
 use crate::sanitize;
-use crate::spelling::{explain_missing, unknown_keys};
 use crate::violation::{Gathered, Violations};
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
@@ -109,8 +111,8 @@ struct Untrusted {
 }
 
 impl Untrusted {
-    fn new(raw: String, shown: String) -> Untrusted {
-        let shown = (shown != raw).then_some(shown);
+    fn new(raw: String, shown: &str) -> Untrusted {
+        let shown = (shown != raw).then(|| shown.to_owned());
         Untrusted { raw, shown }
     }
 
@@ -126,51 +128,6 @@ impl Serialize for Untrusted {
 }
 
 impl QuestionSet {
-    /// Reads a JSON text.
-    ///
-    /// # Errors
-    /// Everything that is wrong with it, at once.
-    pub fn from_json(text: &str, rules: &Rules) -> Result<QuestionSet, Violations> {
-        match serde_json::from_str(text) {
-            Ok(value) => QuestionSet::parse(value, rules),
-            Err(error) => {
-                let mut gathered = Gathered::default();
-                gathered.add("input", format!("not JSON ({error})"), "must be a JSON object");
-                gathered.into_result(None)
-            }
-        }
-    }
-
-    /// Reads a JSON value as a model sent it.
-    ///
-    /// # Errors
-    /// Everything that is wrong with it, at once.
-    pub fn parse(input: Value, rules: &Rules) -> Result<QuestionSet, Violations> {
-        let (mut value, mut mended) = (input.clone(), Vec::new());
-        if rules.faults() == Faults::Repair {
-            repair::unquote(&mut value, &mut mended);
-        }
-        let mut bad = Gathered::default();
-        let Some(read) = given(Field::<Input>::read(value), "input", &mut bad) else { return bad.into_result(None) };
-        let mut texts = Distinct::under(rules);
-        let limits = rules.limits();
-        let questions =
-            list(read.questions, "questions", "questions", limits.questions(), &mut bad, |mut raw, path, bad| {
-                if rules.faults() == Faults::Repair {
-                    repair::drop_other(&mut raw, path, rules, &mut mended);
-                }
-                Question::build(raw, path, rules, &mut texts, &mut mended, bad)
-            });
-        let source = read.metadata.given().and_then(|metadata| metadata.source.given());
-        match bad.into_result(questions) {
-            Ok(questions) => Ok(QuestionSet(Arc::new(Content { questions, source, mended, input, rules: *rules }))),
-            Err(violations) => {
-                let unknown = unknown_keys(&input);
-                Err(violations.map(|violation| explain_missing(violation, &unknown)))
-            }
-        }
-    }
-
     /// Builds a set in code.
     ///
     /// # Errors
@@ -239,53 +196,6 @@ impl QuestionSet {
 }
 
 impl Question {
-    fn build(
-        raw: QuestionInput,
-        path: &str,
-        rules: &Rules,
-        texts: &mut Distinct<'_>,
-        mended: &mut Vec<String>,
-        bad: &mut Gathered,
-    ) -> Option<Question> {
-        let limits = rules.limits();
-        let question_path = format!("{path}.question");
-        let question = text(raw.question, &question_path, limits.question_chars(), bad).map(|question| {
-            let shown = sanitize::trim(&sanitize::block(&question)).to_owned();
-            texts.add(question_path, &shown, "question texts must differ", bad);
-            Untrusted::new(question, shown)
-        });
-        let header_path = format!("{path}.header");
-        let mut short_header = None;
-        let header = match raw.header {
-            Field::Given(header) if rules.faults() == Faults::Repair => {
-                short_header = repair::shorten(&header, limits.header_chars().max, &header_path, mended);
-                let span = Span { max: usize::MAX, ..limits.header_chars() };
-                text(Field::Given(header), &header_path, span, bad)
-            }
-            header => text(header, &header_path, limits.header_chars(), bad),
-        };
-        let mut names = Distinct::under(rules);
-        let form = rules.form();
-        let options = match form {
-            Form::Input => Some(Vec::new()),
-            _ => {
-                list(raw.options, &format!("{path}.options"), "options", limits.options(), bad, |option, path, bad| {
-                    Choice::build(option, path, rules, &mut names, bad)
-                })
-            }
-        };
-        let multi_select = given(raw.multi_select, &format!("{path}.multiSelect"), bad);
-        let (question, header) = (question?, header?);
-        let shown_header = short_header.unwrap_or_else(|| sanitize::trim(&sanitize::line(&header)).to_owned());
-        Some(Question {
-            question,
-            header: Untrusted::new(header, shown_header),
-            options: options?,
-            multi_select: multi_select?,
-            form,
-        })
-    }
-
     /// How it is answered.
     pub fn form(&self) -> Form {
         self.form
@@ -422,7 +332,7 @@ impl Question {
         if self.form != Form::Tool && (answer.note.is_some() || !answer.notes.is_empty()) {
             bad.add(format!("{path}.note"), "given", "must be left out: this question takes no notes");
         }
-        check_typed(answer.custom_input.as_deref(), limits.typed_chars(), &format!("{path}.customInput"), bad);
+        check_typed(answer.custom_input.as_deref(), limits.typed_chars, &format!("{path}.customInput"), bad);
         let (note_chars, mut notes) = (self.note_chars(limits), BTreeMap::new());
         for (i, note) in answer.notes.iter().enumerate().filter(|(_, note)| !sanitize::is_blank(&note.text)) {
             let path = format!("{path}.notes[{i}]");
@@ -454,7 +364,7 @@ impl Question {
 
     /// How long a note may be: it may be the notes of several rows, each with its label.
     fn note_chars(&self, limits: &Limits) -> usize {
-        (limits.typed_chars() + limits.label_chars().max + ": \n".len()) * (self.options.len() + 1)
+        (limits.typed_chars + limits.label_chars.max + ": \n".len()) * (self.options.len() + 1)
     }
 }
 
@@ -470,41 +380,6 @@ pub(crate) fn check_typed(text: Option<&str>, max: usize, path: &str, bad: &mut 
 }
 
 impl Choice {
-    fn build(
-        raw: OptionInput,
-        path: &str,
-        rules: &Rules,
-        names: &mut Distinct<'_>,
-        bad: &mut Gathered,
-    ) -> Option<Choice> {
-        let limits = rules.limits();
-        let label_path = format!("{path}.label");
-        let label = text(raw.label, &label_path, limits.label_chars(), bad).and_then(|label| {
-            // Nobody recommends a line of a list, and one may well be called Other.
-            if rules.form() != Form::Tool {
-                let name = sanitize::trim(&sanitize::line(&label)).to_owned();
-                names.add(label_path, &name, "labels must differ", bad);
-                return Some((Untrusted::new(label, name), false));
-            }
-            let (name, recommended) = name_of(&label);
-            if sanitize::is_blank(&name) {
-                bad.add(label_path, "only \"(Recommended)\"", "must name the option");
-                return None;
-            }
-            if is_other(&name, rules) {
-                bad.add(label_path, format!("\"{name}\" written by hand"), "must be left out: Other is always offered");
-                return None;
-            }
-            names.add(label_path, &name, "labels must differ", bad);
-            Some((Untrusted::new(label, name), recommended))
-        });
-        let description = text(raw.description, &format!("{path}.description"), limits.description_chars(), bad);
-        let preview = preview(raw.preview, &format!("{path}.preview"), rules, bad);
-        let ((label, recommended), description) = (label?, description?);
-        let shown = sanitize::trim(&sanitize::block(&description)).to_owned();
-        Some(Choice { label, description: Untrusted::new(description, shown), preview, recommended })
-    }
-
     /// The label as a person reads it: safe, one line, without "(Recommended)".
     pub fn name(&self) -> &str {
         self.label.shown()
@@ -528,118 +403,6 @@ impl Choice {
     /// Whether the model recommends it.
     pub fn is_recommended(&self) -> bool {
         self.recommended
-    }
-}
-
-/// A label as a person reads it, and whether "(Recommended)" was left out of it.
-pub(crate) fn name_of(label: &str) -> (String, bool) {
-    let safe = sanitize::line(label);
-    let (name, recommended) = split_recommended(&safe);
-    // Cleaned once more: a joiner at the end of the name has nothing to join any more.
-    (sanitize::trim(&sanitize::line(name)).to_owned(), recommended)
-}
-
-/// Splits "(Recommended)", in any case, off the end of a safe label.
-fn split_recommended(label: &str) -> (&str, bool) {
-    const SUFFIX: &str = "(recommended)";
-    let label = sanitize::trim(label);
-    match label.len().checked_sub(SUFFIX.len()).and_then(|at| label.split_at_checked(at)) {
-        Some((name, suffix)) if suffix.eq_ignore_ascii_case(SUFFIX) => (name.trim_end(), true),
-        _ => (label, false),
-    }
-}
-
-/// The value of a field, or a violation.
-fn given<T: Shape>(field: Field<T>, path: &str, bad: &mut Gathered) -> Option<T> {
-    match field {
-        Field::Given(value) => return Some(value),
-        Field::Missing => bad.add(path, "missing", format!("must be {}", T::KIND)),
-        Field::Wrong(kind) => bad.add(path, kind, format!("must be {}", T::KIND)),
-    }
-    None
-}
-
-/// The text of a field: there, not blank, within its length.
-fn text(field: Field<String>, path: &str, span: Span, bad: &mut Gathered) -> Option<String> {
-    let text = given(field, path, bad)?;
-    let chars = text.chars().count();
-    if chars > span.max {
-        bad.add(path, format!("{chars} characters"), format!("at most {}", span.max));
-    } else if chars < span.min {
-        let fact = if chars == 0 { "empty".to_owned() } else { format!("{chars} characters") };
-        bad.add(path, fact, format!("at least {}", span.min));
-    } else if span.min > 0 && sanitize::is_blank(&text) {
-        bad.add(path, "blank", "must have visible text");
-    } else {
-        return Some(text);
-    }
-    None
-}
-
-/// The preview of an option: none where it is absent, null or blank.
-fn preview(field: Field<String>, path: &str, rules: &Rules, bad: &mut Gathered) -> Option<Untrusted> {
-    if rules.version() < 2 || matches!(field, Field::Missing | Field::Wrong("null")) {
-        return None;
-    }
-    let text = text(field, path, Span { min: 0, max: rules.limits().preview_chars() }, bad)?;
-    // Blank lines around it go; the indent of its first line is the text's.
-    let shown = sanitize::block(&text).trim_end().trim_start_matches('\n').to_owned();
-    (!sanitize::is_blank(&text)).then(|| Untrusted::new(text, shown))
-}
-
-/// The items of an array: as many as allowed, each well formed.
-fn list<T: Shape, U>(
-    field: Field<Vec<Field<T>>>,
-    path: &str,
-    noun: &str,
-    span: Span,
-    bad: &mut Gathered,
-    mut build: impl FnMut(T, &str, &mut Gathered) -> Option<U>,
-) -> Option<Vec<U>> {
-    let items = given(field, path, bad)?;
-    let count = items.len();
-    let noun = if count == 1 { &noun[..noun.len() - 1] } else { noun };
-    if count < span.min {
-        bad.add(path, format!("{count} {noun}"), format!("at least {}", span.min));
-    } else if count > span.max {
-        bad.add(path, format!("{count} {noun}"), format!("at most {}", span.max));
-    }
-    // Items past the limit are still read for their own faults, but a flood of them adds nothing new.
-    let mut built = Vec::new();
-    for (i, item) in items.into_iter().take(span.max.saturating_mul(2)).enumerate() {
-        let path = format!("{path}[{i}]");
-        let item = given(item, &path, bad).and_then(|item| build(item, &path, bad));
-        built.push(item);
-    }
-    built.into_iter().collect()
-}
-
-/// Texts that have to differ, with where each stands: two that a person could not tell apart are the same.
-struct Distinct<'a> {
-    rules: &'a Rules,
-    texts: Vec<(String, String)>,
-    lines: HashMap<String, String>,
-}
-
-impl Distinct<'_> {
-    fn under(rules: &Rules) -> Distinct<'_> {
-        Distinct { rules, texts: Vec::new(), lines: HashMap::new() }
-    }
-
-    fn add(&mut self, path: String, shown: &str, limit: &str, bad: &mut Gathered) {
-        // Lines of a list are the user's own: they may differ in case alone, as the names of files do.
-        if self.rules.form() == Form::Pick {
-            match self.lines.get(shown) {
-                Some(first) => bad.add(path, format!("looks the same as {first}"), limit),
-                None => drop(self.lines.insert(shown.to_owned(), path)),
-            }
-            return;
-        }
-        match self.texts.iter().find(|(_, earlier)| alike(earlier, shown, self.rules)) {
-            Some((first, earlier)) if earlier == shown => bad.add(path, format!("repeats {first}"), limit),
-            Some((first, _)) => bad.add(path, format!("repeats {first} in other letters"), limit),
-            None => self.texts.push((path, shown.to_owned())),
-        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! What may be asked, rule by rule, and what an answer to it may be.
 
 use super::*;
+use crate::limits::Span;
 use crate::outcome::Outcome;
 use serde_json::json;
 
@@ -756,8 +757,9 @@ fn one_option_and_other_is_still_too_few() {
 
 #[test]
 fn raised_limits_are_what_counts() {
-    let limits = Limits::DEFAULT.with_header_chars(1, 17).and_then(|limits| limits.with_options(2, 5));
-    let rules = STRICT.with_limits(limits.and_then(|limits| limits.with_questions(1, 5)).unwrap());
+    let (header_chars, most_options) = (Span { min: 1, max: 17 }, Span { min: 2, max: 5 });
+    let limits = Limits { header_chars, options: most_options, questions: Span { min: 1, max: 5 }, ..Limits::DEFAULT };
+    let rules = STRICT.with_limits(limits).unwrap();
     check_under(&rules, &with("/questions/1/header", "Seventeen letters"), &[]);
     check_under(
         &rules,
@@ -771,13 +773,13 @@ fn raised_limits_are_what_counts() {
 
 #[test]
 fn a_raised_minimum_is_told_too() {
-    let rules = STRICT.with_limits(Limits::DEFAULT.with_header_chars(3, 12).unwrap());
+    let rules = STRICT.with_limits(Limits { header_chars: Span { min: 3, max: 12 }, ..Limits::DEFAULT }).unwrap();
     check_under(&rules, &with("/questions/0/header", "DB"), &["questions[0].header: 2 characters, at least 3"]);
 }
 
 #[test]
 fn a_set_keeps_the_limits_it_was_read_under() {
-    let rules = STRICT.with_limits(Limits::DEFAULT.with_typed_chars(5).unwrap());
+    let rules = STRICT.with_limits(Limits { typed_chars: 5, ..Limits::DEFAULT }).unwrap();
     let set = QuestionSet::parse(input(), &rules).unwrap();
     assert_eq!((set.limits(), set.rules()), (rules.limits(), &rules));
     let answer = |text: &str| set.questions()[0].answer(&[], Some(text.into()), None).unwrap();

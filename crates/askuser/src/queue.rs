@@ -108,10 +108,7 @@ impl QuestionQueue {
     /// Where no such question waits, or it is no answer to it; then nothing has changed.
     pub fn deliver(&self, request: &Arc<Request>, delivery: Delivery) -> Result<(), AnswerError> {
         delivery.resolution().outcome().check(request.set()).map_err(AnswerError::Misfit)?;
-        self.take(|pending| Arc::ptr_eq(&pending.request, request))
-            .ok_or(AnswerError::NotPending)?
-            .finish(Ok(delivery));
-        Ok(())
+        self.finish(request, Ok(delivery))
     }
 
     /// Answers a question that waits, and returns once the caller has stored the answer: what a prompt on a thread of its
@@ -131,7 +128,12 @@ impl QuestionQueue {
     /// # Errors
     /// Where no such question waits.
     pub fn fail(&self, request: &Arc<Request>, error: AskError) -> Result<(), AnswerError> {
-        self.take(|pending| Arc::ptr_eq(&pending.request, request)).ok_or(AnswerError::NotPending)?.finish(Err(error));
+        self.finish(request, Err(error))
+    }
+
+    fn finish(&self, request: &Arc<Request>, result: Result<Delivery, AskError>) -> Result<(), AnswerError> {
+        let pending = self.take(|pending| Arc::ptr_eq(&pending.request, request)).ok_or(AnswerError::NotPending)?;
+        pending.finish(result);
         Ok(())
     }
 

@@ -35,7 +35,7 @@ fn questions_wait_in_order_and_each_gets_its_own_answer() {
     let (first, second) = (request("1"), request("2"));
     let (mut one, mut two) = (queue.ask(&first), queue.ask(&second));
     assert!(poll(&mut one).is_pending() && poll(&mut two).is_pending());
-    assert_eq!(queue.pending().iter().map(|request| request.key().call()).collect::<Vec<_>>(), ["1", "2"]);
+    assert_eq!(queue.pending().iter().map(|request| request.key().call.clone()).collect::<Vec<_>>(), ["1", "2"]);
     queue.answer(&queue.pending()[1], answer(&second)).unwrap();
     assert!(poll(&mut one).is_pending());
     let Poll::Ready(Ok(delivery)) = poll(&mut two) else { panic!("answered") };

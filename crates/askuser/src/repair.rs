@@ -3,11 +3,10 @@
 //! Faults of meaning (a missing question, one option, `multiSelect` left out) are never repaired: that would be guessing.
 
 use crate::alike::is_other;
-use crate::input::{Field, QuestionInput};
 use crate::question::name_of;
 use crate::rules::Rules;
 use crate::sanitize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use unicode_segmentation::UnicodeSegmentation;
 
 /// Parses JSON that was sent as a string: the whole input, `questions`, one question, its `options`, one option, or
@@ -40,17 +39,11 @@ pub(crate) fn unquote(value: &mut Value, mended: &mut Vec<String>) {
 }
 
 /// Drops options that stand for Other.
-pub(crate) fn drop_other(question: &mut QuestionInput, path: &str, rules: &Rules, mended: &mut Vec<String>) {
-    let Field::Given(options) = &mut question.options else { return };
+pub(crate) fn drop_other(question: &mut Map<String, Value>, path: &str, rules: &Rules, mended: &mut Vec<String>) {
+    let Some(Value::Array(options)) = question.get_mut("options") else { return };
     let mut index = 0;
     options.retain(|option| {
-        let other = match option {
-            Field::Given(option) => match &option.label {
-                Field::Given(label) => is_other(&name_of(label).0, rules),
-                _ => false,
-            },
-            _ => false,
-        };
+        let other = option["label"].as_str().is_some_and(|label| is_other(&name_of(label).0, rules));
         if other {
             mended.push(format!("{path}.options[{index}]: dropped, Other is always offered"));
         }

@@ -71,20 +71,11 @@ pub fn resolution(set: &QuestionSet, stored: &Value) -> Result<Resolution, Viola
         Status::Unavailable { reason } if outcome.answers().is_empty() => Resolution::unavailable(reason.clone()),
         _ => outcome.clone().through(Via::FrontEnd),
     };
-    let mut resolution = via.map_or_else(unsaid, |via| outcome.clone().through(via));
-    if let Some(by) = stored["by"].as_str() {
-        resolution = resolution.with_by(by);
-    }
-    if let Some(device) = stored["device"].as_str() {
-        resolution = resolution.with_device(device);
-    }
-    if let Some(at_ms) = stored["at_ms"].as_u64() {
-        resolution = resolution.with_time(at_ms);
-    }
-    if let Some(said) = stored["claim"].as_object() {
-        resolution = resolution.with_self_reported(said.clone());
-    }
-    Ok(resolution)
+    let text = |name: &str| stored[name].as_str().map(str::to_owned);
+    let (by, device, at_ms) = (text("by"), text("device"), stored["at_ms"].as_u64());
+    let resolution = via.map_or_else(unsaid, |via| outcome.clone().through(via));
+    let claim = stored["claim"].as_object().cloned().unwrap_or_default();
+    Ok(Resolution { by, device, at_ms, ..resolution }.with_self_reported(claim))
 }
 
 /// What a reply says of its own provenance, to be kept beside the resolution.
@@ -193,7 +184,7 @@ fn words(set: &QuestionSet, reply: &Value, field: &str, bad: &mut Gathered) -> O
     match &reply[field] {
         Value::Null => None,
         Value::String(text) => {
-            check_typed(Some(text), set.limits().typed_chars(), field, bad);
+            check_typed(Some(text), set.limits().typed_chars, field, bad);
             Some(text.clone()).filter(|text| !sanitize::is_blank(text))
         }
         _ => {

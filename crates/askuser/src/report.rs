@@ -153,12 +153,15 @@ pub fn chosen(answer: &Answer) -> String {
     names(answer).chain(answer.custom_input.clone()).collect::<Vec<_>>().join(", ")
 }
 
+/// The same with the note beside it: `PostgreSQL, with replicas (note: for now)`.
+pub fn chosen_with_note(answer: &Answer) -> String {
+    let note = answer.note.as_ref().map(|note| format!(" (note: {note})")).unwrap_or_default();
+    chosen(answer) + &note
+}
+
 /// What was decided, on one line: `Database: PostgreSQL (note: for now) · Cache: Redis`, or the words of a refusal.
 pub fn decided(outcome: &Outcome) -> Option<String> {
-    let answer = |answer: &Answer| {
-        let note = answer.note.as_ref().map(|note| format!(" (note: {note})")).unwrap_or_default();
-        format!("{}: {}{note}", answer.header, chosen(answer))
-    };
+    let answer = |answer: &Answer| format!("{}: {}", answer.header, chosen_with_note(answer));
     let words = match outcome.status() {
         Status::Declined { reason: words } | Status::Discuss { message: words } => words.clone(),
         _ => None,

@@ -558,7 +558,7 @@ fn a_stored_question_says_where_it_stands_and_nothing_that_is_not_known() {
     let set = set_of(&[question("Which?", "H", &["A", "B"], false)]);
     let request = Request::new(RequestKey::new("s", "c"), set)
         .with_origin(Origin::default().with_agent("bot"))
-        .with_context(Context::command("ls"));
+        .with_context(Context::Command("ls".into()));
     let id = QuestionId::parse("0123456789ab").unwrap();
     let mut kept = StoredQuestion::new(id, std::sync::Arc::new(request), 7, Cursor(1));
     kept.asker = AskerPresence::Waits;

@@ -24,7 +24,7 @@ const VERSION: u32 = 1;
 ///
 /// # let question = QuestionInput::new("Apply it?", "Apply").option("Yes", "now").option("No", "not now");
 /// # let set = QuestionSet::new([question], &Rules::strict())?;
-/// let request = Request::new(RequestKey::new("session-1", "call-7"), set).with_context(Context::diff("-a\n+b\n"));
+/// let request = Request::new(RequestKey::new("session-1", "call-7"), set).with_context(Context::Diff("-a\n+b\n".into()));
 /// let stored = serde_json::to_string(&request)?;
 /// assert_eq!(serde_json::from_str::<Request>(&stored)?, request);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -140,11 +140,7 @@ impl Request {
     pub fn asked_by(&self) -> Option<String> {
         let task = self.origin.task.as_deref().map(|task| format!("task '{}'", sanitize::line(task).trim()));
         let source = self.set.source().map(|source| sanitize::line(source).trim().to_owned());
-        let source = source.filter(|source| !sanitize::is_blank(source));
-        match (task, source) {
-            (Some(task), Some(source)) => Some(format!("{task}, {source}")),
-            (task, source) => task.or(source),
-        }
+        joined(task, source.filter(|source| !sanitize::is_blank(source)))
     }
 
     /// Who asks, as a person anywhere else reads it: the agent and where it works too.
@@ -157,24 +153,30 @@ impl Request {
             (Some(agent), None) => Some(agent),
             (None, folder) => folder,
         };
-        let parts: Vec<String> = place.into_iter().chain(self.asked_by()).collect();
-        (!parts.is_empty()).then(|| parts.join(", "))
+        joined(place, self.asked_by())
     }
+}
+
+fn joined(first: Option<String>, second: Option<String>) -> Option<String> {
+    first.into_iter().chain(second).reduce(|first, second| format!("{first}, {second}"))
 }
 
 /// Names one asking among those of all sessions.
 ///
 /// Its parts are chosen by others (a provider names calls) and may hold any characters; two keys are equal only if every
-/// part is. It is built here and never taken apart.
+/// part is. No text of it is ever taken apart.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RequestKey {
-    session: String,
-    /// The calls that lead to the subagent that asks, the outermost first.
+    /// The session it is asked in.
+    pub session: String,
+    /// The calls that lead to the subagent that asks, the outermost first; none for the agent the person talks to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    tasks: Vec<String>,
-    call: String,
+    pub tasks: Vec<String>,
+    /// The call it is asked for.
+    pub call: String,
+    /// What it is asked for.
     #[serde(default, skip_serializing_if = "Purpose::is_question")]
-    purpose: Purpose,
+    pub purpose: Purpose,
 }
 
 /// What a question is asked for.
@@ -213,26 +215,6 @@ impl RequestKey {
     /// Asked for another purpose.
     pub fn for_purpose(self, purpose: Purpose) -> RequestKey {
         RequestKey { purpose, ..self }
-    }
-
-    /// The session it is asked in.
-    pub fn session(&self) -> &str {
-        &self.session
-    }
-
-    /// The calls that lead to the subagent that asks; none for the agent the person talks to.
-    pub fn tasks(&self) -> &[String] {
-        &self.tasks
-    }
-
-    /// The call it is asked for.
-    pub fn call(&self) -> &str {
-        &self.call
-    }
-
-    /// What it is asked for.
-    pub fn purpose(&self) -> Purpose {
-        self.purpose
     }
 
     /// Names it among the questions of its session: the call's id for a plain question of the main agent, an opaque text
@@ -317,26 +299,6 @@ pub enum Context {
 }
 
 impl Context {
-    /// A command that would run.
-    pub fn command(text: impl Into<String>) -> Context {
-        Context::Command(text.into())
-    }
-
-    /// A difference that would be made.
-    pub fn diff(text: impl Into<String>) -> Context {
-        Context::Diff(text.into())
-    }
-
-    /// The input that a tool would get.
-    pub fn tool_input(text: impl Into<String>) -> Context {
-        Context::ToolInput(text.into())
-    }
-
-    /// A plan, an explanation.
-    pub fn prose(text: impl Into<String>) -> Context {
-        Context::Prose(text.into())
-    }
-
     /// The text as it is shown, whole: whatever it is, a person agrees to it. See [`exact`].
     pub fn shown(&self, charset: Charset) -> Cow<'_, str> {
         let text = match self {

@@ -4,7 +4,7 @@ use crate::prompt::{Effect, Event};
 use crate::report;
 use crate::resolution::Via;
 use crate::rules::Rules;
-use crate::{Key, KeyCode, Limits, Prompt};
+use crate::{Key, KeyCode, Limits, Prompt, Span};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -28,7 +28,7 @@ fn a_request_is_read_back_as_it_was_stored() {
     let known = set().questions()[1].answer(&[1], Some("mine".into()), Some("a note".into())).unwrap();
     let request = Request::new(RequestKey::new("s", "c").in_tasks(["t"]).for_purpose(Purpose::Plan), set())
         .with_origin(Origin::default().with_agent("a").with_task("t").with_folder("/f").with_host("h"))
-        .with_context(Context::diff("-a\n+b"))
+        .with_context(Context::Diff("-a\n+b".into()))
         .with_deadline(Duration::from_secs(90));
     let request = request.with_known(vec![known]).unwrap();
     insta::assert_snapshot!("stored_request", serde_json::to_string_pretty(&request).unwrap());
@@ -38,10 +38,15 @@ fn a_request_is_read_back_as_it_was_stored() {
 #[test]
 fn a_key_and_a_context_tell_what_was_put_in() {
     let key = RequestKey::new("s", "c").in_tasks(["t", "u"]).for_purpose(Purpose::Permission);
-    assert_eq!((key.session(), key.call(), key.purpose()), ("s", "c", Purpose::Permission));
-    assert_eq!(key.tasks(), ["t", "u"]);
-    assert!(RequestKey::new("s", "c").tasks().is_empty());
-    for context in [Context::command("x"), Context::diff("x"), Context::tool_input("x"), Context::prose("x")] {
+    assert_eq!((&*key.session, &*key.call, key.purpose), ("s", "c", Purpose::Permission));
+    assert_eq!(key.tasks, ["t", "u"]);
+    assert!(RequestKey::new("s", "c").tasks.is_empty());
+    for context in [
+        Context::Command("x".into()),
+        Context::Diff("x".into()),
+        Context::ToolInput("x".into()),
+        Context::Prose("x".into()),
+    ] {
         assert_eq!(context.text(), "x", "{context:?}");
     }
 }
@@ -105,12 +110,12 @@ fn a_request_tells_what_was_put_in() {
     let origin = Origin::default().with_agent("a");
     let request = Request::new(RequestKey::new("s", "c"), set())
         .with_origin(origin.clone())
-        .with_context(Context::command("ls"))
+        .with_context(Context::Command("ls".into()))
         .with_deadline(Duration::from_secs(90))
         .with_known(vec![known.clone()])
         .unwrap();
     assert_eq!((request.key(), request.set(), request.origin()), (&RequestKey::new("s", "c"), &set(), &origin));
-    assert_eq!(request.context(), Some(&Context::command("ls")));
+    assert_eq!(request.context(), Some(&Context::Command("ls".into())));
     assert_eq!((request.known(), request.deadline()), (&[known][..], Some(Duration::from_secs(90))));
 }
 
@@ -176,9 +181,12 @@ fn input() -> impl Strategy<Value = Value> {
 
 fn limits() -> impl Strategy<Value = Limits> {
     (1usize..3, 4usize..7, 1usize..3, 12usize..30, 0usize..2).prop_map(|(min, max, header, headers, description)| {
-        let limits =
-            Limits::DEFAULT.with_options(min, max).and_then(|limits| limits.with_header_chars(header, headers));
-        limits.and_then(|limits| limits.with_description_chars(description, 200)).unwrap()
+        Limits {
+            options: Span { min, max },
+            header_chars: Span { min: header, max: headers },
+            description_chars: Span { min: description, max: 200 },
+            ..Limits::DEFAULT
+        }
     })
 }
 
@@ -214,7 +222,7 @@ proptest! {
         input in input(), limits in limits(), repair in any::<bool>(), keys in vec(any::<u8>(), 0..25),
     ) {
         let rules = if repair { Rules::repair() } else { Rules::strict() };
-        let Ok(set) = QuestionSet::parse(input, &rules.with_limits(limits)) else { return Ok(()) };
+        let Ok(set) = QuestionSet::parse(input, &rules.with_limits(limits).unwrap()) else { return Ok(()) };
         let request = Request::new(RequestKey::new("s", "c"), set).with_deadline(Duration::from_secs(5));
         let again: Request = serde_json::from_str(&serde_json::to_string(&request).unwrap()).unwrap();
         prop_assert_eq!(&again, &request);

@@ -47,12 +47,12 @@ impl Via {
 /// An [`Outcome`] and where it came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resolution {
-    outcome: Outcome,
-    via: Option<Via>,
-    by: Option<String>,
-    device: Option<String>,
-    at_ms: Option<u64>,
-    self_reported: Option<Map<String, Value>>,
+    pub(crate) outcome: Outcome,
+    pub(crate) via: Option<Via>,
+    pub(crate) by: Option<String>,
+    pub(crate) device: Option<String>,
+    pub(crate) at_ms: Option<u64>,
+    pub(crate) self_reported: Option<Map<String, Value>>,
 }
 
 impl Resolution {
@@ -70,11 +70,6 @@ impl Resolution {
     /// Says who answered, as far as the surface knows: a user's name.
     pub fn with_by(self, by: impl Into<String>) -> Resolution {
         Resolution { by: Some(by.into()), ..self }
-    }
-
-    /// Says on which of their devices.
-    pub fn with_device(self, device: impl Into<String>) -> Resolution {
-        Resolution { device: Some(device.into()), ..self }
     }
 
     /// Says when, in milliseconds since 1970.

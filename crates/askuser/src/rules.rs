@@ -3,23 +3,16 @@
 //! Rules are stored with every request. A stored request is rebuilt by the rules it was asked under, so a stricter version
 //! applies to new input alone and never loses a question or an answer that is already kept.
 
-use crate::limits::Limits;
+use crate::limits::{Limits, LimitsError};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// How to read an input.
-///
-/// ```
-/// use askuser::{Limits, Rules};
-///
-/// let rules = Rules::repair().with_limits(Limits::DEFAULT.with_options(2, 6)?);
-/// assert_eq!(rules.limits().options().max, 6);
-/// # Ok::<(), askuser::LimitsError>(())
-/// ```
+/// How to read an input. [`Limits`] has an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rules {
     #[serde(deserialize_with = "known_version")]
     version: u32,
+    #[serde(deserialize_with = "checked_limits")]
     limits: Limits,
     faults: Faults,
     #[serde(default, skip_serializing_if = "Form::is_tool")]
@@ -101,8 +94,11 @@ impl Rules {
     }
 
     /// The same rules with other limits.
-    pub const fn with_limits(self, limits: Limits) -> Rules {
-        Rules { limits, ..self }
+    ///
+    /// # Errors
+    /// Where nothing could be asked under them.
+    pub fn with_limits(self, limits: Limits) -> Result<Rules, LimitsError> {
+        Ok(Rules { limits: limits.checked()?, ..self })
     }
 
     /// The same rules as they were in an earlier version, for what was asked then; `None` where this program does not know
@@ -130,6 +126,11 @@ impl Rules {
     pub fn version(&self) -> u32 {
         self.version
     }
+}
+
+/// What was stored is checked as what is built is.
+fn checked_limits<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Limits, D::Error> {
+    Limits::deserialize(deserializer)?.checked().map_err(D::Error::custom)
 }
 
 fn known_version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {

@@ -1,7 +1,7 @@
 //! Unknown keys in an input, and which key may have been meant by them. They are ignored, so a misspelt one
 //! looks as if it were missing.
 
-use crate::input::{Input, OptionInput, QuestionInput, Shape};
+use crate::input::{CALL_KEYS, OPTION_KEYS, QUESTION_KEYS};
 use crate::violation::Violation;
 use serde_json::Value;
 
@@ -18,12 +18,12 @@ pub(crate) struct UnknownKey<'a> {
 pub(crate) fn unknown_keys(input: &Value) -> Vec<UnknownKey<'_>> {
     let mut found = Vec::new();
     // Not read, but not misspelt either: the proposals have it.
-    find(input, String::new(), &[Input::KEYS, &["answers"]].concat(), &mut found);
+    find(input, String::new(), &[CALL_KEYS, &["answers"]].concat(), &mut found);
     for (i, question) in items(input, "questions") {
         let path = format!("questions[{i}]");
-        find(question, path.clone(), QuestionInput::KEYS, &mut found);
+        find(question, path.clone(), QUESTION_KEYS, &mut found);
         for (j, option) in items(question, "options") {
-            find(option, format!("{path}.options[{j}]"), OptionInput::KEYS, &mut found);
+            find(option, format!("{path}.options[{j}]"), OPTION_KEYS, &mut found);
         }
     }
     found

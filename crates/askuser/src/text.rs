@@ -97,6 +97,11 @@ impl Text {
         sanitize::is_blank(&self.text)
     }
 
+    /// The text, unless there is nothing to be seen in it.
+    pub(crate) fn written(&self) -> Option<String> {
+        (!self.is_blank()).then(|| self.text.clone())
+    }
+
     /// How many Unicode scalar values the text has.
     pub fn chars(&self) -> usize {
         self.text.chars().count()

@@ -44,12 +44,12 @@ pub fn description(limits: &Limits, extras: &[Extra]) -> String {
     }
     let range = |span: Span| format!("{}-{}", span.min, span.max);
     for (name, value) in [
-        ("{questions}", range(limits.questions())),
-        ("{options}", range(limits.options())),
-        ("{header}", limits.header_chars().max.to_string()),
-        ("{label}", limits.label_chars().max.to_string()),
-        ("{description}", limits.description_chars().max.to_string()),
-        ("{preview}", limits.preview_chars().to_string()),
+        ("{questions}", range(limits.questions)),
+        ("{options}", range(limits.options)),
+        ("{header}", limits.header_chars.max.to_string()),
+        ("{label}", limits.label_chars.max.to_string()),
+        ("{description}", limits.description_chars.max.to_string()),
+        ("{preview}", limits.preview_chars.to_string()),
     ] {
         text = text.replace(name, &value);
     }
@@ -64,23 +64,23 @@ pub fn schema(limits: &Limits, extras: &[Extra]) -> Value {
         |span: Span, items: Value| json!({"type": "array", "items": items, "minItems": span.min, "maxItems": span.max});
     let mut option = json!({
         "type": "object",
-        "properties": {"label": text(limits.label_chars()), "description": text(limits.description_chars())},
+        "properties": {"label": text(limits.label_chars), "description": text(limits.description_chars)},
         "required": ["label", "description"],
     });
     if extras.contains(&Extra::Preview) {
-        option["properties"]["preview"] = json!({"type": "string", "maxLength": limits.preview_chars()});
+        option["properties"]["preview"] = json!({"type": "string", "maxLength": limits.preview_chars});
     }
     let question = json!({
         "type": "object",
         "properties": {
-            "question": text(limits.question_chars()),
-            "header": text(limits.header_chars()),
-            "options": list(limits.options(), option),
+            "question": text(limits.question_chars),
+            "header": text(limits.header_chars),
+            "options": list(limits.options, option),
             "multiSelect": {"type": "boolean"},
         },
         "required": ["question", "header", "options", "multiSelect"],
     });
-    let questions = list(limits.questions(), question);
+    let questions = list(limits.questions, question);
     json!({"type": "object", "properties": {"questions": questions}, "required": ["questions"]})
 }
 
@@ -200,7 +200,7 @@ mod tests {
         ] {
             assert!(words.contains(fact), "{fact}: {words}");
         }
-        let limits = Limits::DEFAULT.with_options(2, 8).unwrap().with_header_chars(1, 20).unwrap();
+        let limits = wider();
         let words = description(&limits, &[]);
         assert!(words.contains("options: 2-8") && words.contains("at most 20 characters"), "{words}");
         assert!(!words.contains(['{', '}']), "{words}");
@@ -226,9 +226,13 @@ mod tests {
         assert_eq!(option["required"], json!(["label", "description"]));
     }
 
+    fn wider() -> Limits {
+        Limits { options: Span { min: 2, max: 8 }, header_chars: Span { min: 1, max: 20 }, ..Limits::DEFAULT }
+    }
+
     #[test]
     fn the_schema_follows_the_limits() {
-        let limits = Limits::DEFAULT.with_options(2, 8).unwrap().with_header_chars(1, 20).unwrap();
+        let limits = wider();
         let question = &schema(&limits, &[])["properties"]["questions"]["items"]["properties"];
         assert_eq!(question["options"]["maxItems"], 8);
         assert_eq!(question["header"]["maxLength"], 20);
@@ -236,13 +240,11 @@ mod tests {
 
     #[test]
     fn the_schema_offers_what_is_read_and_nothing_else() {
-        use crate::input::{Input, OptionInput, QuestionInput, Shape};
+        use crate::input::{CALL_KEYS, OPTION_KEYS, QUESTION_KEYS};
         let schema = schema(&Limits::DEFAULT, &[Extra::Preview]);
         let questions = &schema["properties"]["questions"];
         let option = &questions["items"]["properties"]["options"]["items"];
-        for (object, keys) in
-            [(&schema, Input::KEYS), (&questions["items"], QuestionInput::KEYS), (option, OptionInput::KEYS)]
-        {
+        for (object, keys) in [(&schema, CALL_KEYS), (&questions["items"], QUESTION_KEYS), (option, OPTION_KEYS)] {
             let offered: Vec<&String> = object["properties"].as_object().unwrap().keys().collect();
             // It is for programs, not for models.
             assert_eq!(offered, keys.iter().filter(|key| **key != "metadata").collect::<Vec<_>>());

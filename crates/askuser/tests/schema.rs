@@ -1,7 +1,7 @@
 //! The advertised schema and the validator agree, but for the few rules a schema cannot state.
 
 use askuser::tool::{Extra, Provider};
-use askuser::{Limits, QuestionSet, Rules, tool};
+use askuser::{Limits, QuestionSet, Rules, Span, tool};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
@@ -120,7 +120,7 @@ fn input() -> impl Strategy<Value = Value> {
 /// Both sides judge the same inputs; says how often each pair of verdicts came up.
 #[track_caller]
 fn check(limits: Limits) {
-    let rules = Rules::strict().with_limits(limits);
+    let rules = Rules::strict().with_limits(limits).unwrap();
     let schema = jsonschema::validator_for(&tool::schema(&limits, &[])).expect("a valid schema");
     let (both_accept, both_reject, beyond) = (Cell::new(0), Cell::new(0), Cell::new(0));
     let count = |counter: &Cell<u32>| counter.set(counter.get() + 1);
@@ -150,10 +150,13 @@ fn schema_and_validator_agree() {
 
 #[test]
 fn schema_and_validator_agree_on_other_limits() {
-    let limits = Limits::DEFAULT.with_header_chars(1, 17).and_then(|limits| limits.with_questions(1, 3));
-    let limits = limits.and_then(|limits| limits.with_options(2, 8)).and_then(|limits| limits.with_label_chars(2, 50));
-    let limits = limits.unwrap();
-    check(limits);
+    check(Limits {
+        header_chars: Span { min: 1, max: 17 },
+        questions: Span { min: 1, max: 3 },
+        options: Span { min: 2, max: 8 },
+        label_chars: Span { min: 2, max: 50 },
+        ..Limits::DEFAULT
+    });
 }
 
 #[test]

@@ -17,7 +17,7 @@ fn why(context: &ToolContext) -> Option<Context> {
     let skipped = said.chars().count().saturating_sub(MAX_WHY);
     let end: String = said.chars().skip(skipped).collect();
     let cut = if skipped > 0 { "…" } else { "" };
-    Some(Context::prose(format!("The agent said before it asked:\n\n{cut}{end}")))
+    Some(Context::Prose(format!("The agent said before it asked:\n\n{cut}{end}")))
 }
 
 /// Puts one to four questions to the person.

@@ -192,7 +192,7 @@ fn name_instructions(result: &mut ToolResult, start: SystemTime, context: &ToolC
 fn question(input: &CommandInput<'_>, how: &str) -> String {
     let (ask, command) = (format!("Run this command{how}?\n\n"), input.command);
     let indented = format!("{ask}  {}", command.replace('\n', "\n  "));
-    let fits = indented.chars().count() <= Limits::DEFAULT.question_chars().max - MAX_BELOW;
+    let fits = indented.chars().count() <= Limits::DEFAULT.question_chars.max - MAX_BELOW;
     let question = if fits { indented } else { format!("{ask}{command}") };
     match input.wish {
         Some((_, reason)) if !how.is_empty() => format!("{question}\n\nThe agent's reason: {reason}"),

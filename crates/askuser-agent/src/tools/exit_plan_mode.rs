@@ -44,7 +44,8 @@ impl Tool for ExitPlanMode {
                 Ok(plan) => plan,
                 Err(refused) => return Ok(refused),
             };
-            let asked = context.ask_for(Purpose::Plan, &call.id, question()?, Some(Context::prose(plan))).await?;
+            let asked =
+                context.ask_for(Purpose::Plan, &call.id, question()?, Some(Context::Prose(plan.into()))).await?;
             let (mode, says) = outcome(&asked);
             if let Some(mode) = mode {
                 context.shared.set_mode(mode)?;

@@ -191,7 +191,7 @@ impl Change {
                 (PermissionRule::EditsIn(root), always)
             }
         };
-        let consent = Consent::new(question, rule, always).with_context(Context::diff(diff.text));
+        let consent = Consent::new(question, rule, always).with_context(Context::Diff(diff.text));
         Ok(Consent { always_ask, because: sensitive.map(str::to_owned), ..consent })
     }
 

@@ -70,7 +70,7 @@ impl RecordedQuestion {
         let same_context = match &self.old_diff {
             Some(hash) => request.context().is_some_and(|context| old_hash(context.text()) == *hash),
             // Of a plain question it only says why it is asked.
-            None => asked.context() == request.context() || request.key().purpose() == Purpose::Question,
+            None => asked.context() == request.context() || request.key().purpose == Purpose::Question,
         };
         same_context && texts(asked) == texts(request)
     }

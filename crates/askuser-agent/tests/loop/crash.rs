@@ -50,7 +50,7 @@ impl Asker for Someone {
             yield_now().await;
             self.0.add(format!("replied {key}"));
             let answers = request.set().questions().iter().map(|question| {
-                let is_question = request.key().purpose() == askuser::Purpose::Question;
+                let is_question = request.key().purpose == askuser::Purpose::Question;
                 let note = is_question.then(|| "carefully".to_owned());
                 question.answer(&[0], None, note).unwrap()
             });

@@ -27,7 +27,7 @@ async fn a_turn_with_a_question_reads_as_the_proposals_say() {
         .collect();
     let request = proposed[2].as_object_mut().unwrap().remove("request").expect("the request");
     let request: askuser::Request = serde_json::from_value(request).expect("a request that is rebuilt");
-    assert_eq!((request.key().call(), request.set().questions()[0].header()), ("call_1_1", "Database"));
+    assert_eq!((&*request.key().call, request.set().questions()[0].header()), ("call_1_1", "Database"));
     let input = questions("Which database?");
     let read = "User answered the following questions:\n\n\
                 1. Database (Which database?)\n   Selected: SQLite\n\n\

@@ -212,7 +212,7 @@ async fn a_change_that_was_allowed_is_asked_about_again_if_the_file_is_another_n
     let person = Person::new([pick("Don't run it")]);
     old.resume(&person, done()).await;
     assert_eq!(person.asked().len(), 1);
-    assert_eq!(person.asked()[0].key().purpose(), Purpose::Permission);
+    assert_eq!(person.asked()[0].key().purpose, Purpose::Permission);
     assert!(!old.work().join("made.txt").exists());
 }
 

@@ -51,7 +51,7 @@ async fn an_input_too_long_for_a_question_is_shown_above_it() {
     let model = calling([json!([{"name": "Act", "input": input}])]);
     let mut agent = Agent::new(model).with_tools(registry(&log)).with_asker(person.clone());
     finish(&mut agent, "go").await;
-    assert_eq!(person.asked()[0].context().cloned(), Some(askuser::Context::tool_input(input.to_string())));
+    assert_eq!(person.asked()[0].context().cloned(), Some(askuser::Context::ToolInput(input.to_string())));
     assert_eq!(log.count("end Act it"), 1);
 }
 

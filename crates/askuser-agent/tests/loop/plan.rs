@@ -57,7 +57,11 @@ async fn after(reply: Reply) -> (PermissionMode, Vec<String>, String) {
     let person = Person::new([reply]);
     let mut agent = planning(Agent::new(model).with_tools(registry(&log)).with_asker(person.clone()));
     let events = collect(agent.run("go")).await;
-    assert_eq!(person.asked()[0].context(), Some(&askuser::Context::prose("1. Build\n2. Ship")), "the plan is shown");
+    assert_eq!(
+        person.asked()[0].context(),
+        Some(&askuser::Context::Prose("1. Build\n2. Ship".into())),
+        "the plan is shown"
+    );
     let modes = short(&events).into_iter().filter(|event| event.starts_with("mode")).collect();
     let offered = requests.all().pop().unwrap().tools.contains(&"Act".to_owned());
     assert_eq!(offered, agent.mode() != PermissionMode::Plan);

@@ -50,7 +50,7 @@ async fn the_fourth_time_the_person_is_asked_and_once_a_turn() {
     assert_eq!((last_words(&events).as_str(), ended), ("done", 1), "told once, too");
     let asked = person.asked();
     assert_eq!(asked.len(), 1, "{:?}", person.texts());
-    assert_eq!((asked[0].key().call(), asked[0].key().purpose()), ("c3", Purpose::Choice));
+    assert_eq!((&*asked[0].key().call, asked[0].key().purpose), ("c3", Purpose::Choice));
     assert_eq!(asked[0].context().unwrap().text(), "Look {\"at\":\"x\"}");
     // The next turn begins anew.
     let mut agent = Agent::new(looking(4)).with_tools(registry(&Log::default())).with_asker(person.clone());

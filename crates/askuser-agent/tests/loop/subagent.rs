@@ -188,8 +188,7 @@ async fn no_two_agents_act_at_once_and_none_acts_while_a_question_is_open() {
             script(json!({"turns": [{"calls": calls}, {"calls": [act("last")]}, {"text": "all"}], "tasks": tasks}));
         let answer = || -> Reply {
             Box::new(|request| {
-                let label =
-                    if request.key().purpose() == askuser::Purpose::Permission { "Allow once" } else { "SQLite" };
+                let label = if request.key().purpose == askuser::Purpose::Permission { "Allow once" } else { "SQLite" };
                 pick(label)(request)
             })
         };

@@ -82,12 +82,12 @@ impl Asker for Person {
 
 /// A key as tests spell it: `TASK/CALL:purpose`.
 pub(crate) fn name_of(key: &RequestKey) -> String {
-    let tasks: String = key.tasks().iter().map(|task| format!("{task}/")).collect();
-    let purpose = match key.purpose() {
+    let tasks: String = key.tasks.iter().map(|task| format!("{task}/")).collect();
+    let purpose = match key.purpose {
         Purpose::Question => String::new(),
         purpose => format!(":{purpose:?}").to_lowercase(),
     };
-    format!("{tasks}{}{purpose}", key.call())
+    format!("{tasks}{}{purpose}", key.call)
 }
 
 fn text_of(request: &Request) -> &str {

@@ -68,7 +68,7 @@ fn given(question: &StoredQuestion, args: &ArgMatches) -> Result<Option<(Outcome
         return Ok(Some((outcome, Via::Inbox)));
     }
     let Some(file) = args.get_one::<String>("answers") else { return Ok(None) };
-    if matches!(question.request.key().purpose(), Purpose::Permission | Purpose::Plan) {
+    if matches!(question.request.key().purpose, Purpose::Permission | Purpose::Plan) {
         return Err(Failure::new("only a person gives permission or approves a plan, no file does"));
     }
     let policy = Policy { answers: Some(answers_file(Path::new(file))?), headless: None };

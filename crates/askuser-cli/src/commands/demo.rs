@@ -38,7 +38,7 @@ pub(super) fn run(_: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
         announce(i + 1, title)?;
         let mut request = request(json, settings)?;
         if i + 1 == EXAMPLES.len() {
-            request = request.with_context(Context::diff(DIFF)).with_deadline(settings.timeout.unwrap_or(TIME));
+            request = request.with_context(Context::Diff(DIFF.into())).with_deadline(settings.timeout.unwrap_or(TIME));
         }
         let options = terminal_options(settings);
         let resolution = terminal::ask(&request, settings, &options, &mut |_| Ok(()))?;

@@ -27,7 +27,7 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
 /// The lines to pick from: without blank ones, and each once.
 fn lines(text: &str) -> Result<Vec<&str>, Failure> {
     let limits = *Rules::pick().limits();
-    let (most, longest) = (limits.options().max, limits.label_chars().max);
+    let (most, longest) = (limits.options.max, limits.label_chars.max);
     let mut seen = HashSet::new();
     let lines = text.lines().enumerate().filter(|(_, line)| !askuser::sanitize::is_blank(line) && seen.insert(*line));
     let lines: Vec<(usize, &str)> = lines.collect();

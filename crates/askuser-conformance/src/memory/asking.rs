@@ -137,7 +137,7 @@ impl Data {
         let n = self.find(by, &id.into())?;
         let kept = &self.kept[n];
         self.check(by, Act::Use(&kept.question.request))?;
-        let is_permission = kept.question.request.key().purpose() == Purpose::Permission;
+        let is_permission = kept.question.request.key().purpose == Purpose::Permission;
         if !is_permission || kept.question.ending.as_ref().and_then(Ending::resolution).is_none() {
             return Err(StoreError::Forbidden("only a permission that was answered can be used".into()));
         }

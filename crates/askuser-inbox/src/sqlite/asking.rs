@@ -118,7 +118,7 @@ impl Database {
         let (claim, n) = self.write(|tx, requests| {
             let row = find(tx, requests, by, &id.into(), now)?;
             by.check(Act::Use(&row.question.request))?;
-            let is_permission = row.question.request.key().purpose() == Purpose::Permission;
+            let is_permission = row.question.request.key().purpose == Purpose::Permission;
             if !is_permission || row.question.ending.as_ref().and_then(Ending::for_asker).is_none() {
                 return Err(StoreError::Forbidden("only a permission that was answered can be used".into()).into());
             }

@@ -38,7 +38,7 @@ fn id(text: &str) -> QuestionId {
 fn calls(store: &Arc<dyn Store>, filter: &Filter) -> Vec<String> {
     let page = wait(person(store, "ada").list(filter)).unwrap();
     assert_eq!(wait(person(store, "ada").count(filter)).unwrap(), page.questions.len() as u64);
-    page.questions.iter().map(|question| question.request.key().call().to_owned()).collect()
+    page.questions.iter().map(|question| question.request.key().call.clone()).collect()
 }
 
 fn containing(text: &str) -> Filter {

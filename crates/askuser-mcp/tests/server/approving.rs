@@ -52,7 +52,7 @@ async fn a_command_is_shown_exactly_and_allowed_as_it_is() {
     let mut client = Client::named(&desk, "claude-code", approving()).await;
     client.call(1, "approve", bash("rm -rf build \\\n  && make")).await;
     let question = desk.pending(1).await.remove(0);
-    assert_eq!(question.request.context(), Some(&Context::command("rm -rf build \\\n  && make")));
+    assert_eq!(question.request.context(), Some(&Context::Command("rm -rf build \\\n  && make".into())));
     desk.choose(&question, "Allow once").await;
     let allowed = decided(&client.result(1).await);
     assert_eq!(allowed, json!({"behavior": "allow", "updatedInput": bash("rm -rf build \\\n  && make")["input"]}));
@@ -133,7 +133,7 @@ async fn a_tool_with_a_long_name_is_asked_about_and_named_whole() {
     let asked = desk.pending(1).await.remove(0).request;
     let question = &asked.set().questions()[0];
     assert_eq!((question.header(), question.text()), ("mcp__server_", &*format!("Run {tool} with this input?")));
-    assert_eq!(asked.context(), Some(&Context::tool_input("{\n  \"a\": 1\n}")));
+    assert_eq!(asked.context(), Some(&Context::ToolInput("{\n  \"a\": 1\n}".into())));
 }
 
 #[tokio::test]

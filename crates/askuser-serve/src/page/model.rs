@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 /// What the page needs beside the question's own JSON.
 pub(crate) fn model(question: &StoredQuestion) -> Value {
     let request = &question.request;
-    let (origin, purpose) = (request.origin(), request.key().purpose());
+    let (origin, purpose) = (request.origin(), request.key().purpose);
     let line = |text: &Option<String>| text.as_deref().map(|text| sanitize::line(text).trim().to_owned());
     let folder = line(&origin.folder).map(|path| path.rsplit('/').next().unwrap_or_default().to_owned());
     json!({
@@ -24,7 +24,7 @@ pub(crate) fn model(question: &StoredQuestion) -> Value {
         // What programs ask ends with the option that refuses; a model may offer anything in that place.
         "last_refuses": purpose != Purpose::Question,
         "note_hint": purpose.note_hint(),
-        "typed_max": request.set().limits().typed_chars(),
+        "typed_max": request.set().limits().typed_chars,
         "context": request.context().map(context),
         "questions": request.set().questions().iter().map(|question| asked(question, request)).collect::<Vec<_>>(),
     })
@@ -58,7 +58,7 @@ fn asked(question: &Question, request: &Request) -> Value {
         "header_verbatim": question.header_verbatim(),
         "text": question.text(),
         "verbatim": question.text_verbatim(),
-        "rows": if request.key().purpose() == Purpose::Permission { plain(question.text()) } else { rows(question.text()) },
+        "rows": if request.key().purpose == Purpose::Permission { plain(question.text()) } else { rows(question.text()) },
         "multi": question.is_multi_select(),
         "other": request.set().rules().form().takes_text(),
         "options": question.options().iter().map(option).collect::<Vec<_>>(),
@@ -130,15 +130,15 @@ mod tests {
 
     #[test]
     fn what_is_agreed_to_is_shown_line_by_line_with_nothing_left_out() {
-        let context = Context::command("echo a\u{202e}\n\trm b ");
+        let context = Context::Command("echo a\u{202e}\n\trm b ".into());
         let model = shown(request("Run it?", Purpose::Permission).with_context(context));
         assert_eq!(model["agreed"], json!(true));
         let lines = json!([{"text": "echo a<U+202E>", "says": null}, {"text": "→   rm b␣", "says": null}]);
         assert_eq!(model["context"], json!({"kind": "command", "lines": lines}));
-        let model = shown(request("Write it?", Purpose::Permission).with_context(Context::diff("-a\n+b\n")));
+        let model = shown(request("Write it?", Purpose::Permission).with_context(Context::Diff("-a\n+b\n".into())));
         let lines = json!([{"text": "-a", "says": "removed"}, {"text": "+b", "says": "added"}]);
         assert_eq!(model["context"]["lines"], lines);
-        let whole = Context::diff("@@ -7 +7 @@\n-a\n+b\n");
+        let whole = Context::Diff("@@ -7 +7 @@\n-a\n+b\n".into());
         let model = shown(request("Write it?", Purpose::Permission).with_context(whole));
         let lines = json!([
             {"text": "", "says": "place", "number": "⋮"},

@@ -13,7 +13,7 @@ pub(super) const LEAVE_PAGE: &[u8] = b"\x1b[m\x1b[?1049l\x1b[?25h";
 impl Console {
     /// Replaces the whole screen by these lines, until [`Console::close_page`]. Does nothing in line mode.
     pub fn set_page(&mut self, lines: &[Line<'_>]) {
-        if self.presentation == Presentation::Line {
+        if self.options.presentation == Presentation::Line {
             return;
         }
         if self.page.is_none() {
@@ -40,7 +40,7 @@ impl Console {
 
     /// The page is to be painted as a whole: it was just opened, or the screen is another one.
     pub(super) fn open_page(&mut self) {
-        let mut page = painter(self.presentation, self.charset);
+        let mut page = painter(&self.options);
         page.raw(ENTER_PAGE);
         self.page = Some(page);
     }

@@ -18,7 +18,7 @@ impl Console {
 
     /// Sets the window's title, if there is a window.
     pub fn set_title(&mut self, title: &str) {
-        if self.has_window && self.presentation == Presentation::Screen {
+        if self.options.has_window && self.options.presentation == Presentation::Screen {
             if !std::mem::replace(&mut self.is_titled, true) {
                 self.painter.raw(SAVE_TITLE);
             }
@@ -31,7 +31,7 @@ impl Console {
 
     /// Sends a desktop notification through the terminal (OSC 9), if there is a window.
     pub fn notify(&mut self, text: &str) {
-        if self.has_window && self.presentation == Presentation::Screen {
+        if self.options.has_window && self.options.presentation == Presentation::Screen {
             self.command("9", text);
         }
     }
@@ -43,7 +43,7 @@ impl Console {
 
     /// An OSC sequence. The text must hold no control characters, as the first of them would end it.
     fn encoded(&self, number: &str, text: &str) -> Vec<u8> {
-        let text = encode(&sanitize::line(text), self.charset);
+        let text = encode(&sanitize::line(text), self.options.theme.charset);
         [format!("\x1b]{number};").as_bytes(), &text, b"\x07"].concat()
     }
 

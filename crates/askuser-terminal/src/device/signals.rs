@@ -41,7 +41,8 @@ const OTHERS: [i32; 3] = [SIGTSTP, SIGCONT, SIGWINCH];
 /// are left alone. If the program had a handler already, it is still called, and the default action is never run.
 /// A handler installed *after* the first prompt is called too, but does not prevent the default action.
 pub(super) struct Signals {
-    pipe: OwnedFd,
+    /// Becomes readable when a signal has arrived.
+    pub(super) pipe: OwnedFd,
     watched: Vec<WatchedSignal>,
 }
 
@@ -92,11 +93,6 @@ impl Signals {
             watched.push(WatchedSignal { signal, arrived, default });
         }
         Ok(Signals { pipe, watched })
-    }
-
-    /// Becomes readable when a signal has arrived.
-    pub(super) fn pipe(&self) -> &OwnedFd {
-        &self.pipe
     }
 
     pub(super) fn set_defaults(&self, state: TtyState) {

@@ -5,7 +5,7 @@ use crate::Options;
 use crate::ask::{StoreAnswer, surface};
 use crate::decode::TerminalInput;
 use crate::device::{Device, DeviceEvent, SIGINT};
-use crate::ending::{End, Ending, Remains};
+use crate::ending::{End, Ending, Remains, end_of};
 use crate::environment::encode;
 use crate::kept_question::KeptQuestion;
 use crate::paint::Painter;
@@ -128,17 +128,8 @@ fn run(
             }
         }
         for effect in effects {
-            let left = match effect {
-                Effect::Finish(outcome) => return Ok(End::Outcome(outcome)),
-                Effect::PutAside(draft) => Some(AskError::PutAside(draft)),
-                Effect::Interrupt => Some(AskError::Interrupted),
-                Effect::Continue | Effect::Edit(_) => None,
-            };
-            if let Some(left) = left {
-                match kept.leave(&line_prompt.prompt) {
-                    Ok(()) => return Ok(End::Left(left)),
-                    Err(why) => line_prompt.prompt.warn(why),
-                }
+            if let Some(end) = end_of(effect, &mut line_prompt.prompt, kept) {
+                return Ok(end);
             }
             device.write(&encode(&line_prompt.text(), charset))?;
             // The help needs no line before the next text.

@@ -109,7 +109,7 @@ impl LinePrompt {
             return self.write_input_hint(out);
         }
         let other = entry.other_row();
-        let typed = if entry.other().is_blank() { "Type something else" } else { entry.other().as_str() };
+        let typed = if entry.other.is_blank() { "Type something else" } else { entry.other.as_str() };
         self.write_marked(out, &format!("  {}. Other{}: ", other + 1, chosen(other)), typed);
         self.write_note(out, entry, other);
         self.write_input_hint(out);
@@ -153,13 +153,8 @@ impl LinePrompt {
     fn write_review(&self, out: &mut String) {
         out.push_str("Your answers:\n");
         for (i, question) in self.prompt.set().questions().iter().enumerate() {
-            let given = match self.prompt.answer(i) {
-                None => "not answered yet".to_owned(),
-                Some(answer) => {
-                    let note = answer.note.as_ref().map(|note| format!(" (note: {note})")).unwrap_or_default();
-                    report::chosen(&answer) + &note
-                }
-            };
+            let answer = self.prompt.answer(i);
+            let given = answer.map_or("not answered yet".to_owned(), |answer| report::chosen_with_note(&answer));
             self.write_marked(out, &format!("  {}. {}: ", i + 1, question.header()), &given);
         }
         self.write_input_hint(out);

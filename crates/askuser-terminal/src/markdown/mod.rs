@@ -67,16 +67,12 @@ pub(crate) fn unstyled(text: &str) -> Cow<'_, str> {
 
 /// Renders rows in this width. Code is not wrapped: if the terminal does it, it is copied as one line.
 pub fn render(rows: &[Row], theme: &Theme, columns: usize) -> Vec<Line<'static>> {
-    render_as(rows, theme, columns, Fences::Indented, Style::new())
+    rows.iter().flat_map(|row| render_row(row, theme, columns, Fences::Indented, Style::new())).collect()
 }
 
 /// Renders rows in this width, prose in the style `base`, code in boxes.
 pub(crate) fn render_boxed(rows: &[Row], theme: &Theme, columns: usize, base: Style) -> Vec<Line<'static>> {
-    render_as(rows, theme, columns, Fences::Boxed, base)
-}
-
-fn render_as(rows: &[Row], theme: &Theme, columns: usize, fences: Fences, base: Style) -> Vec<Line<'static>> {
-    rows.iter().flat_map(|row| render_row(row, theme, columns, fences, base)).collect()
+    rows.iter().flat_map(|row| render_row(row, theme, columns, Fences::Boxed, base)).collect()
 }
 
 /// The runs of a row, with code marked by more than its colour where there are no colours.

@@ -57,8 +57,7 @@ pub(crate) fn question(text: &str, header: &str, multi_select: bool, options: &[
 
 pub(crate) fn set_of(questions: &[Value]) -> QuestionSet {
     // A description may be empty where an embedder allows it.
-    let limits = Limits::DEFAULT.with_description_chars(0, 200).expect("limits with room for a question");
-    let rules = Rules::strict().with_limits(limits);
+    let rules = Rules::strict().with_limits(Limits::WITH_BLANK_DESCRIPTIONS).expect("limits with room for a question");
     QuestionSet::from_json(&json!({"questions": questions}).to_string(), &rules).expect("a valid input")
 }
 

@@ -125,12 +125,9 @@ fn inline(
     theme: &Theme,
     columns: usize,
 ) -> Vec<Line<'static>> {
-    let mut text = report::chosen(answer);
-    if let Some(note) = &answer.note {
-        text = format!("{text} (note: {note})");
-    }
     let lead = [Span::styled(format!("{sign} "), theme.style(role))];
-    let words = [(format!("{about} "), theme.style(Role::Secondary)), (text, theme.style(Role::Text))];
+    let chosen = report::chosen_with_note(answer);
+    let words = [(format!("{about} "), theme.style(Role::Secondary)), (chosen, theme.style(Role::Text))];
     wrap_styled(words, &lead, &[Span::raw("  "), bar(theme)], columns)
 }
 

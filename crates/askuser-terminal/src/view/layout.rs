@@ -96,7 +96,7 @@ impl<'a> Layout<'a, '_> {
         let claim = if preview_offset.is_some() { Claim::Read } else { Claim::Offered };
         let least_below = below.min(claim.rows());
         let context = Pane::sharing(context, context_rows, room, total + least_below, Claim::Read, begin);
-        let room = room - context.height();
+        let room = room - context.height;
         let preview_begin = Begin::At(preview_offset.unwrap_or(0));
         let (list, preview) = match preview {
             Some(Preview { place: Place::Beside(list), rows, .. }) => {
@@ -107,13 +107,13 @@ impl<'a> Layout<'a, '_> {
             }
             None => (None, Pane::new(Vec::new(), 0, Begin::At(0))),
         };
-        let height = if list.is_some() { room } else { room - preview.height() }.min(total);
+        let height = if list.is_some() { room } else { room - preview.height }.min(total);
         let offset = offset(self.prompt, &content, height);
         let viewport = Viewport {
             page: Window { offset, height, total },
             rows: std::mem::take(&mut content.rows),
-            context: context.window(),
-            preview: preview.window(),
+            context: context.window,
+            preview: preview.window,
         };
         if content.footer_kind == FooterKind::Hints && !content.footer.is_empty() {
             // Enter does not choose a row that is off the screen, nor one that permits what is, so the footer does not offer it.
@@ -123,7 +123,7 @@ impl<'a> Layout<'a, '_> {
                 None => content.footer,
             };
         }
-        let above = content.head.len() + context.height();
+        let above = content.head.len() + context.height;
         let shown = offset..offset + height;
         let in_body = content.caret.filter(|(line, _)| shown.contains(line));
         let in_head = content.head_caret.filter(|(line, _)| *line < content.head.len());

@@ -37,9 +37,9 @@ const LEFT_FREE: usize = 2;
 
 pub(super) struct Pane {
     rows: Vec<Line<'static>>,
-    window: Window,
+    pub(super) window: Window,
     /// The rows it takes; the last says how much more there is, where there is more.
-    height: usize,
+    pub(super) height: usize,
 }
 
 impl Pane {
@@ -72,15 +72,6 @@ impl Pane {
             Begin::At(row) | Begin::For(row) => row.min(total - shown),
         };
         Pane { rows, window: Window { offset, height: shown, total }, height }
-    }
-
-    pub(super) fn window(&self) -> Window {
-        self.window
-    }
-
-    /// The rows it takes.
-    pub(super) fn height(&self) -> usize {
-        self.height
     }
 
     /// The rows it shows, and under them how many it does not. That row has no bar, so no text can pass for it.

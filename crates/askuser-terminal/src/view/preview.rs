@@ -61,6 +61,6 @@ pub(super) fn preview(prompt: &Prompt, theme: &Theme, columns: u16, edge: u16) -
     let rows = |text: &str| barred::prose(&markdown::rows(text), theme, room, Style::new());
     let mut all: Vec<_> = question.options().iter().map(|option| option.preview().map(rows)).collect();
     let tallest = all.iter().flatten().map(Vec::len).max().unwrap_or(0);
-    let rows = all.get_mut(draft.focus()).and_then(Option::take).unwrap_or_default();
+    let rows = all.get_mut(draft.focus).and_then(Option::take).unwrap_or_default();
     Some(Preview { place, columns, rows, tallest })
 }

@@ -21,32 +21,20 @@ use ratatui_core::widgets::StatefulWidget;
 /// let mut prompt = Prompt::new(set, Default::default());
 /// let area = Rect::new(0, 0, 60, 20);
 /// let mut buffer = Buffer::empty(area);
-/// PromptWidget::new(Theme::default()).render(area, &mut buffer, &mut prompt);
+/// PromptWidget { theme: Theme::default(), ..Default::default() }.render(area, &mut buffer, &mut prompt);
 /// assert_eq!(buffer[(3, 0)].symbol(), "P");
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PromptWidget<'a> {
-    theme: Theme,
-    phase: PromptPhase,
-    context: Option<&'a Context>,
+    /// Colours and symbols.
+    pub theme: Theme,
+    /// Whether the prompt is being asked, was just answered, or has expired.
+    pub phase: PromptPhase,
+    /// What the questions are about, such as a plan or a diff. It is shown above each question and scrolls by itself.
+    pub context: Option<&'a Context>,
 }
 
-impl<'a> PromptWidget<'a> {
-    /// A widget in a theme.
-    pub fn new(theme: Theme) -> PromptWidget<'a> {
-        PromptWidget { theme, phase: PromptPhase::Asking, context: None }
-    }
-
-    /// Whether the prompt is being asked, was just answered, or has expired.
-    pub fn with_phase(self, phase: PromptPhase) -> PromptWidget<'a> {
-        PromptWidget { phase, ..self }
-    }
-
-    /// What the questions are about, such as a plan or a diff. It is shown above each question and scrolls by itself.
-    pub fn with_context(self, context: Option<&'a Context>) -> PromptWidget<'a> {
-        PromptWidget { context, ..self }
-    }
-
+impl PromptWidget<'_> {
     /// The rows the prompt needs in a width; in fewer rows it scrolls.
     pub fn height(&self, prompt: &Prompt, columns: u16) -> u16 {
         self.view(prompt, columns, u16::MAX).lines.len() as u16

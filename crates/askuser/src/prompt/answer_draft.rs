@@ -7,18 +7,20 @@ use crate::rules::Form;
 use crate::text::Text;
 use std::borrow::Cow;
 
-/// What the person has done with one question so far.
+/// What the person has done with one question so far. A surface reads it; only the prompt changes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnswerDraft {
     form: Form,
     /// The row under the cursor: an option, or Other after the last of them.
-    pub(super) focus: usize,
-    /// What the person searches a list for, and the rows that match; all of them before they search.
-    pub(super) search: Text,
+    pub focus: usize,
+    /// What the person searches a list for.
+    pub search: Text,
+    /// The rows that match; `None` before they search.
     matching: Option<Vec<usize>>,
+    /// Which rows are picked, Other after the options. A choice of nothing is no choice, so [`Self::is_picked`] tells.
     pub(super) picked: Vec<bool>,
-    pub(super) other: Text,
-    pub(super) other_picked: bool,
+    /// What is typed under Other, picked or not.
+    pub other: Text,
     pub(super) notes: Vec<Text>,
 }
 
@@ -30,9 +32,8 @@ impl AnswerDraft {
             search: Text::new(limit),
             matching: None,
             focus: question.options().iter().position(|option| option.is_recommended()).unwrap_or(0),
-            picked: vec![false; options],
+            picked: vec![false; options + 1],
             other: Text::new(limit),
-            other_picked: false,
             notes: vec![Text::new(limit); options + 1],
         }
     }
@@ -43,10 +44,9 @@ impl AnswerDraft {
         }
         if let Some(text) = &answer.custom_input {
             let _ = self.other.set(text);
-            self.other_picked = !self.other.is_blank();
+            self.picked[question.options().len()] = !self.other.is_blank();
         }
-        let first = self.picked.iter().position(|&picked| picked);
-        self.focus = first.unwrap_or(if self.other_picked { self.picked.len() } else { self.focus });
+        self.focus = (0..=self.other_row()).find(|&row| self.is_picked(row)).unwrap_or(self.focus);
         let on_the_choice = answer.note.as_deref().filter(|_| answer.notes.is_empty()).map(|note| (self.focus, note));
         let on_rows = answer.notes.iter().filter_map(|note| Some((question.row_of(note)?, note.text.as_str())));
         for (row, note) in on_rows.chain(on_the_choice) {
@@ -69,7 +69,7 @@ impl AnswerDraft {
         }
         *self = AnswerDraft::new(question, self.other.limit());
         self.fill(question, &answer);
-        if let (Some(typed), false) = (typed, self.other_picked) {
+        if let (Some(typed), false) = (typed, self.is_picked(self.other_row())) {
             let _ = self.other.set(&typed);
             if !self.is_touched() {
                 self.focus = self.other_row();
@@ -79,25 +79,20 @@ impl AnswerDraft {
 
     pub(super) fn unsent(&self, question: &Question) -> Option<Unsent> {
         let (notes, is_chosen) = (self.written_notes(), self.is_picked(self.other_row()));
-        let typed = (!is_chosen && !self.other.is_blank()).then(|| self.other.as_str().to_owned());
+        let typed = self.other.written().filter(|_| !is_chosen);
         let has_text = typed.is_some() || !notes.is_empty();
         let answer = self.answer(question).or_else(|| has_text.then(|| question.without_choice(&notes)))?;
         Some(Unsent { answer, typed })
     }
 
-    /// The row under the cursor: an option, or Other after the last of them.
-    pub fn focus(&self) -> usize {
-        self.focus
-    }
-
     /// The row of Other; not one of the [`rows`](Self::rows) where only options answer.
     pub fn other_row(&self) -> usize {
-        self.picked.len()
+        self.picked.len() - 1
     }
 
     /// How many rows there are: the options, and Other if there is one.
     pub fn rows(&self) -> usize {
-        self.picked.len() + usize::from(self.form.takes_text())
+        self.other_row() + usize::from(self.form.takes_text())
     }
 
     /// The rows that are listed, in order: those that match what the person searches for.
@@ -115,11 +110,6 @@ impl AnswerDraft {
 
     pub(super) fn is_listed(&self, row: usize) -> bool {
         self.matching.as_ref().is_none_or(|rows| rows.binary_search(&row).is_ok())
-    }
-
-    /// What the person searches a list for.
-    pub fn search(&self) -> &Text {
-        &self.search
     }
 
     /// Lists the options whose names have every word of the search in them, in any case.
@@ -141,17 +131,12 @@ impl AnswerDraft {
 
     /// Whether a row is picked.
     pub fn is_picked(&self, row: usize) -> bool {
-        self.picked.get(row).copied().unwrap_or(self.other_picked && !self.other.is_blank())
+        self.picked.get(row) == Some(&true) && (row < self.other_row() || !self.other.is_blank())
     }
 
     /// Whether any row is picked.
     pub(super) fn is_touched(&self) -> bool {
         (0..=self.other_row()).any(|row| self.is_picked(row))
-    }
-
-    /// What is typed under Other, picked or not.
-    pub fn other(&self) -> &Text {
-        &self.other
     }
 
     /// The note on a row; `None` where there is no such row.
@@ -167,21 +152,14 @@ impl AnswerDraft {
 
     /// The notes by their row, without blank ones.
     pub(super) fn written_notes(&self) -> Vec<(usize, &str)> {
-        self.notes
-            .iter()
-            .enumerate()
-            .filter(|(_, note)| !note.is_blank())
-            .map(|(row, note)| (row, note.as_str()))
-            .collect()
+        let rows = self.notes.iter().map(Text::as_str).enumerate();
+        rows.filter(|(row, _)| !self.notes[*row].is_blank()).collect()
     }
 
     /// Picks a row of which there is one to pick.
     pub(super) fn pick_only(&mut self, row: usize) {
         self.picked.fill(false);
-        self.other_picked = row == self.other_row();
-        if let Some(picked) = self.picked.get_mut(row) {
-            *picked = true;
-        }
+        self.picked[row] = true;
         self.focus = row;
     }
 }

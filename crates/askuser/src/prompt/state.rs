@@ -191,15 +191,15 @@ impl Prompt {
         let prompt = Prompt::new(request.set().clone(), options).prefilled(request.known());
         let reading = match request.is_agreed_to() {
             // What programs ask ends with the option that refuses; a model may offer anything in that place.
-            true => Reading::Open { last_refuses: request.key().purpose() != Purpose::Question },
+            true => Reading::Open { last_refuses: request.key().purpose != Purpose::Question },
             false => Reading::Done,
         };
-        Prompt { origin: request.asked_by(), purpose: request.key().purpose(), reading, ..prompt }
+        Prompt { origin: request.asked_by(), purpose: request.key().purpose, reading, ..prompt }
     }
 
     /// A prompt at its first question.
     pub fn new(set: QuestionSet, options: PromptOptions) -> Prompt {
-        let limit = set.limits().typed_chars();
+        let limit = set.limits().typed_chars;
         let drafts: Vec<_> = set.questions().iter().map(|question| AnswerDraft::new(question, limit)).collect();
         let prompt = Prompt {
             review_row: drafts.len(),
@@ -423,12 +423,8 @@ impl Prompt {
     /// Everything to go on from another time ([`Prompt::resuming`]): what is chosen, and every text.
     pub fn unsent(&self) -> Draft {
         let entries = self.set.questions().iter().zip(&self.drafts);
-        let written = |text: &Text| (!text.is_blank()).then(|| text.as_str().to_owned());
-        Draft {
-            answers: entries.filter_map(|(question, entry)| entry.unsent(question)).collect(),
-            discuss: written(&self.discuss),
-            decline: written(&self.decline),
-        }
+        let answers = entries.filter_map(|(question, entry)| entry.unsent(question)).collect();
+        Draft { answers, discuss: self.discuss.written(), decline: self.decline.written() }
     }
 
     /// The text being typed.
@@ -583,9 +579,6 @@ impl Prompt {
 
     /// Whether closing now would lose something the person did.
     pub(super) fn has_something_to_lose(&self) -> bool {
-        let touched = |draft: &AnswerDraft| {
-            draft.picked.contains(&true) || !draft.other.is_blank() || draft.notes.iter().any(|note| !note.is_blank())
-        };
-        self.drafts.iter().any(touched) || !self.discuss.is_blank() || !self.decline.is_blank()
+        !self.unsent().is_empty()
     }
 }

@@ -160,7 +160,7 @@ impl Played {
         let page = match self.prompt.page() {
             Page::Question(i) => {
                 let (question, entry) = self.prompt.current().expect("a question");
-                let name = question.options().get(entry.focus()).map_or("Other", |option| option.name());
+                let name = question.options().get(entry.focus).map_or("Other", |option| option.name());
                 format!("{} on {name}", i + 1)
             }
             Page::Review => "review".into(),
@@ -1348,7 +1348,7 @@ fn walk(prompt: &mut Prompt, steps: Vec<Step>, mut each: impl FnMut(&Prompt)) ->
 fn drafts(prompt: &Prompt) -> Vec<(usize, Vec<bool>, Text, Vec<Text>)> {
     let draft = |entry: &AnswerDraft| {
         let picks = (0..=entry.other_row()).map(|row| entry.is_picked(row)).collect();
-        (entry.focus(), picks, entry.other().clone(), entry.notes.clone())
+        (entry.focus, picks, entry.other.clone(), entry.notes.clone())
     };
     prompt.drafts.iter().map(draft).collect()
 }
@@ -1361,7 +1361,7 @@ fn is_sound(prompt: &Prompt) {
     assert!(prompt.hints().count() > 0);
     for (i, question) in set.questions().iter().enumerate() {
         let entry = prompt.draft(i);
-        assert!(entry.focus() <= entry.other_row());
+        assert!(entry.focus <= entry.other_row());
         assert_eq!(entry.other_row(), question.options().len());
     }
 }

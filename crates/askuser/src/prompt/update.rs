@@ -33,20 +33,12 @@ impl Prompt {
     /// Takes one event; `now` is the time since the first frame.
     pub fn update(&mut self, event: Event, now: Duration) -> Effect {
         self.now = now;
+        self.held |= matches!(event, Event::Key(_) | Event::Paste(_) | Event::Act(_));
         match event {
             Event::Tick => self.tick(),
-            Event::Key(key) => {
-                self.held = true;
-                self.press(key)
-            }
-            Event::Paste(text) => {
-                self.held = true;
-                self.paste(text)
-            }
-            Event::Act(action) => {
-                self.held = true;
-                self.act_by_name(action)
-            }
+            Event::Key(key) => self.press(key),
+            Event::Paste(text) => self.paste(text),
+            Event::Act(action) => self.act_by_name(action),
             Event::Edited(text) => self.edited(&text),
         }
     }
@@ -71,15 +63,10 @@ impl Prompt {
         self.notice = None;
         match self.mode {
             InputMode::Help => self.read_help(key),
-            InputMode::Leaving if key == Key::plain(KeyCode::Esc) => {
-                return self.leave();
-            }
+            InputMode::Leaving if key == Key::plain(KeyCode::Esc) => return self.leave(),
             InputMode::Leaving => self.mode = self.resting_mode(),
             InputMode::Choosing | InputMode::Typing(_) => {
-                return match action(key, self.context()) {
-                    Some(action) => self.act(action),
-                    None => Effect::Continue,
-                };
+                return action(key, self.context()).map_or(Effect::Continue, |action| self.act(action));
             }
         }
         Effect::Continue
@@ -141,7 +128,7 @@ impl Prompt {
             (InputMode::Typing(field), Action::Edit(edit)) => self.edit(field, edit),
             (InputMode::Typing(field), Action::Editor) => return Effect::Edit(self.field(field).as_str().to_owned()),
             (_, Action::Enter) => return self.enter(),
-            (_, Action::Mark) => self.mark(),
+            (_, Action::Mark) => return self.mark(),
             (_, Action::Number(n)) => return self.number(n),
             (_, Action::Yes) => return self.number(1),
             (_, Action::No) => return self.number(2),
@@ -153,10 +140,10 @@ impl Prompt {
             (_, Action::Next) => self.go_to_page(1),
             (_, Action::Note) => {
                 let row = self.current().map_or(0, |(_, draft)| draft.focus);
-                self.type_into(TextField::Note(row));
+                return self.type_into(TextField::Note(row));
             }
-            (_, Action::Discuss) => self.type_into(TextField::Discuss),
-            (_, Action::Decline) => self.type_into(TextField::Decline),
+            (_, Action::Discuss) => return self.type_into(TextField::Discuss),
+            (_, Action::Decline) => return self.type_into(TextField::Decline),
             (_, Action::Help) => {
                 self.mode = InputMode::Help;
                 self.scroll = Scroll::At(0);
@@ -186,16 +173,13 @@ impl Prompt {
         let (draft, multi) = (&self.drafts[i], self.set.questions()[i].is_multi_select());
         let focus = draft.focus;
         if !draft.is_listed(focus) {
-            self.reject(NO_MATCH.into());
-            return Effect::Continue;
+            return self.reject(NO_MATCH.into());
         }
         if focus == draft.other_row() && !(multi && draft.is_picked(focus)) {
-            self.type_into(TextField::Other);
-            return Effect::Continue;
+            return self.type_into(TextField::Other);
         }
         if !self.is_seen(focus) {
-            self.show_first();
-            return Effect::Continue;
+            return self.show_first();
         }
         if !multi {
             self.drafts[i].pick_only(focus);
@@ -203,56 +187,49 @@ impl Prompt {
             // One key does not send what the person has not chosen.
             self.drafts[i].picked[focus] = true;
             let next = if self.drafts.len() == 1 { "sends it" } else { "continues" };
-            self.advise(format!("Ticked. Enter again {next}"));
-            return Effect::Continue;
+            return self.advise(format!("Ticked. Enter again {next}"));
         }
         self.go_on(i)
     }
 
     fn enter_on_review(&mut self) -> Effect {
-        if self.review_row < self.drafts.len() {
-            self.open(Page::Question(self.review_row));
-            return Effect::Continue;
+        if self.review_row == self.drafts.len() {
+            return self.submit();
         }
-        self.submit()
+        self.open(Page::Question(self.review_row));
+        Effect::Continue
     }
 
-    fn mark(&mut self) {
-        let Some((question, draft)) = self.current() else { return };
-        let (multi, focus) = (question.is_multi_select(), draft.focus);
-        if !draft.is_listed(focus) {
-            return self.reject(NO_MATCH.into());
+    fn mark(&mut self) -> Effect {
+        match self.page {
+            Page::Review => Effect::Continue,
+            Page::Question(i) if !self.drafts[i].is_listed(self.drafts[i].focus) => self.reject(NO_MATCH.into()),
+            Page::Question(i) => self.toggle(i, self.drafts[i].focus),
         }
-        self.toggle(focus, multi);
     }
 
-    fn toggle(&mut self, row: usize, multi: bool) {
-        let Page::Question(i) = self.page else { return };
+    /// Picks a row; where several may be picked, the second time takes it back.
+    fn toggle(&mut self, i: usize, row: usize) -> Effect {
         if row == self.drafts[i].other_row() && self.drafts[i].other.is_blank() {
-            self.type_into(TextField::Other);
-            return;
+            return self.type_into(TextField::Other);
         }
         if !self.is_seen(row) {
-            self.show_first();
-            return;
+            return self.show_first();
         }
         let draft = &mut self.drafts[i];
-        if !multi {
-            draft.pick_only(row);
-        } else if row == draft.other_row() {
-            draft.other_picked = !draft.other_picked;
-        } else {
-            draft.picked[row] = !draft.picked[row];
+        match self.set.questions()[i].is_multi_select() {
+            true => draft.picked[row] = !draft.picked[row],
+            false => draft.pick_only(row),
         }
+        Effect::Continue
     }
 
     fn number(&mut self, n: usize) -> Effect {
         let Page::Question(i) = self.page else {
-            if (1..=self.drafts.len()).contains(&n) {
-                self.open(Page::Question(n - 1));
-            } else {
-                self.reject(format!("There are {} questions", self.drafts.len()));
+            if !(1..=self.drafts.len()).contains(&n) {
+                return self.reject(format!("There are {} questions", self.drafts.len()));
             }
+            self.open(Page::Question(n - 1));
             return Effect::Continue;
         };
         let rows = self.drafts[i].rows();
@@ -261,18 +238,13 @@ impl Prompt {
             if let (KeyContext::Other, Some(digit)) = (self.context(), char::from_digit(n as u32, 10)) {
                 return self.act(Action::Edit(Edit::Insert(digit)));
             }
-            self.reject(format!("Choose 1 to {rows}"));
-            return Effect::Continue;
+            return self.reject(format!("Choose 1 to {rows}"));
         }
-        let row = n - 1;
-        self.drafts[i].focus = row;
-        if self.trigger == Trigger::Popup {
-            Effect::Continue
-        } else if self.set.questions()[i].is_multi_select() {
-            self.toggle(row, true);
-            Effect::Continue
-        } else {
-            self.enter()
+        self.drafts[i].focus = n - 1;
+        match self.set.questions()[i].is_multi_select() {
+            _ if self.trigger == Trigger::Popup => Effect::Continue,
+            true => self.toggle(i, n - 1),
+            false => self.enter(),
         }
     }
 
@@ -293,15 +265,13 @@ impl Prompt {
         };
         if let Some(unread) = (0..self.drafts.len()).find(is_unread) {
             self.open(Page::Question(unread));
-            self.reject(READ_ON.into());
-            return Effect::Continue;
+            return self.reject(READ_ON.into());
         }
         match (0..self.drafts.len()).find(|&i| self.answer(i).is_none()) {
             None => Effect::Finish(Outcome::of(Status::Answered, self.answers())),
             Some(open) => {
                 self.open(Page::Question(open));
-                self.reject(format!("Question {} has no answer yet", open + 1));
-                Effect::Continue
+                self.reject(format!("Question {} has no answer yet", open + 1))
             }
         }
     }
@@ -365,13 +335,10 @@ impl Prompt {
                 return;
             }
             if row.start >= viewport.page.end() {
-                return self.come_back((0..focus).rev().find(|&row| viewport.shows(row)), -1);
+                return self.focus_or_scroll((0..focus).rev().find(|&row| viewport.shows(row)), -1);
             }
         }
-        match focus.checked_sub(1) {
-            Some(place) => self.focus_at(place),
-            None => self.scroll_by_page(-1),
-        }
+        self.focus_or_scroll(focus.checked_sub(1), -1);
     }
 
     fn down(&mut self) {
@@ -388,14 +355,15 @@ impl Prompt {
                 return;
             }
             if row.end <= viewport.page.offset {
-                return self.come_back((focus..=last).find(|&row| viewport.shows(row)), 1);
+                return self.focus_or_scroll((focus..=last).find(|&row| viewport.shows(row)), 1);
             }
         }
-        if focus < last { self.focus_at(focus + 1) } else { self.scroll_by_page(1) }
+        self.focus_or_scroll(Some(focus + 1).filter(|_| focus < last), 1);
     }
 
-    /// From a row that was scrolled away, the cursor comes to the nearest row that is on the screen.
-    fn come_back(&mut self, place: Option<usize>, pages: isize) {
+    /// Moves the cursor to the next row; from one that was scrolled away, to the nearest that is on the screen. Where there is none,
+    /// the page scrolls.
+    fn focus_or_scroll(&mut self, place: Option<usize>, pages: isize) {
         match place {
             Some(place) => self.focus_at(place),
             None => self.scroll_by_page(pages),
@@ -426,7 +394,8 @@ impl Prompt {
         let draft = &mut self.drafts[i];
         if draft.search.apply(edit.clone()) == Fit::Refused {
             let why = draft.search.why_refused(&edit);
-            return self.reject(why);
+            self.reject(why);
+            return;
         }
         draft.list_matches(&self.set.questions()[i]);
         // Other rows are listed: nothing is known of where they are.
@@ -472,13 +441,13 @@ impl Prompt {
     }
 
     /// Brings what a key would choose onto the screen instead. Typing is no choice, so Other never waits for this.
-    fn show_first(&mut self) {
+    fn show_first(&mut self) -> Effect {
         self.reveal();
         if self.waits_for_end(self.focus()) {
             return self.reject(READ_ON.into());
         }
         let is_ticked = self.current().is_some_and(|(question, _)| question.is_multi_select());
-        self.advise(format!("Press again to {}", if is_ticked { "tick" } else { "choose" }));
+        self.advise(format!("Press again to {}", if is_ticked { "tick" } else { "choose" }))
     }
 
     fn reveal(&mut self) {
@@ -509,7 +478,7 @@ impl Prompt {
 
     // ---- typing ----
 
-    fn type_into(&mut self, field: TextField) {
+    fn type_into(&mut self, field: TextField) -> Effect {
         if field == TextField::Other
             && let Page::Question(i) = self.page
         {
@@ -517,32 +486,32 @@ impl Prompt {
         }
         self.mode = InputMode::Typing(field);
         self.reveal();
+        Effect::Continue
     }
 
     fn stop_typing(&mut self) {
         if let Page::Question(i) = self.page {
             // A choice of nothing is no choice.
-            self.drafts[i].other_picked &= !self.drafts[i].other.is_blank();
+            let other = self.drafts[i].other_row();
+            self.drafts[i].picked[other] = self.drafts[i].is_picked(other);
         }
         self.mode = self.resting_mode();
         self.reveal();
     }
 
     fn finish_typing(&mut self, field: TextField) -> Effect {
-        let filled = |text: &Text| (!text.is_blank()).then(|| text.as_str().to_owned());
         match (field, self.page) {
-            (TextField::Discuss, _) => self.finish(Status::Discuss { message: filled(&self.discuss) }),
-            (TextField::Decline, _) => self.finish(Status::Declined { reason: filled(&self.decline) }),
+            (TextField::Discuss, _) => self.finish(Status::Discuss { message: self.discuss.written() }),
+            (TextField::Decline, _) => self.finish(Status::Declined { reason: self.decline.written() }),
             (TextField::Other, Page::Question(i)) => {
                 if self.drafts[i].other.is_blank() {
                     let back = if self.form() == Some(Form::Input) { "cancel" } else { "go back" };
-                    self.reject(format!("Type an answer, or press Esc to {back}"));
-                    return Effect::Continue;
+                    return self.reject(format!("Type an answer, or press Esc to {back}"));
                 }
                 let row = self.drafts[i].other_row();
                 if self.set.questions()[i].is_multi_select() {
                     // As with a note, Enter ends the text; another one confirms the question.
-                    self.drafts[i].other_picked = true;
+                    self.drafts[i].picked[row] = true;
                     self.stop_typing();
                     return Effect::Continue;
                 }
@@ -583,7 +552,7 @@ impl Prompt {
             }
             // Pasting over the options would be read as keys by a lesser prompt; here it is never a choice.
             InputMode::Choosing | InputMode::Leaving | InputMode::Help => {
-                self.reject("Choose Other or press n before pasting".into());
+                return self.reject("Choose Other or press n before pasting".into());
             }
         }
         Effect::Continue
@@ -595,10 +564,7 @@ impl Prompt {
                 self.type_into(TextField::Other);
                 Effect::Edit(self.field(TextField::Other).as_str().to_owned())
             }
-            _ => {
-                self.reject("Choose Other or press n to have a text to edit".into());
-                Effect::Continue
-            }
+            _ => self.reject("Choose Other or press n to have a text to edit".into()),
         }
     }
 
@@ -628,11 +594,13 @@ impl Prompt {
         self.reject(text);
     }
 
-    fn reject(&mut self, text: String) {
+    fn reject(&mut self, text: String) -> Effect {
         self.notice = Some(Notice { text, kind: NoticeKind::Rejected, flash_until: self.now + FLASH });
+        Effect::Continue
     }
 
-    fn advise(&mut self, text: String) {
+    fn advise(&mut self, text: String) -> Effect {
         self.notice = Some(Notice { text, kind: NoticeKind::Advice, flash_until: self.now });
+        Effect::Continue
     }
 }

@@ -157,9 +157,7 @@ impl Principal {
                 if_theirs(request, "an agent settles its own questions only")?;
                 if_for(request, self_reported.get("by").and_then(Value::as_str))
             }
-            (Kind::Policy { .. }, Act::End(request, End::Resolve { .. }))
-                if request.key().purpose().asks_to_agree() =>
-            {
+            (Kind::Policy { .. }, Act::End(request, End::Resolve { .. })) if request.key().purpose.asks_to_agree() => {
                 forbidden("only a person gives permission or approves a plan, no file and no rule")
             }
             (Kind::Policy { .. }, Act::End(request, End::Resolve { .. })) => if_for(request, None),
@@ -189,11 +187,8 @@ impl Principal {
     pub(super) fn stamp(&self, outcome: Outcome, at_ms: u64) -> Resolution {
         let resolution = match &self.0 {
             Kind::Person { name, via, device } => {
-                let resolution = Resolution::new(outcome, *via).with_by(name);
-                match device {
-                    Some(device) => resolution.with_device(device),
-                    None => resolution,
-                }
+                let (by, device) = (Some(name.clone()), device.clone());
+                Resolution { by, device, ..Resolution::new(outcome, *via) }
             }
             Kind::Policy { via } => Resolution::new(outcome, *via),
             // Refused before it comes to this; the answer would belong to no principal.

@@ -130,11 +130,8 @@ impl End {
 fn as_reported(outcome: Outcome, self_reported: &Map<String, Value>) -> Resolution {
     let text = |name: &str| self_reported.get(name).and_then(Value::as_str);
     let via = text("via").and_then(Via::named).unwrap_or(Via::FrontEnd);
-    let resolution = outcome.through(via).with_self_reported(self_reported.clone());
-    match text("by") {
-        Some(by) => resolution.with_by(by),
-        None => resolution,
-    }
+    let by = text("by").map(str::to_owned);
+    Resolution { by, ..outcome.through(via).with_self_reported(self_reported.clone()) }
 }
 
 impl From<Outcome> for End {

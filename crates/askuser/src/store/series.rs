@@ -36,7 +36,7 @@ impl Earlier {
     pub fn is_open(self, question: &StoredQuestion) -> bool {
         let is_free = self.is_own || !self.is_waited_for;
         let is_undelivered = question.delivered_ms.is_none();
-        match (question.state(), question.request.key().purpose()) {
+        match (question.state(), question.request.key().purpose) {
             (State::Pending, Purpose::Permission) => !self.is_waited_for,
             (State::Pending, _) => is_free,
             (State::TimedOut | State::Withdrawn, _) => false,

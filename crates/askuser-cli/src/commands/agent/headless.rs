@@ -347,8 +347,8 @@ impl Tally {
 
     /// What a call needed a person for, and what would help.
     fn what_lacks(&self, key: &RequestKey, answers: &[Answer]) -> Option<String> {
-        let RunningCall { tool, about, questions } = self.running.get(&path(key.tasks(), key.call()))?;
-        Some(match key.purpose() {
+        let RunningCall { tool, about, questions } = self.running.get(&path(&key.tasks, &key.call))?;
+        Some(match key.purpose {
             Purpose::Permission => format!(
                 "not run, because no person was there to permit it: {} {about}; {}",
                 shown_name(tool),

@@ -23,7 +23,6 @@ use crate::failure::{self, Failure, OrFail, reason};
 use crate::source;
 use crate::store;
 use crate::surfaces::Surfaces;
-use askuser::Limits;
 use askuser_agent::tools::AskUserQuestion;
 use askuser_agent::{
     Agent, Model, PermissionMode, Permissions, RecordedModel, Script, Secrets, Transcript, provider, tools,
@@ -96,7 +95,7 @@ pub(crate) fn run_with_keys(words: impl Iterator<Item = OsString>) -> Result<u8,
         None => permissions,
     };
     let mut agent = Agent::new(model)
-        .with_tools(tools::all().with(AskUserQuestion { rules: source::rules(Limits::DEFAULT, &settings) }))
+        .with_tools(tools::all().with(AskUserQuestion { rules: source::rules(&settings) }))
         .with_system(system::prompt(&cwd))
         .with_permissions(permissions)
         .with_allowed_folders(folders)

@@ -73,7 +73,7 @@ fn withdraw_decided(event: &Value, settings: &Settings) -> Result<(), Failure> {
     let Some((ran, _)) = request(kind, &asked) else { return Ok(()) };
     let claude = Handle::new(open(settings)?, Principal::agent(ran.origin()));
     let is_same = |question: &&StoredQuestion| {
-        question.request.key().session() == ran.key().session() && question.request.asks_the_same(&ran)
+        question.request.key().session == ran.key().session && question.request.asks_the_same(&ran)
     };
     for_each_page(&claude, Filter::pending(), |questions| match questions.iter().find(is_same) {
         Some(question) => withdraw(&claude, &question.id),

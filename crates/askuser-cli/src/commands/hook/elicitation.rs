@@ -33,10 +33,10 @@ impl Form {
             let question = if field.is_list { question.multi_select() } else { question };
             field.choices.iter().fold(question, |question, (label, _)| question.option(label, ""))
         };
-        let limits = Limits::DEFAULT.with_description_chars(0, Limits::DEFAULT.description_chars().max).ok()?;
         let questions = fields.iter().zip(properties.values()).map(question);
-        let set = QuestionSet::new(questions, &Rules::strict().with_limits(limits)).ok()?;
-        let context = (!is_single).then(|| Context::prose(message));
+        let rules = Rules::strict().with_limits(Limits::WITH_BLANK_DESCRIPTIONS).ok()?;
+        let set = QuestionSet::new(questions, &rules).ok()?;
+        let context = (!is_single).then(|| Context::Prose(message.into()));
         Some(Form { set, context, fields })
     }
 

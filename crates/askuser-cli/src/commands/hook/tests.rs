@@ -109,7 +109,7 @@ fn a_permission_names_its_tool_and_shows_what_would_run() {
     let question = &asked.set().questions()[0];
     assert_eq!((question.header(), question.text()), ("mcp__github_", &*format!("Run {tool} with this input?")));
     assert_eq!(asked.context(), Some(&what_would_run(tool, &event["tool_input"])));
-    assert_eq!(asked.key().purpose(), Purpose::Permission);
+    assert_eq!(asked.key().purpose, Purpose::Permission);
 }
 
 #[test]

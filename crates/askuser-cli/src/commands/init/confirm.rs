@@ -20,7 +20,7 @@ pub(super) fn diff(name: &str, before: &str, after: &str) -> String {
 pub(super) fn agrees(question: &str, diff: &str, settings: &Settings) -> Result<bool, Failure> {
     let question = QuestionInput::new(question, "Set up").option(YES, "").option(NO, "");
     let set = QuestionSet::new([question], &Rules::confirm()).map_err(Failure::new)?;
-    Ok(is_answered_with(&ask(set, Some(Context::diff(diff)), Vec::new(), settings)?, YES))
+    Ok(is_answered_with(&ask(set, Some(Context::Diff(diff.into())), Vec::new(), settings)?, YES))
 }
 
 /// Whether the person chose this, and nothing else.

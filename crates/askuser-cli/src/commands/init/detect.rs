@@ -27,7 +27,7 @@ pub(super) fn choose<T: Copy>(
     settings: &Settings,
 ) -> Result<Vec<T>, Failure> {
     let question = lines.iter().fold(QuestionInput::new(question, header).multi_select(), |question, (line, _)| {
-        question.option(line.chars().take(Rules::pick().limits().label_chars().max).collect::<String>(), "")
+        question.option(line.chars().take(Rules::pick().limits().label_chars.max).collect::<String>(), "")
     });
     let set = QuestionSet::new([question], &Rules::pick()).map_err(Failure::new)?;
     let asked = &set.questions()[0];

@@ -61,7 +61,7 @@ impl Device {
                 return Ok(());
             }
             let left = deadline.saturating_duration_since(Instant::now());
-            match ready([(signals.pipe().as_fd(), PollFlags::IN)], Some(left))? {
+            match ready([(signals.pipe.as_fd(), PollFlags::IN)], Some(left))? {
                 [false] => return Ok(()),
                 [true] => signals.drain(),
             }
@@ -95,9 +95,9 @@ impl Device {
             let third = match &self.wake_source {
                 Some(WakeSource::Close(signal)) => signal.pipe.as_fd(),
                 Some(WakeSource::Waker(wake_pipe)) => wake_pipe.pipe.as_fd(),
-                None => signals.pipe().as_fd(),
+                None => signals.pipe.as_fd(),
             };
-            let fds = [self.tty.as_fd(), signals.pipe().as_fd(), third].map(|fd| (fd, PollFlags::IN));
+            let fds = [self.tty.as_fd(), signals.pipe.as_fd(), third].map(|fd| (fd, PollFlags::IN));
             let (tty, third) = match ready(fds, left)? {
                 [false, false, false] if self.escape_until.is_some_and(|until| until <= Instant::now()) => {
                     self.escape_until = None;
@@ -198,7 +198,7 @@ impl Device {
     fn wait_writable(&self) -> io::Result<()> {
         let signals = Signals::get()?;
         loop {
-            let fds = [(self.tty.as_fd(), PollFlags::OUT), (signals.pipe().as_fd(), PollFlags::IN)];
+            let fds = [(self.tty.as_fd(), PollFlags::OUT), (signals.pipe.as_fd(), PollFlags::IN)];
             if let [true, _] = ready(fds, None)? {
                 return Ok(());
             }

@@ -60,18 +60,18 @@ impl<'a> Composer<'a, '_> {
             if option.is_recommended() {
                 self.append(self.label_column(), " (Recommended)", Role::Success);
             }
-            self.describe(row == entry.focus(), &mut tallest, |own| own.description(option.description()));
+            self.describe(row == entry.focus, &mut tallest, |own| own.description(option.description()));
             self.end_row(entry, row, start);
         }
         let (row, start) = (entry.other_row(), self.lines.body.len());
         self.label(question, entry, row, "Other");
         let typing = self.prompt.mode() == InputMode::Typing(TextField::Other);
-        if typing || !entry.other().is_empty() {
-            self.field(self.label_column(), "Please specify: ", entry.other(), typing);
+        if typing || !entry.other.is_empty() {
+            self.field(self.label_column(), "Please specify: ", &entry.other, typing);
         } else {
             let text =
                 if self.theme.signs.ellipsis == "…" { "Type something else…" } else { "Type something else..." };
-            self.describe(row == entry.focus(), &mut tallest, |own| {
+            self.describe(row == entry.focus, &mut tallest, |own| {
                 own.paragraph(own.label_column(), text, own.style(Role::Muted));
             });
         }
@@ -84,7 +84,7 @@ impl<'a> Composer<'a, '_> {
         self.gap();
         let start = self.lines.body.len();
         let typing = self.prompt.mode() == InputMode::Typing(TextField::Other);
-        self.field(INDENT, "> ", entry.other(), typing);
+        self.field(INDENT, "> ", &entry.other, typing);
         self.lines.rows.push(start..self.lines.body.len());
     }
 
@@ -104,7 +104,7 @@ impl<'a> Composer<'a, '_> {
         let count = counts.into_iter().find(fits).unwrap_or_default();
         let room = self.room(INDENT).saturating_sub(width(SEARCH) + width(&count) + 1);
         // The end of it is where the caret is.
-        let search = entry.search().as_str();
+        let search = entry.search.as_str();
         let start = search.char_indices().map(|(at, _)| at).find(|&at| width(&search[at..]) <= room);
         let shown = &search[start.unwrap_or(search.len())..];
         let column = 1 + INDENT + width(SEARCH) + width(shown);
@@ -195,7 +195,7 @@ impl<'a> Composer<'a, '_> {
     /// `1 > ● label`
     fn label(&mut self, question: &Question, entry: &AnswerDraft, row: usize, name: &'a str) {
         let signs = self.theme.signs;
-        let focused = entry.focus() == row;
+        let focused = entry.focus == row;
         let sign = match (question.is_multi_select(), entry.is_picked(row)) {
             (false, false) => signs.radio,
             (false, true) => signs.radio_on,

@@ -4,7 +4,7 @@ use super::{Composer, INDENT};
 use crate::markdown;
 use crate::view::barred::bar;
 use crate::view::theme::Role;
-use crate::view::wrap::{width, wrap, wrap_styled};
+use crate::view::wrap::{width, wrap_styled};
 use askuser::prompt::{Trigger, Wording};
 use askuser::report;
 use ratatui_core::text::{Line, Span};
@@ -36,8 +36,8 @@ impl Composer<'_, '_> {
                 None => self.marked(signs.not_done, Role::Warning, "not answered yet"),
             }
             let entry = self.prompt.draft(i);
-            if !entry.is_picked(entry.other_row()) && !entry.other().is_blank() {
-                self.marked(" ", Role::Muted, &format!("(typed, but not chosen: {})", entry.other().as_str()));
+            if !entry.is_picked(entry.other_row()) && !entry.other.is_blank() {
+                self.marked(" ", Role::Muted, &format!("(typed, but not chosen: {})", entry.other.as_str()));
             }
             self.lines.rows.push(start..self.lines.body.len());
             self.gap();
@@ -80,14 +80,10 @@ impl Composer<'_, '_> {
 
     /// `✔ text`, wrapped under itself.
     fn marked(&mut self, sign: &'static str, role: Role, text: &str) {
-        let column = INDENT + 4 + width(sign) + 1;
-        let room = self.room(column);
-        for (i, range) in wrap(text, room, room).into_iter().enumerate() {
-            let words = Span::styled(text[range].to_owned(), self.style(Role::Text));
-            match i {
-                0 => self.row(INDENT + 4, vec![Span::styled(sign, self.style(role)), Span::raw(" "), words]),
-                _ => self.row(column, vec![words]),
-            }
+        let lead = [Span::styled(sign, self.style(role)), Span::raw(" ")];
+        let further = [Span::raw(" ".repeat(width(sign) + 1))];
+        for row in wrap_styled([(text, self.style(Role::Text))], &lead, &further, self.room(INDENT + 4)) {
+            self.row(INDENT + 4, row.spans);
         }
     }
 }

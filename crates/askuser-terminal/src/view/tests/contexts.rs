@@ -16,15 +16,17 @@ fn permission() -> askuser::QuestionSet {
 }
 
 fn command() -> Context {
-    Context::command("cd /srv/app\ngit pull --ff-only\nsystemctl restart app")
+    Context::Command("cd /srv/app\ngit pull --ff-only\nsystemctl restart app".into())
 }
 
 fn plan() -> Context {
-    Context::prose("## The plan\n\n1. **Look** at `main.rs`\n2. Change it\n3. Run the tests\n4. Say what came of it")
+    Context::Prose(
+        "## The plan\n\n1. **Look** at `main.rs`\n2. Change it\n3. Run the tests\n4. Say what came of it".into(),
+    )
 }
 
 fn diff() -> Context {
-    Context::diff("@@ -1 +1 @@\n-let x = 1;\n+let x = 2;")
+    Context::Diff("@@ -1 +1 @@\n-let x = 1;\n+let x = 2;".into())
 }
 
 /// The driver's view of a context on a terminal of this size.
@@ -65,8 +67,8 @@ fn a_permission_shows_what_it_permits_at_40_by_12() {
 #[test]
 fn a_change_of_a_file_shows_what_it_changes_at_40_by_12_and_not_only_the_lines_that_say_where() {
     let headers = "--- a/src/main.rs\n+++ b/src/main.rs\n@@ -1,6 +1,6 @@";
-    let change = Context::diff(format!("{headers}\n one\n two\n three\n-let x = 1;\n+let x = 2;\n five\n six\n"));
-    let created = Context::diff("--- /dev/null\n+++ b/hello.txt\n@@ -0,0 +1,5 @@\n+a\n+b\n+c\n+d\n+e\n");
+    let change = Context::Diff(format!("{headers}\n one\n two\n three\n-let x = 1;\n+let x = 2;\n five\n six\n"));
+    let created = Context::Diff("--- /dev/null\n+++ b/hello.txt\n@@ -0,0 +1,5 @@\n+a\n+b\n+c\n+d\n+e\n".into());
     let mut prompt = Prompt::new(permission(), ARMED);
     let shown = picture(&prompt, &change, (40, 12));
     assert!(shown.contains("-let x = 1;") && shown.contains("+let x = 2;"), "{shown}");
@@ -102,7 +104,7 @@ fn a_plan_shows_its_title_and_a_diff_its_first_line_at_80_by_24() {
 #[test]
 fn a_diff_has_line_numbers_before_the_bar_and_one_that_is_not_whole_is_shown_as_it_is() {
     let rows = |diff: &str| -> Vec<String> {
-        context_lines(&Context::diff(diff), &Theme::default(), 30).iter().map(ToString::to_string).collect()
+        context_lines(&Context::Diff(diff.into()), &Theme::default(), 30).iter().map(ToString::to_string).collect()
     };
     let diff = "--- a/x\n+++ b/x\n@@ -8,2 +8,2 @@\n eight\n-nine\n+9\u{202e}\n@@ -97,2 +97,3 @@ fn f()\n a\n+a very long line that is broken\n b\n";
     let expected = [
@@ -158,7 +160,7 @@ fn the_frame_keeps_its_height_while_the_cursor_moves_over_descriptions_of_other_
 
 #[test]
 fn a_long_context_is_read_to_its_last_line_and_the_options_stay() {
-    let context = Context::diff((1..=60).map(|n| format!("+line {n}.\n")).collect::<String>());
+    let context = Context::Diff((1..=60).map(|n| format!("+line {n}.\n")).collect());
     for size in SIZES {
         let mut prompt = Prompt::new(database(), ARMED);
         let mut seen = std::collections::BTreeSet::new();
@@ -186,7 +188,7 @@ fn agreeing(context: &Context) -> Prompt {
 
 #[test]
 fn the_footer_offers_to_read_on_and_not_to_choose_until_the_end_is_there() {
-    let context = Context::command((1..=60).map(|n| format!("step {n}\n")).collect::<String>());
+    let context = Context::Command((1..=60).map(|n| format!("step {n}\n")).collect());
     let mut prompt = agreeing(&context);
     let shown = picture(&prompt, &context, (80, 24));
     assert!(shown.contains("  PgDn read on • esc cancel") && !shown.contains("enter select"), "{shown}");
@@ -201,7 +203,7 @@ fn the_footer_offers_to_read_on_and_not_to_choose_until_the_end_is_there() {
 
 #[test]
 fn at_every_size_all_is_read_with_page_down_and_then_allowed() {
-    let context = Context::command((1..=30).map(|n| format!("step {n}\n")).collect::<String>());
+    let context = Context::Command((1..=30).map(|n| format!("step {n}\n")).collect());
     for size in [(80, 24), (40, 12), (20, 6), (200, 5), (20, 4)] {
         let mut prompt = agreeing(&context);
         let mut press = |key: KeyCode| {
@@ -220,7 +222,7 @@ fn at_every_size_all_is_read_with_page_down_and_then_allowed() {
 
 #[test]
 fn a_plan_shows_what_it_hides_in_a_control_string_and_in_invisible_characters() {
-    let plan = Context::prose("1. Look\u{200b}\n2. Test\x1b]0;\n3. Delete the backups\x07\n");
+    let plan = Context::Prose("1. Look\u{200b}\n2. Test\x1b]0;\n3. Delete the backups\x07\n".into());
     let shown = picture(&Prompt::new(permission(), ARMED), &plan, (80, 24));
     assert!(shown.contains("Look<U+200B>") && shown.contains("Delete the backups<U+0007>"), "{shown}");
 }
@@ -228,6 +230,6 @@ fn a_plan_shows_what_it_hides_in_a_control_string_and_in_invisible_characters() 
 #[test]
 fn where_there_is_only_ascii_no_two_characters_look_the_same() {
     let theme = Theme { charset: askuser::exact::Charset::Ascii, ..Theme::default() };
-    let rows = |command: &str| context_lines(&Context::command(command), &theme, 80)[0].to_string();
+    let rows = |command: &str| context_lines(&Context::Command(command.into()), &theme, 80)[0].to_string();
     assert_ne!(rows("rm \u{e9}"), rows("rm \u{ea}"));
 }

@@ -41,7 +41,9 @@ fn one_long_line_cannot_begin_a_row_like_an_option() {
 fn a_context_cannot_show_options_a_footer_or_a_confirmation_of_its_own() {
     let prompt = Prompt::new(of("Run it?"), ARMED);
     let long = format!("{FORGED}{}> ○ Deny", " ".repeat(300));
-    for context in [Context::command(&long), Context::diff(&long), Context::tool_input(&long), Context::prose(&long)] {
+    for context in
+        [Context::Command, Context::Diff, Context::ToolInput, Context::Prose].map(|context| context(long.clone()))
+    {
         let shown = |context| ours(&View::new(&prompt, context, &Theme::default(), PromptPhase::Asking, 79, 60));
         let expected = shown(None);
         assert_eq!(shown(Some(&context)), expected, "{context:?}");

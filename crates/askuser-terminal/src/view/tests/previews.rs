@@ -77,7 +77,7 @@ fn a_preview_does_not_push_options_off_a_small_screen_until_it_is_read() {
 
 #[test]
 fn a_preview_leaves_the_context_and_the_question_on_the_screen() {
-    let context = Context::command("one\ntwo\nthree");
+    let context = Context::Command("one\ntwo\nthree".into());
     for (columns, lines) in [(39, 13), (79, 23), (119, 20)] {
         let prompt = at("<down>", (columns, lines));
         let view = View::new(&prompt, Some(&context), &Theme::default(), PromptPhase::Asking, columns, lines);

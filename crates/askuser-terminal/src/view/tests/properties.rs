@@ -26,7 +26,7 @@ fn any_theme() -> impl Strategy<Value = Theme> {
 }
 
 fn any_context() -> impl Strategy<Value = Context> {
-    let kinds = [Context::command, Context::diff, Context::tool_input, Context::prose as fn(String) -> Context];
+    let kinds = [Context::Command, Context::Diff, Context::ToolInput, Context::Prose as fn(String) -> Context];
     (nasty_text(), prop::sample::select(kinds.to_vec())).prop_map(|(text, kind)| kind(text))
 }
 
@@ -80,7 +80,7 @@ proptest! {
     #[test]
     fn what_is_shown_of_a_command_a_diff_or_an_input_determines_it(
         text in nasty_text(),
-        kind in prop::sample::select(vec![Context::command, Context::tool_input, Context::diff as fn(String) -> Context]),
+        kind in prop::sample::select(vec![Context::Command, Context::ToolInput, Context::Diff as fn(String) -> Context]),
         theme in any_theme(),
         columns in 8u16..=120,
     ) {
@@ -104,7 +104,7 @@ proptest! {
         let mut prompt = Prompt::new(set, settings);
         let mut faults = Vec::new();
         live(&mut prompt, events, (columns, rows), |prompt, _| {
-            let widget = PromptWidget::new(theme).with_phase(phase).with_context(context.as_ref());
+            let widget = PromptWidget { theme, phase, context: context.as_ref() };
             // A neighbour on each side that nothing may touch.
             let mut buffer = Buffer::filled(Rect::new(0, 0, columns + 2, rows + 2), Cell::new("~"));
             let area = Rect::new(1, 1, columns, rows);
@@ -148,7 +148,7 @@ proptest! {
             match (prompt.mode(), prompt.current(), prompt.scroll()) {
                 (InputMode::Typing(_), _, Scroll::Reveal(_)) => assert!(view.caret.is_some(), "no caret after {event:?}"),
                 (InputMode::Choosing, Some((_, entry)), Scroll::Reveal(_)) => {
-                    assert!(view.viewport.shows(entry.focus()), "row {} is hidden after {event:?}", entry.focus());
+                    assert!(view.viewport.shows(entry.focus), "row {} is hidden after {event:?}", entry.focus);
                 }
                 _ => {}
             }
@@ -280,12 +280,12 @@ fn the_longest_question_is_read_to_its_last_word() {
 fn visited(prompt: &mut Prompt, size: Size) -> Vec<usize> {
     look(prompt, size);
     let mut visited = vec![0];
-    while prompt.draft(0).focus() < prompt.draft(0).other_row() {
+    while prompt.draft(0).focus < prompt.draft(0).other_row() {
         let before =
-            (prompt.draft(0).focus(), view(prompt, &Theme::default(), PromptPhase::Asking, size).viewport.page.offset);
+            (prompt.draft(0).focus, view(prompt, &Theme::default(), PromptPhase::Asking, size).viewport.page.offset);
         press(prompt, Event::Key(KeyCode::Down.into()), Duration::ZERO, size);
         let view = view(prompt, &Theme::default(), PromptPhase::Asking, size);
-        let after = (prompt.draft(0).focus(), view.viewport.page.offset);
+        let after = (prompt.draft(0).focus, view.viewport.page.offset);
         assert!(after > before, "from {before:?} to {after:?}: neither the cursor nor the page went down");
         if after.0 != before.0 {
             assert!(view.viewport.shows(after.0), "row {} is not seen", after.0);

@@ -36,28 +36,28 @@ fn check_unread(purpose: Purpose, context: Context, keys: &str, is_chosen: bool)
 #[test]
 fn no_option_permits_what_was_not_read_to_its_end() {
     for keys in ["<enter>", "1", "2", "<space>", "<down><enter>", "<enter><enter><enter><enter>"] {
-        check_unread(Purpose::Permission, Context::command("rm"), keys, false);
-        check_unread(Purpose::Permission, Context::prose("rm"), keys, false);
-        check_unread(Purpose::Plan, Context::prose("# Plan"), keys, false);
-        check_unread(Purpose::Choice, Context::diff("+a"), keys, false);
+        check_unread(Purpose::Permission, Context::Command("rm".into()), keys, false);
+        check_unread(Purpose::Permission, Context::Prose("rm".into()), keys, false);
+        check_unread(Purpose::Plan, Context::Prose("# Plan".into()), keys, false);
+        check_unread(Purpose::Choice, Context::Diff("+a".into()), keys, false);
     }
     // A refusal, or something else in words, needs no reading to the end.
     for keys in ["3", "<down><down><enter>", "4no<enter>", "d<enter>", "c<enter>", "<esc>"] {
-        check_unread(Purpose::Permission, Context::command("rm"), keys, true);
+        check_unread(Purpose::Permission, Context::Command("rm".into()), keys, true);
     }
 }
 
 #[test]
 fn of_a_models_question_no_option_is_known_to_refuse() {
-    check_unread(Purpose::Question, Context::diff("+a"), "3", false);
+    check_unread(Purpose::Question, Context::Diff("+a".into()), "3", false);
     // An explanation is not agreed to.
-    check_unread(Purpose::Question, Context::prose("Because"), "1", true);
+    check_unread(Purpose::Question, Context::Prose("Because".into()), "1", true);
 }
 
 #[test]
 fn once_its_end_was_on_the_screen_it_can_be_allowed_wherever_it_is_scrolled_to() {
     for offsets in [&[1][..], &[0, 1, 0]] {
-        let mut prompt = about(Purpose::Permission, Context::command("rm"));
+        let mut prompt = about(Purpose::Permission, Context::Command("rm".into()));
         offsets.iter().for_each(|&offset| prompt.look(screen(offset, 9)));
         assert_eq!(play(prompt, "1").line(), "answered | Bash: Allow once");
     }
@@ -65,7 +65,7 @@ fn once_its_end_was_on_the_screen_it_can_be_allowed_wherever_it_is_scrolled_to()
 
 #[test]
 fn a_screen_that_is_about_to_show_the_end_has_not_shown_it() {
-    let mut prompt = about(Purpose::Permission, Context::command("rm"));
+    let mut prompt = about(Purpose::Permission, Context::Command("rm".into()));
     prompt.look(screen(0, 9));
     prompt.foresee(screen(1, 9));
     let mut played = play(prompt, "1");
@@ -77,7 +77,7 @@ fn a_screen_that_is_about_to_show_the_end_has_not_shown_it() {
 
 #[test]
 fn a_page_without_the_context_has_not_shown_its_end() {
-    let mut prompt = about(Purpose::Permission, Context::command("rm"));
+    let mut prompt = about(Purpose::Permission, Context::Command("rm".into()));
     prompt.look(screen(0, 9));
     let mut played = play(prompt, "?");
     played.prompt.look(Viewport { page: Window { offset: 0, height: 10, total: 10 }, ..Viewport::default() });
@@ -91,7 +91,7 @@ fn what_was_filled_in_is_not_sent_before_the_end_was_on_the_screen() {
     let set = set_of(&two);
     let yes: Vec<Answer> = set.questions().iter().map(|question| question.answer(&[0], None, None).unwrap()).collect();
     let key = RequestKey::new("s", "c").for_purpose(Purpose::Permission);
-    let request = Request::new(key, set).with_context(Context::command("rm")).with_known(yes).unwrap();
+    let request = Request::new(key, set).with_context(Context::Command("rm".into())).with_known(yes).unwrap();
     let mut played = play(Prompt::of(&request, Duration::ZERO), "<enter>");
     assert_eq!((played.effect.clone(), played.prompt.page()), (Effect::Continue, Page::Question(0)));
     played.prompt.look(screen(1, 9));
@@ -101,7 +101,7 @@ fn what_was_filled_in_is_not_sent_before_the_end_was_on_the_screen() {
 
 #[test]
 fn a_surface_that_prints_everything_has_shown_the_end() {
-    let mut prompt = about(Purpose::Permission, Context::command("rm"));
+    let mut prompt = about(Purpose::Permission, Context::Command("rm".into()));
     prompt.show_context();
     assert!(matches!(play(prompt, "1").effect, Effect::Finish(_)));
 }

@@ -119,7 +119,7 @@ fn text_beside_a_choice_is_put_aside_and_stays_what_it_was() {
     ] {
         let draft = aside(play(on(Trigger::Opened, set.clone(), ARMED), script));
         let again = on(Trigger::Opened, set, ARMED).resuming(&draft);
-        assert_eq!(again.draft(0).other().as_str(), "own");
+        assert_eq!(again.draft(0).other.as_str(), "own");
         assert_eq!(play(again, "").line(), line);
     }
 }

@@ -327,10 +327,10 @@ impl State {
     /// Marks the call that asks, and prints a line above a subagent's question that says whose it is.
     pub(super) fn ask_user(&mut self, request: &Request, now: Duration) {
         let task = request.origin().task.as_deref();
-        let Some(call) = self.turn.call(request.key().call(), task) else { return };
+        let Some(call) = self.turn.call(&request.key().call, task) else { return };
         call.waits_since = Some(now);
         // A permission is told with its call; the agent's own question follows its text directly.
-        if task.is_some() && request.key().purpose() != Purpose::Permission {
+        if task.is_some() && request.key().purpose != Purpose::Permission {
             let item = call.asking(sanitize::line(request.set().questions()[0].text()).into_owned());
             self.print(Item::Call(item));
         }
@@ -338,7 +338,7 @@ impl State {
 
     /// The person has said whether a call may run.
     pub(super) fn permission_answered(&mut self, request: &Request, words: String) {
-        if let Some(call) = self.turn.call(request.key().call(), request.origin().task.as_deref()) {
+        if let Some(call) = self.turn.call(&request.key().call, request.origin().task.as_deref()) {
             call.permission = Some(words);
         }
     }

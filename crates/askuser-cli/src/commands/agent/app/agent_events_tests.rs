@@ -157,7 +157,7 @@ fn a_diff_that_was_agreed_to_is_not_shown_again_though_another_call_ends_first()
     let mut state = working();
     agent_event(&mut state, of_task(start("2", "Read", json!({"path": "b"}))), 1);
     agent_event(&mut state, start("1", "Write", json!({"path": "a"})), 1);
-    open(&mut state, "Write a?", Purpose::Permission, None, Some(Context::diff("+x")), 1);
+    open(&mut state, "Write a?", Purpose::Permission, None, Some(Context::Diff("+x".into())), 1);
     state.step(Event::QuestionClosed(QuestionEnd::Answered, at(1)), at(2));
     agent_event(&mut state, of_task(result("2", "Read", ToolResult::ok("x"))), 3);
     let written = ToolResult::ok("Written.").with_details(json!({"diff": "+x"}));

@@ -24,7 +24,7 @@ struct Kept {
 
 impl SessionDrafts {
     fn path(&self, key: &RequestKey) -> PathBuf {
-        self.folder.join(format!("{}.draft", key.session()))
+        self.folder.join(format!("{}.draft", key.session))
     }
 
     fn read(&self, key: &RequestKey) -> Option<Draft> {

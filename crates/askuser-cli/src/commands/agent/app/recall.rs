@@ -89,7 +89,7 @@ fn closing(input: &Value, result: &ToolResult) -> Option<Closing> {
     let asked = QuestionSet::parse(input.clone(), &Rules::repair()).ok();
     let set = asked.filter(|set| reply::outcome(set, details).is_ok()).or_else(|| set_of(&answers))?;
     let outcome = reply::outcome(&set, details).ok()?;
-    let context = input["plan"].as_str().map(Context::prose);
+    let context = input["plan"].as_str().map(|plan| Context::Prose(plan.into()));
     Some(Closing { context, set, outcome })
 }
 

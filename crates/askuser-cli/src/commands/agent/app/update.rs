@@ -118,7 +118,7 @@ impl State {
     fn open_question(&mut self) {
         if let Some(waiting) = self.questions.pending.pop_front() {
             self.questions.notify_later = false;
-            self.questions.asked_for = Some(waiting.key().purpose());
+            self.questions.asked_for = Some(waiting.key().purpose);
             // The prompt shows the context; the tool's result need not repeat it.
             self.turn.shown_diff = waiting.context().map(|context| context.text().to_owned());
             self.effects.push_back(Effect::Ask(waiting));

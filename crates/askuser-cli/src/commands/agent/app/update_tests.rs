@@ -49,7 +49,7 @@ fn error(kind: FailureKind) -> AgentEvent {
 }
 
 fn waiting(context: Option<&str>) -> Arc<Request> {
-    request("Which?", Purpose::Question, context.map(Context::diff))
+    request("Which?", Purpose::Question, context.map(|diff| Context::Diff(diff.into())))
 }
 
 fn ask() -> Effect {

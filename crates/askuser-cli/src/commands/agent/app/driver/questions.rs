@@ -37,12 +37,12 @@ impl Driver {
         let mut store = |resolution: &Resolution| queue.answer_and_wait(request, resolution);
         // The line of the call says what came of it.
         let usual = self.options.confirm;
-        let is_permission = request.key().purpose() == Purpose::Permission;
+        let is_permission = request.key().purpose == Purpose::Permission;
         if is_permission && usual == Confirm::Inline && self.console.presentation() == Presentation::Screen {
             self.options.confirm = Confirm::Elsewhere;
         }
         // What the model said before it asked is above; what a subagent said is not.
-        let is_above = request.key().purpose() == Purpose::Question && request.key().tasks().is_empty();
+        let is_above = request.key().purpose == Purpose::Question && request.key().tasks.is_empty();
         let shown = Request::clone(request);
         let shown = if is_above { shown.with_context(None) } else { shown };
         let asked = self.show_question(&shown, Some(close), &mut store);

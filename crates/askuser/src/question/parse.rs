@@ -1,0 +1,262 @@
+//! From JSON to questions: shape, lengths, and texts that must differ. One fault never hides the next: every violation is reported
+//! at once.
+
+use super::{Choice, Content, Question, QuestionSet, Untrusted};
+use crate::alike::{alike, is_other};
+use crate::limits::Span;
+use crate::repair;
+use crate::rules::{Faults, Form, Rules};
+use crate::sanitize;
+use crate::spelling::{explain_missing, unknown_keys};
+use crate::violation::{Gathered, Violation, Violations};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+type Object = Map<String, Value>;
+
+impl QuestionSet {
+    /// Reads a JSON text.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, at once.
+    pub fn from_json(text: &str, rules: &Rules) -> Result<QuestionSet, Violations> {
+        serde_json::from_str(text)
+            .map_err(|error| {
+                let (path, limit) = ("input".into(), "must be a JSON object".into());
+                Violation { path, fact: format!("not JSON ({error})"), limit }.into()
+            })
+            .and_then(|value| QuestionSet::parse(value, rules))
+    }
+
+    /// Reads a JSON value as a model sent it.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, at once.
+    pub fn parse(input: Value, rules: &Rules) -> Result<QuestionSet, Violations> {
+        let mut reader = Reader { rules, mended: Vec::new(), bad: Gathered::default() };
+        let mut value = input.clone();
+        if reader.repairs() {
+            repair::unquote(&mut value, &mut reader.mended);
+        }
+        let source = value.get("metadata").and_then(|metadata| metadata.get("source")).and_then(Value::as_str);
+        let source = source.map(str::to_owned);
+        let mut texts = Distinct::under(rules);
+        let questions = reader.given(Some(value), "input").and_then(|mut call: Object| {
+            let questions = call.remove("questions");
+            reader.list(questions, "questions", rules.limits().questions, |reader, question, path| {
+                reader.question(question, path, &mut texts)
+            })
+        });
+        let Reader { mended, bad, .. } = reader;
+        match bad.into_result(questions) {
+            Ok(questions) => Ok(QuestionSet(Arc::new(Content { questions, source, mended, input, rules: *rules }))),
+            Err(violations) => {
+                let unknown = unknown_keys(&input);
+                Err(violations.map(|violation| explain_missing(violation, &unknown)))
+            }
+        }
+    }
+}
+
+/// An input that is being read: by which rules, what was mended in it, and what is wrong with it.
+struct Reader<'a> {
+    rules: &'a Rules,
+    mended: Vec<String>,
+    bad: Gathered,
+}
+
+impl Reader<'_> {
+    fn repairs(&self) -> bool {
+        self.rules.faults() == Faults::Repair
+    }
+
+    fn question(&mut self, mut raw: Object, path: &str, texts: &mut Distinct<'_>) -> Option<Question> {
+        let (limits, form) = (*self.rules.limits(), self.rules.form());
+        if self.repairs() {
+            repair::drop_other(&mut raw, path, self.rules, &mut self.mended);
+        }
+        let question_path = format!("{path}.question");
+        let question = self.text(raw.remove("question"), &question_path, limits.question_chars).map(|question| {
+            let shown = shown_block(&question);
+            texts.add(question_path, &shown, "question texts must differ", &mut self.bad);
+            Untrusted::new(question, &shown)
+        });
+        let header_path = format!("{path}.header");
+        let (mut header_chars, mut short_header) = (limits.header_chars, None);
+        if let (true, Some(Value::String(header))) = (self.repairs(), raw.get("header")) {
+            short_header = repair::shorten(header, header_chars.max, &header_path, &mut self.mended);
+            header_chars.max = usize::MAX;
+        }
+        let header = self.text(raw.remove("header"), &header_path, header_chars);
+        let mut names = Distinct::under(self.rules);
+        let options = match form {
+            Form::Input => Some(Vec::new()),
+            _ => {
+                let options = raw.remove("options");
+                self.list(options, &format!("{path}.options"), limits.options, |reader, option, path| {
+                    reader.option(option, path, &mut names)
+                })
+            }
+        };
+        let multi_select = self.given(raw.remove("multiSelect"), &format!("{path}.multiSelect"));
+        let (question, header) = (question?, header?);
+        let shown_header = short_header.unwrap_or_else(|| shown_line(&header));
+        let header = Untrusted::new(header, &shown_header);
+        Some(Question { question, header, options: options?, multi_select: multi_select?, form })
+    }
+
+    fn option(&mut self, mut raw: Object, path: &str, names: &mut Distinct<'_>) -> Option<Choice> {
+        let limits = *self.rules.limits();
+        let label_path = format!("{path}.label");
+        let label = self.text(raw.remove("label"), &label_path, limits.label_chars);
+        let label = label.and_then(|label| self.label(label, label_path, names));
+        let description =
+            self.text(raw.remove("description"), &format!("{path}.description"), limits.description_chars);
+        let preview = self.preview(raw.remove("preview"), &format!("{path}.preview"));
+        let ((label, recommended), description) = (label?, description?);
+        let shown = shown_block(&description);
+        Some(Choice { label, description: Untrusted::new(description, &shown), preview, recommended })
+    }
+
+    /// A label, and whether the model recommends it.
+    fn label(&mut self, label: String, path: String, names: &mut Distinct<'_>) -> Option<(Untrusted, bool)> {
+        // Nobody recommends a line of a list, and one may well be called Other.
+        let is_tool = self.rules.form() == Form::Tool;
+        let (name, recommended) = if is_tool { name_of(&label) } else { (shown_line(&label), false) };
+        if is_tool && sanitize::is_blank(&name) {
+            self.bad.add(path, "only \"(Recommended)\"", "must name the option");
+            return None;
+        }
+        if is_tool && is_other(&name, self.rules) {
+            self.bad.add(path, format!("\"{name}\" written by hand"), "must be left out: Other is always offered");
+            return None;
+        }
+        names.add(path, &name, "labels must differ", &mut self.bad);
+        Some((Untrusted::new(label, &name), recommended))
+    }
+
+    /// The preview of an option: none where it is absent, null or blank.
+    fn preview(&mut self, value: Option<Value>, path: &str) -> Option<Untrusted> {
+        let value = value.filter(|value| self.rules.version() >= 2 && !value.is_null())?;
+        let text = self.text(Some(value), path, Span { min: 0, max: self.rules.limits().preview_chars })?;
+        // Blank lines around it go; the indent of its first line is the text's.
+        let shown = sanitize::block(&text).trim_end().trim_start_matches('\n').to_owned();
+        (!sanitize::is_blank(&text)).then(|| Untrusted::new(text, &shown))
+    }
+
+    /// The value of a field, or a violation.
+    fn given<T: DeserializeOwned + Default + Into<Value>>(&mut self, value: Option<Value>, path: &str) -> Option<T> {
+        let found = value.as_ref().map_or("missing", kind_of);
+        let read = value.and_then(|value| serde_json::from_value(value).ok());
+        if read.is_none() {
+            self.bad.add(path, found, format!("must be {}", kind_of(&T::default().into())));
+        }
+        read
+    }
+
+    /// The text of a field: there, not blank, within its length.
+    fn text(&mut self, value: Option<Value>, path: &str, span: Span) -> Option<String> {
+        let text: String = self.given(value, path)?;
+        let chars = text.chars().count();
+        if chars > span.max {
+            self.bad.add(path, format!("{chars} characters"), format!("at most {}", span.max));
+        } else if chars < span.min {
+            let fact = if chars == 0 { "empty".to_owned() } else { format!("{chars} characters") };
+            self.bad.add(path, fact, format!("at least {}", span.min));
+        } else if span.min > 0 && sanitize::is_blank(&text) {
+            self.bad.add(path, "blank", "must have visible text");
+        } else {
+            return Some(text);
+        }
+        None
+    }
+
+    /// The items of an array: as many as allowed, each well formed.
+    fn list<T>(
+        &mut self,
+        value: Option<Value>,
+        path: &str,
+        span: Span,
+        mut build: impl FnMut(&mut Self, Object, &str) -> Option<T>,
+    ) -> Option<Vec<T>> {
+        let items: Vec<Value> = self.given(value, path)?;
+        let count = items.len();
+        let nouns = path.rsplit('.').next().unwrap_or(path);
+        let noun = if count == 1 { nouns.trim_end_matches('s') } else { nouns };
+        if count < span.min {
+            self.bad.add(path, format!("{count} {noun}"), format!("at least {}", span.min));
+        } else if count > span.max {
+            self.bad.add(path, format!("{count} {noun}"), format!("at most {}", span.max));
+        }
+        // Items past the limit are still read for their own faults, but a flood of them adds nothing new.
+        let items = items.into_iter().take(span.max.saturating_mul(2)).enumerate();
+        let read = |(i, item)| {
+            let path = format!("{path}[{i}]");
+            self.given(Some(item), &path).and_then(|item| build(self, item, &path))
+        };
+        items.map(read).collect::<Vec<_>>().into_iter().collect()
+    }
+}
+
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+fn shown_line(text: &str) -> String {
+    sanitize::trim(&sanitize::line(text)).to_owned()
+}
+
+fn shown_block(text: &str) -> String {
+    sanitize::trim(&sanitize::block(text)).to_owned()
+}
+
+/// A label as a person reads it, and whether "(Recommended)", in any case, was left out of its end.
+pub(crate) fn name_of(label: &str) -> (String, bool) {
+    const SUFFIX: &str = "(recommended)";
+    let safe = sanitize::line(label);
+    let safe = sanitize::trim(&safe);
+    let (name, recommended) = match safe.len().checked_sub(SUFFIX.len()).and_then(|at| safe.split_at_checked(at)) {
+        Some((name, suffix)) if suffix.eq_ignore_ascii_case(SUFFIX) => (name.trim_end(), true),
+        _ => (safe, false),
+    };
+    // Cleaned once more: a joiner at the end of the name has nothing to join any more.
+    (shown_line(name), recommended)
+}
+
+/// Texts that have to differ, with where each stands: two that a person could not tell apart are the same.
+struct Distinct<'a> {
+    rules: &'a Rules,
+    texts: Vec<(String, String)>,
+    lines: HashMap<String, String>,
+}
+
+impl Distinct<'_> {
+    fn under(rules: &Rules) -> Distinct<'_> {
+        Distinct { rules, texts: Vec::new(), lines: HashMap::new() }
+    }
+
+    fn add(&mut self, path: String, shown: &str, limit: &str, bad: &mut Gathered) {
+        // Lines of a list are the user's own: they may differ in case alone, as the names of files do.
+        if self.rules.form() == Form::Pick {
+            match self.lines.get(shown) {
+                Some(first) => bad.add(path, format!("looks the same as {first}"), limit),
+                None => drop(self.lines.insert(shown.to_owned(), path)),
+            }
+            return;
+        }
+        match self.texts.iter().find(|(_, earlier)| alike(earlier, shown, self.rules)) {
+            Some((first, earlier)) if earlier == shown => bad.add(path, format!("repeats {first}"), limit),
+            Some((first, _)) => bad.add(path, format!("repeats {first} in other letters"), limit),
+            None => self.texts.push((path, shown.to_owned())),
+        }
+    }
+}
