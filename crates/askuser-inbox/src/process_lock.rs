@@ -3,7 +3,7 @@
 
 use crate::random::random_id;
 use askuser::store::StoreError;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -44,12 +44,11 @@ impl Drop for ProcessLock {
 /// that of no process, and leads nowhere.
 pub(crate) fn is_alive(folder: &Path, name: &str) -> bool {
     let Some(path) = path_of(folder, name) else { return false };
-    let Ok(file) = File::open(&path) else { return false };
-    match file.try_lock_shared() {
-        Err(TryLockError::WouldBlock) => true,
+    match File::open(&path) {
         // Without locks, a process that has not reported leaving is assumed to be there.
-        Err(TryLockError::Error(_)) => true,
-        Ok(()) => false,
+        Ok(file) => file.try_lock_shared().is_err(),
+        // So is one whose lock cannot be opened: this process may have too many files open.
+        Err(error) => !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidFilename),
     }
 }
 

@@ -34,6 +34,16 @@ fn a_full_disk_is_refused_in_words_and_works_again_when_there_is_room() {
 
 #[cfg(unix)]
 #[test]
+fn a_waiter_is_not_taken_for_dead_by_a_process_that_can_open_no_more_files() {
+    let place = Place::new();
+    let store = place.store();
+    let put = wait(agent(&store).put(&request("1"), None)).unwrap();
+    let output = command(&format!("crowded {}", put.question.id), &place.path()).output().unwrap();
+    assert_eq!(messages(&output.stdout), ["asker Waits"], "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[cfg(unix)]
+#[test]
 fn a_store_that_may_not_be_written_is_refused_in_words() {
     use std::os::unix::fs::{PermissionsExt, chown};
     use std::os::unix::process::CommandExt;

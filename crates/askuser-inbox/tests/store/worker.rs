@@ -1,5 +1,7 @@
 //! Processes that other tests start, and kill: this test binary once more, told what to do by its environment.
 
+#[cfg(unix)]
+use crate::support::get;
 use crate::support::{ask, person, request};
 use askuser::store::{Filter, Store};
 use askuser_conformance::kills::{self, say};
@@ -56,6 +58,18 @@ fn works() {
             setrlimit(Resource::Fsize, free).unwrap();
             kept.push(ask(&store, &request("after")).unwrap());
             kept.iter().for_each(|id| say(&format!("kept {id}")));
+        }
+        // Reads a question with as many files open as may be, and says whether its asker is there.
+        #[cfg(unix)]
+        "crowded" => {
+            use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+            let (store, id) = (open().unwrap(), askuser::store::QuestionId::parse(_argument).unwrap());
+            get(&store, &id);
+            setrlimit(Resource::Nofile, Rlimit { current: Some(64), ..getrlimit(Resource::Nofile) }).unwrap();
+            let files: Vec<_> = std::iter::from_fn(|| std::fs::File::open("/dev/null").ok()).collect();
+            let asker = get(&store, &id).asker;
+            drop(files);
+            say(&format!("asker {asker:?}"));
         }
         // Opens, and tries everything that reads and writes.
         "try" => match open() {
