@@ -1,8 +1,6 @@
 //! Signals that tell the process to stop or to end.
 
-#[cfg(unix)]
-use crate::failure::OrFail;
-use crate::failure::{Failure, exit};
+use crate::failure::{Failure, OrFail, exit};
 use tokio_util::sync::CancellationToken;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,19 +65,23 @@ impl Signals {
     }
 }
 
-#[cfg(not(unix))]
-pub(crate) struct Signals;
+#[cfg(windows)]
+pub(crate) struct Signals {
+    interrupt: tokio::signal::windows::CtrlC,
+    close: tokio::signal::windows::CtrlClose,
+}
 
-#[cfg(not(unix))]
+#[cfg(windows)]
 impl Signals {
     pub(crate) fn listen() -> Result<Signals, Failure> {
-        Ok(Signals)
+        use tokio::signal::windows::{ctrl_c, ctrl_close};
+        Ok(Signals { interrupt: ctrl_c().or_fail("cannot start")?, close: ctrl_close().or_fail("cannot start")? })
     }
 
     pub(crate) async fn next(&mut self) -> Signal {
-        match tokio::signal::ctrl_c().await {
-            Ok(()) => Signal::Interrupt,
-            Err(_) => std::future::pending().await,
+        tokio::select! {
+            _ = self.interrupt.recv() => Signal::Interrupt,
+            _ = self.close.recv() => Signal::End,
         }
     }
 }

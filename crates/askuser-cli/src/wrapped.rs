@@ -1,6 +1,5 @@
 //! Wraps text at words for a terminal, which would break inside them.
 
-use askuser_terminal::wrap;
 use std::borrow::Cow;
 
 #[cfg(unix)]
@@ -26,12 +25,15 @@ pub(crate) fn wrapped_for(stream: impl Stream, text: &str) -> Cow<'_, str> {
 }
 
 /// Each line wrapped at words. Indented lines stay indented, unless that leaves no room.
+#[cfg(any(unix, test))]
 fn wrapped(text: &str, columns: usize) -> String {
     let lines = text.split('\n').flat_map(|line| {
         let words = line.trim_start_matches(' ');
         let indent = Some(&line[..line.len() - words.len()]).filter(|indent| indent.len() <= columns / 2).unwrap_or("");
         let room = columns - indent.len();
-        wrap(words, room, room).into_iter().map(move |range| format!("{indent}{}", &words[range]).trim_end().to_owned())
+        askuser_terminal::wrap(words, room, room)
+            .into_iter()
+            .map(move |range| format!("{indent}{}", &words[range]).trim_end().to_owned())
     });
     lines.collect::<Vec<_>>().join("\n")
 }

@@ -90,7 +90,7 @@ impl EditedText {
 
 #[cfg(unix)]
 const FALLBACK: &str = "vi";
-#[cfg(not(unix))]
+#[cfg(windows)]
 const FALLBACK: &str = "notepad";
 
 /// The variable is a shell command line, as for git. The editor gets the terminal even if our streams are redirected.
@@ -103,11 +103,12 @@ fn command(editor: Option<&str>, file: &Path) -> io::Result<Command> {
     Ok(command)
 }
 
-#[cfg(not(unix))]
+/// By `cmd`, which finds scripts (`code --wait`) too, and takes what stands between the outermost quotes as it is.
+#[cfg(windows)]
 fn command(editor: Option<&str>, file: &Path) -> io::Result<Command> {
-    let mut words = editor.unwrap_or(FALLBACK).split_whitespace();
-    let mut command = Command::new(words.next().unwrap_or(FALLBACK));
-    command.args(words).arg(file).stdin(Stdio::inherit());
+    let mut command = Command::new("cmd");
+    let text = format!("/D /S /C \"{} \"{}\"\"", editor.unwrap_or(FALLBACK), file.display());
+    std::os::windows::process::CommandExt::raw_arg(&mut command, text).stdin(Stdio::inherit());
     Ok(command)
 }
 

@@ -25,6 +25,7 @@ const GRACE: Duration = Duration::from_secs(1);
 const DROP_GRACE: Duration = Duration::from_millis(200);
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
+#[cfg_attr(windows, allow(dead_code, reason = "a job needs neither an id nor a supervisor"))]
 pub(crate) struct ProcessGroup {
     child: Box<dyn ChildWrapper>,
     id: Option<u32>,
@@ -61,7 +62,7 @@ pub(crate) fn spawn_shell(
     wall: Option<Vec<OsString>>,
     context: &ToolContext,
 ) -> io::Result<(ProcessGroup, ChildStdout)> {
-    let [shell, flag] = shell();
+    let shell = shell();
     let (reader, writer) = io::pipe()?;
     let (stdout, stderr) = (writer.try_clone()?, writer);
     let is_walled = wall.is_some();
@@ -70,10 +71,11 @@ pub(crate) fn spawn_shell(
         None => context.shared.supervisor.clone(),
     };
     let (stdin, lifeline) = if words.is_empty() { (Stdio::null(), None) } else { lifeline()? };
-    words.extend([shell, flag, text.into()]);
+    words.extend(shell);
     let mut command = CommandWrap::with_new(&words[0], |command| {
+        command.args(&words[1..]);
+        add_text(command, text);
         command
-            .args(&words[1..])
             .current_dir(&context.cwd)
             .stdin(stdin)
             .stdout(stdout)
@@ -88,8 +90,9 @@ pub(crate) fn spawn_shell(
     });
     #[cfg(unix)]
     command.wrap(process_wrap::tokio::ProcessSession);
+    // The job ends with its handle, which the system closes if this process is killed.
     #[cfg(windows)]
-    command.wrap(process_wrap::tokio::JobObject);
+    command.wrap(process_wrap::tokio::KillOnDrop).wrap(process_wrap::tokio::JobObject);
     let output = receiver(reader)?;
     let child = command.spawn()?;
     // `command` holds the writing end, and the pipe does not end before it is dropped.
@@ -120,19 +123,49 @@ fn receiver(reader: io::PipeReader) -> io::Result<ChildStdout> {
     ChildStdout::from_std(std::os::windows::io::OwnedHandle::from(reader).into())
 }
 
-/// What runs a command, and the option before its text.
-fn shell() -> [OsString; 2] {
-    let bash = on_path(&format!("bash{}", std::env::consts::EXE_SUFFIX));
-    match bash {
-        Some(bash) => [bash.into(), "-c".into()],
-        None if cfg!(windows) => ["cmd".into(), "/C".into()],
-        None => ["sh".into(), "-c".into()],
+/// What runs a command, and the options before its text.
+fn shell() -> Vec<OsString> {
+    match bash() {
+        Some(bash) => vec![bash.into(), "-c".into()],
+        None if cfg!(windows) => ["cmd", "/D", "/S", "/C"].map(OsString::from).into(),
+        None => ["sh", "-c"].map(OsString::from).into(),
     }
 }
 
-fn on_path(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_absolute() && file.is_file())
+#[cfg(unix)]
+fn add_text(command: &mut tokio::process::Command, text: &str) {
+    command.arg(text);
+}
+
+/// `cmd` takes what stands between the outermost quotes as it is: it does not know how other programs quote.
+#[cfg(windows)]
+fn add_text(command: &mut tokio::process::Command, text: &str) {
+    match command.as_std().get_program() == "cmd" {
+        true => command.raw_arg(format!("\"{text}\"")),
+        false => command.arg(text),
+    };
+}
+
+#[cfg(unix)]
+fn bash() -> Option<PathBuf> {
+    on_path("bash").next()
+}
+
+/// Git's, which is often not on the path that `git` is on. Not the system's own: that runs commands in another system (WSL), where
+/// they do not end with their job.
+#[cfg(windows)]
+fn bash() -> Option<PathBuf> {
+    let lower = |path: &std::ffi::OsStr| PathBuf::from(path.to_ascii_lowercase());
+    let system = std::env::var_os("SystemRoot").map(|system| lower(&system));
+    let is_own = |bash: &PathBuf| system.as_ref().is_none_or(|system| !lower(bash.as_os_str()).starts_with(system));
+    let of_git = on_path("git.exe").filter_map(|git| Some(git.parent()?.parent()?.join("bin").join("bash.exe")));
+    on_path("bash.exe").filter(is_own).chain(of_git).find(|bash| bash.is_file())
+}
+
+fn on_path(name: &str) -> impl Iterator<Item = PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let files: Vec<PathBuf> = std::env::split_paths(&path).map(|folder| folder.join(name)).collect();
+    files.into_iter().filter(|file| file.is_absolute() && file.is_file())
 }
 
 impl ProcessGroup {
@@ -141,10 +174,10 @@ impl ProcessGroup {
         self.leader().wait().await
     }
 
-    /// The process that was started. On Unix process-wrap would wait for the others of the group as well, if they have become
-    /// children of this process.
+    /// The process that was started. process-wrap would wait for others as well: on Unix those of the group that have become
+    /// children of this process, on Windows those of the job.
     fn leader(&mut self) -> &mut dyn ChildWrapper {
-        if cfg!(unix) { self.child.inner_mut() } else { &mut *self.child }
+        self.child.inner_mut()
     }
 
     pub(crate) async fn wait_all(&mut self) {
@@ -286,6 +319,7 @@ impl Drop for ProcessGroup {
     }
 }
 
+// Windows has no such list of processes.
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;

@@ -84,7 +84,9 @@ fn is_executable(file: &Path) -> bool {
     });
     // Elsewhere the name tells.
     #[cfg(not(unix))]
-    return file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("exe"));
+    return file.extension().is_some_and(|extension| {
+        ["exe", "com", "bat", "cmd", "ps1"].iter().any(|known| extension.eq_ignore_ascii_case(known))
+    });
 }
 
 /// Whether it is among a repository's own files, such as its hooks.
@@ -161,6 +163,6 @@ fn has_changed_since(metadata: &std::fs::Metadata, then: SystemTime) -> bool {
     return metadata.modified().is_ok_and(|modified| modified >= then);
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 #[path = "sensitive_tests.rs"]
 mod tests;

@@ -3,6 +3,7 @@
 use askuser::Request;
 use serde_json::json;
 use std::io::{Read, Write};
+#[cfg(unix)]
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,18 +17,23 @@ const MAX_COMPLAINT: usize = 2_000;
 /// How long it may run. What waits for the answer itself belongs into the background.
 const LIMIT: Duration = Duration::from_secs(5 * 60);
 /// How long it may take to end after SIGTERM.
+#[cfg(unix)]
 const GRACE: Duration = Duration::from_secs(1);
 /// How often it is looked after: most notifiers end at once.
 const FIRST_LOOK: Duration = Duration::from_millis(5);
 const LAST_LOOK: Duration = Duration::from_millis(500);
 
+/// `cmd` takes what stands between the outermost quotes as it is: it does not know how other programs quote.
+#[cfg(windows)]
+fn shell(command: &str) -> Command {
+    let mut shell = Command::new("cmd");
+    std::os::windows::process::CommandExt::raw_arg(&mut shell, format!("/D /S /C \"{command}\""));
+    shell
+}
+
 /// Away from our terminal: its keys belong to the person who answers the question.
-fn shell() -> Command {
-    if cfg!(windows) {
-        let mut shell = Command::new("cmd");
-        shell.arg("/C");
-        return shell;
-    }
+#[cfg(unix)]
+fn shell(command: &str) -> Command {
     let mut shell = match Path::new("/usr/bin/setsid") {
         setsid if setsid.is_file() => {
             let mut command = Command::new(setsid);
@@ -36,12 +42,11 @@ fn shell() -> Command {
         }
         _ => Command::new("sh"),
     };
-    #[cfg(unix)]
     if shell.get_program() == "sh" {
         // It is stopped when it reads from the terminal.
         std::os::unix::process::CommandExt::process_group(&mut shell, 0);
     }
-    shell.arg("-c");
+    shell.args(["-c", command]);
     shell
 }
 
@@ -59,8 +64,7 @@ pub(crate) fn run(command: &str, request: &Request, inbox_id: Option<&str>) -> R
 
 fn start(command: &str, request: &Request, inbox_id: Option<&str>) -> Result<Child, String> {
     let question = &request.set().questions()[0];
-    let mut child = shell()
-        .arg(command)
+    let mut child = shell(command)
         .env("ASKUSER_HEADER", as_argument(question.header()))
         .env("ASKUSER_QUESTION", as_argument(question.text()))
         .env("ASKUSER_FROM", as_argument(&request.asked_from().unwrap_or_default()))
