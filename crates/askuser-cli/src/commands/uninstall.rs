@@ -26,18 +26,32 @@ fn say_what_is_kept(home: &Home<'_>, state: &Path) {
     let kept = kept.into_iter().filter_map(|(what, folder)| Some((what, folder.filter(|folder| folder.exists())?)));
     let (folders, what): (Vec<String>, Vec<String>) =
         kept.map(|(what, folder)| (quoted(&folder), format!("{what} ({})", home.shown(&folder)))).unzip();
-    let delete = if cfg!(windows) { "Remove-Item -Recurse" } else { "rm -r" };
+    let (delete, and) = if cfg!(windows) { ("Remove-Item -Recurse", ", ") } else { ("rm -r", " ") };
     if !folders.is_empty() {
-        notice(&format!("kept: {}; to delete them: {delete} {}", what.join(", "), folders.join(" ")));
+        notice(&format!("kept: {}; to delete them: {delete} {}", what.join(", "), folders.join(and)));
     }
     if let Ok(program) = std::env::current_exe() {
         notice(&format!("the program itself is {}", quoted(&program)));
     }
 }
 
+/// As the shell reads it that people have.
 fn quoted(path: &Path) -> String {
-    match path.to_str().filter(|path| !path.contains(|c: char| " '\"$`".contains(c))) {
-        Some(plain) => plain.to_owned(),
-        None => format!("{:?}", path.display().to_string()),
+    let path = path.display().to_string();
+    match path.chars().all(|c| c.is_alphanumeric() || c == std::path::MAIN_SEPARATOR || ":._-".contains(c)) {
+        true => path,
+        false => format!("'{}'", path.replace('\'', if cfg!(windows) { "''" } else { r"'\''" })),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_with_quotes_and_variables_in_its_name_can_be_pasted() {
+        assert_eq!(quoted(Path::new("ada_1.x-y")), "ada_1.x-y");
+        let own = if cfg!(windows) { "'it''s $HOME'" } else { r"'it'\''s $HOME'" };
+        assert_eq!(quoted(Path::new("it's $HOME")), own);
     }
 }
