@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Runs the executable that npm installed for this system, with the same terminal, streams and exit code.
-const { spawnSync } = require("node:child_process");
+const { spawn } = require("node:child_process");
 const { constants } = require("node:os");
 
 const name = `askuser-${process.platform}-${process.arch}`;
@@ -12,11 +12,12 @@ try {
   console.error("hint: npm leaves it out with --omit=optional; otherwise build it with cargo");
   process.exit(2);
 }
-// Ctrl-C is for the prompt: it decides what becomes of the question.
+const child = spawn(program, process.argv.slice(2), { stdio: "inherit" });
+// Ctrl-C reaches the prompt without us: it decides what becomes of the question. What ends us is meant for it.
 for (const signal of ["SIGINT", "SIGQUIT"]) process.on(signal, () => {});
-const { status, signal, error } = spawnSync(program, process.argv.slice(2), { stdio: "inherit" });
-if (error) {
+for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+child.on("error", (error) => {
   console.error(`askuser: cannot start ${program}: ${error.message}`);
   process.exit(2);
-}
-process.exit(status ?? 128 + (constants.signals[signal] ?? 0));
+});
+child.on("exit", (status, signal) => process.exit(status ?? 128 + (constants.signals[signal] ?? 0)));
