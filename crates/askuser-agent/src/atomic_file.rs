@@ -144,12 +144,14 @@ fn plain_permissions(metadata: &Metadata) -> Permissions {
     metadata.permissions()
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use std::fs;
+    #[cfg(unix)]
     use std::os::unix::fs::PermissionsExt;
 
+    #[cfg(unix)]
     fn mode(path: &Path) -> u32 {
         fs::metadata(path).unwrap().permissions().mode() & 0o7777
     }
@@ -159,6 +161,8 @@ mod tests {
         names.collect()
     }
 
+    // Windows has no modes.
+    #[cfg(unix)]
     #[test]
     fn a_private_file_stays_private_even_if_the_old_one_was_not() {
         let folder = tempfile::tempdir().unwrap();
@@ -170,6 +174,8 @@ mod tests {
         assert_eq!(names(folder.path()), ["file"]);
     }
 
+    // Windows has no modes.
+    #[cfg(unix)]
     #[test]
     fn the_old_permissions_are_kept_but_not_set_user_id() {
         let folder = tempfile::tempdir().unwrap();
@@ -181,6 +187,8 @@ mod tests {
         assert_eq!(mode(&path), 0o755);
     }
 
+    // Windows has no such owners.
+    #[cfg(unix)]
     #[test]
     fn a_file_of_another_user_that_root_replaces_stays_theirs() {
         use std::os::unix::fs::{MetadataExt, chown};

@@ -70,6 +70,7 @@ fn first_link(folder: &Path, path: &Path) -> Option<PathBuf> {
     None
 }
 
+// Windows lets only an administrator make links.
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;

@@ -106,6 +106,7 @@ fn a_rule_that_a_person_writes_is_read() {
 
 proptest! {
     /// What a shell makes of a plain command is what was read of it.
+    // Windows has no such shell.
     #[cfg(unix)]
     #[test]
     fn a_shell_reads_the_same_words(command in "[a-c$`;&|<>(){}*?~#!\\\\ \t'\"=.\\-\n]{0,12}") {

@@ -114,6 +114,7 @@ fn name(kind: FileType) -> &'static str {
     }
 }
 
+// Windows has no such pipes, and lets only an administrator make links.
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;

@@ -402,6 +402,7 @@ fn identity() -> Vec<(String, String)> {
         .collect()
 }
 
+// Only Linux has bubblewrap.
 #[cfg(all(test, target_os = "linux"))]
 #[path = "sandbox_tests.rs"]
 mod tests;

@@ -168,8 +168,9 @@ impl Pair<'_> {
         Err(UpdateError::ChangedMeanwhile)
     }
 
-    /// Replaces the file where two cannot be exchanged. It is aside while the new one takes its place: killed in between, the
-    /// process leaves it there.
+    /// Replaces the file where two cannot be exchanged, in two steps as `ReplaceFileW` with a backup does, but in this folder
+    /// whatever its path leads to meanwhile. The file is aside while the new one takes its place: killed in between, the process
+    /// leaves it there.
     #[cfg(any(test, not(any(target_os = "linux", target_os = "android", target_vendor = "apple"))))]
     fn replace_by_moving(&self, original: &Original) -> Result<(), UpdateError> {
         let (aside, _) = create_temporary(self.folder, FilePermissions::OwnerOnly)?;
@@ -293,6 +294,6 @@ fn has_same_permissions(now: &Metadata, then: &Metadata) -> bool {
     now.permissions() == then.permissions()
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
 #[path = "shared_file_tests.rs"]
 mod tests;

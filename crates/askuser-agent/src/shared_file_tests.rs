@@ -1,8 +1,13 @@
 use super::*;
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+#[cfg(unix)]
+use std::os::unix::fs::PermissionsExt;
+#[cfg(target_os = "linux")]
+use std::os::unix::fs::symlink;
 use std::path::PathBuf;
+#[cfg(unix)]
 use std::sync::atomic::{AtomicBool, Ordering};
+#[cfg(unix)]
 use std::time::{Duration, Instant};
 
 /// A folder with a file in it.
@@ -47,6 +52,7 @@ impl Fixture {
     }
 
     /// Replaces the file, with what others do before each exchange, the first included.
+    #[cfg(unix)]
     fn replace_while(&self, original: &Original, others: &mut dyn FnMut(usize)) -> Result<(), UpdateError> {
         let temporary = prepare(&self.dir, b"ours", FilePermissions::LikeOld(&original.metadata)).unwrap();
         let pair = Pair { folder: &self.dir, name: OsStr::new("file"), temporary };
@@ -90,6 +96,8 @@ fn a_file_that_was_changed_made_or_removed_meanwhile_stays_as_it_is() {
     assert_eq!(fixture.names(), [""; 0]);
 }
 
+// Windows has no modes.
+#[cfg(unix)]
 #[test]
 fn a_mode_that_was_changed_meanwhile_is_not_changed_back() {
     let fixture = Fixture::new("old");
@@ -99,6 +107,8 @@ fn a_mode_that_was_changed_meanwhile_is_not_changed_back() {
     assert_eq!(fixture.path("file").metadata().unwrap().permissions().mode() & 0o777, 0o600);
 }
 
+// Only rustix for Linux makes pipes.
+#[cfg(target_os = "linux")]
 #[test]
 fn what_is_no_file_any_more_is_neither_replaced_nor_waited_for() {
     let fixture = Fixture::new("old");
@@ -115,6 +125,8 @@ fn what_is_no_file_any_more_is_neither_replaced_nor_waited_for() {
     assert_eq!(fixture.names(), ["elsewhere", "file"]);
 }
 
+// Windows exchanges no files.
+#[cfg(unix)]
 #[test]
 fn a_save_in_the_last_moment_goes_back_to_its_place() {
     let fixture = Fixture::new("old");
@@ -127,6 +139,8 @@ fn a_save_in_the_last_moment_goes_back_to_its_place() {
     assert_eq!((fixture.text().as_str(), fixture.names()), ("theirs", vec!["file".to_owned()]));
 }
 
+// Windows exchanges no files.
+#[cfg(unix)]
 #[test]
 fn of_saves_between_the_exchanges_the_last_one_stays_however_many_there_are() {
     for saves in 2..6 {
@@ -142,6 +156,8 @@ fn of_saves_between_the_exchanges_the_last_one_stays_however_many_there_are() {
     }
 }
 
+// Windows exchanges no files.
+#[cfg(unix)]
 #[test]
 fn what_was_written_into_the_file_itself_before_the_look_stays() {
     let fixture = Fixture::new("old");
@@ -158,6 +174,8 @@ fn what_was_written_into_the_file_itself_before_the_look_stays() {
     }
 }
 
+// Windows exchanges no files.
+#[cfg(unix)]
 #[test]
 fn a_save_survives_that_the_file_is_removed_before_it_is_put_back() {
     let fixture = Fixture::new("old");
@@ -169,6 +187,8 @@ fn a_save_survives_that_the_file_is_removed_before_it_is_put_back() {
     assert_eq!((fixture.text().as_str(), fixture.names()), ("theirs", vec!["file".to_owned()]));
 }
 
+// Windows exchanges no files.
+#[cfg(unix)]
 #[test]
 fn a_save_that_cannot_be_put_back_is_kept_and_named() {
     let fixture = Fixture::new("old");
@@ -185,6 +205,8 @@ fn a_save_that_cannot_be_put_back_is_kept_and_named() {
     assert_eq!(fs::read_to_string(fixture.path(&kept)).unwrap(), "theirs");
 }
 
+// Windows exchanges no files.
+#[cfg(unix)]
 #[test]
 fn where_files_cannot_be_exchanged_nothing_is_written() {
     let fixture = Fixture::new("old");
@@ -239,11 +261,15 @@ fn a_file_that_is_moved_aside_is_replaced_or_comes_back() {
     assert_eq!(fixture.names(), [""; 0]);
 }
 
+// Windows refuses to rename what is open at that moment.
+#[cfg(unix)]
 #[test]
 fn no_save_by_renaming_is_lost_while_the_file_is_replaced_all_the_time() {
     saves_survive(|pair, original| pair.replace(original));
 }
 
+// Windows refuses to rename what is open at that moment.
+#[cfg(unix)]
 #[test]
 fn no_save_by_renaming_is_lost_while_the_file_is_moved_aside_all_the_time() {
     saves_survive(|pair, original| pair.replace_by_moving(original));
@@ -251,6 +277,7 @@ fn no_save_by_renaming_is_lost_while_the_file_is_moved_aside_all_the_time() {
 
 /// Saves in one thread, changes in another, without the sync and the first look, so that they meet often. After each save
 /// the file begins with it, at the latest when it was put back.
+#[cfg(unix)]
 fn saves_survive(replace: fn(&Pair<'_>, &Original) -> Result<(), UpdateError>) {
     let fixture = Fixture::new("save 0 ");
     let is_over = AtomicBool::new(false);

@@ -134,6 +134,7 @@ fn the_conversation_that_was_read_back_is_not_forgotten() {
     assert_eq!(transcript.replay(), read_back);
 }
 
+// Windows has no such pipes.
 #[cfg(unix)]
 #[test]
 fn a_pipe_in_place_of_a_session_hangs_neither_the_list_nor_a_search_nor_taking_it_up() {

@@ -315,6 +315,6 @@ impl Undone {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 #[path = "undo_tests.rs"]
 mod tests;

@@ -1,5 +1,4 @@
 //! The tools in the hands of an agent.
-#![cfg(unix)]
 
 use askuser_agent::{Agent, AgentEvent, PermissionMode, Permissions, Script, ToolResult, tools};
 use futures_util::StreamExt;
@@ -53,7 +52,8 @@ async fn accepted_edits_are_made_and_commands_still_need_a_person() {
     // In a message of its own: behind a call that was not allowed it would not be tried.
     let bash = [("Bash", json!({"command": "touch ran"}))];
     results.extend(self::results(folder.path(), PermissionMode::AcceptEdits, &bash).await);
-    let outputs: Vec<&str> = results.iter().map(|result| result.output.as_str()).collect();
+    let outputs: Vec<String> =
+        results.iter().map(|result| result.output.replace(std::path::MAIN_SEPARATOR, "/")).collect();
     let refused =
         "Not run: this needs the user's permission, and the user was not asked (no person can be asked in this run).";
     assert_eq!(
@@ -81,6 +81,7 @@ async fn a_plan_changes_nothing() {
 }
 
 #[tokio::test]
+#[cfg_attr(windows, ignore = "the command is for a shell that Windows does not have")]
 async fn with_everything_allowed_commands_run_in_the_folder() {
     let folder = tempfile::tempdir().unwrap();
     let calls = [("Bash", json!({"command": "touch ran; ls"}))];
@@ -89,6 +90,7 @@ async fn with_everything_allowed_commands_run_in_the_folder() {
 }
 
 #[tokio::test]
+#[cfg_attr(windows, ignore = "the command is for a shell that Windows does not have")]
 async fn a_turn_that_is_stopped_leaves_nothing_running() {
     let folder = tempfile::tempdir().unwrap();
     let script = json!({"turns": [{"calls": [{"name": "Bash", "input": {"command": "echo $$ > pid; sleep 1000"}}]}]});
@@ -112,4 +114,58 @@ async fn a_turn_that_is_stopped_leaves_nothing_running() {
     let end = async { while run.next().await.is_some() {} };
     let ((), pid) = tokio::join!(end, stop);
     assert!(!Path::new(&format!("/proc/{pid}")).exists() || !cfg!(target_os = "linux"));
+}
+
+#[cfg(windows)]
+#[tokio::test]
+async fn quotes_reach_the_shell_as_they_were_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let calls = [("Bash", json!({"command": r#"mkdir "one two" "three""#}))];
+    let results = results(folder.path(), PermissionMode::Allow, &calls).await;
+    assert!(results[0].success, "{}", results[0].output);
+    assert!(folder.path().join("one two").is_dir() && folder.path().join("three").is_dir());
+}
+
+#[cfg(windows)]
+#[test]
+#[ignore = "a process that another test starts"]
+fn holds_a_lock_for_ever() {
+    let file = std::fs::File::create("held").unwrap();
+    file.lock().unwrap();
+    loop {
+        std::thread::park();
+    }
+}
+
+#[cfg(windows)]
+#[tokio::test]
+async fn what_a_command_has_started_ends_with_it() {
+    use std::time::Duration;
+    let folder = tempfile::tempdir().unwrap();
+    let program = std::env::current_exe().unwrap();
+    let command = format!("\"{}\" holds_a_lock_for_ever --exact --ignored", program.display());
+    let call = json!({"name": "Bash", "input": {"command": command}});
+    let mut agent = Agent::new(Script::parse(&json!({"turns": [{"calls": [call]}]}).to_string()).unwrap())
+        .with_tools(tools::all())
+        .with_folder(folder.path())
+        .with_permissions(Permissions::new(PermissionMode::Allow));
+    let mut run = agent.run("Go");
+    let stopper = run.stopper();
+    let is_held = |held: bool| {
+        let path = folder.path().join("held");
+        let look = move || std::fs::File::open(&path).is_ok_and(|file| file.try_lock().is_err());
+        let until = async move {
+            while look() != held {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        async { tokio::time::timeout(Duration::from_secs(60), until).await.expect("it begins, and ends") }
+    };
+    let stop = async {
+        is_held(true).await;
+        stopper.cancel();
+    };
+    let end = async { while run.next().await.is_some() {} };
+    tokio::join!(end, stop);
+    is_held(false).await;
 }

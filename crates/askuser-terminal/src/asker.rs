@@ -150,6 +150,7 @@ impl Prompts {
     }
 }
 
+// The terminal of these tests is a device of Unix.
 #[cfg(all(test, unix))]
 #[path = "asker_tests.rs"]
 mod tests;

@@ -409,6 +409,7 @@ impl Drop for Console {
     }
 }
 
+// The terminal of these tests is a device of Unix.
 #[cfg(all(test, unix))]
 #[path = "console_tests.rs"]
 mod tests;

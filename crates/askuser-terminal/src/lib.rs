@@ -44,6 +44,7 @@ mod view;
 #[cfg(test)]
 #[path = "tests/fixtures.rs"]
 mod fixtures;
+// Pseudo-terminals are devices of Unix.
 #[cfg(all(test, unix))]
 #[path = "tests/in_a_terminal.rs"]
 mod in_a_terminal;

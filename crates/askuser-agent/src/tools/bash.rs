@@ -467,6 +467,7 @@ fn signal(status: &ExitStatus) -> Option<i32> {
     return status.code().and(None);
 }
 
+// Its commands are for a shell that Windows does not have.
 #[cfg(all(test, unix))]
 #[path = "bash_tests.rs"]
 mod tests;

@@ -77,7 +77,7 @@ impl Read for CancellableFile<'_> {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::tools::test_fixtures::TestFolder;

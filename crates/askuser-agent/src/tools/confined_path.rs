@@ -134,7 +134,7 @@ impl ConfinedPath {
     }
 
     /// A path in a working folder, for tests.
-    #[cfg(all(test, unix))]
+    #[cfg(test)]
     pub(crate) fn inside(cwd: &Path, relative: &str) -> ConfinedPath {
         ConfinedPath { root: cwd.to_owned(), relative: relative.into(), root_kind: RootKind::Cwd }
     }
@@ -236,6 +236,7 @@ mod spelling_tests {
     }
 }
 
+// These tests spell paths as Unix does.
 #[cfg(all(test, unix))]
 #[path = "confined_path_tests.rs"]
 mod tests;

@@ -201,6 +201,6 @@ fn differs_in_whitespace_only(body: &str, old: &str) -> bool {
     !old.is_empty() && squeezed(body).contains(&old)
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 #[path = "edit_tests.rs"]
 mod tests;

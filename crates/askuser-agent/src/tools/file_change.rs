@@ -213,6 +213,6 @@ fn excerpt(diff: String) -> String {
     format!("{first}… {} more lines of this diff are not shown\n", rest.lines().count())
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 #[path = "file_change_tests.rs"]
 mod tests;

@@ -84,6 +84,7 @@ fn find(path: &ConfinedPath, pattern: &Pattern, cancel: &CancellationToken) -> T
     ToolResult::ok(output)
 }
 
+// These tests spell paths as Unix does.
 #[cfg(all(test, unix))]
 #[path = "glob_tests.rs"]
 mod tests;

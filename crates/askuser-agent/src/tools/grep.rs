@@ -335,6 +335,7 @@ impl Report {
     }
 }
 
+// These tests spell paths as Unix does.
 #[cfg(all(test, unix))]
 #[path = "grep_tests.rs"]
 mod tests;

@@ -20,7 +20,7 @@ mod process;
 mod read;
 mod sensitive;
 mod task;
-#[cfg(all(test, unix))]
+#[cfg(test)]
 pub(crate) mod test_fixtures;
 mod utf8;
 pub(crate) mod walk;

@@ -272,6 +272,6 @@ impl Page {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 #[path = "read_tests.rs"]
 mod tests;

@@ -23,7 +23,8 @@ fn named(made: &[&str]) -> Vec<String> {
     while !has_changed_since(&write_and_look(&test.path("clock")), changed(&before) + Duration::from_nanos(1)) {}
     let then = changed(&test.path("clock").metadata().unwrap());
     made.iter().for_each(|name| write(&test.path(name), "y"));
-    let mut named = instructing_since(&test.context.cwd, then);
+    let named = instructing_since(&test.context.cwd, then).into_iter();
+    let mut named: Vec<String> = named.map(|name| name.replace(std::path::MAIN_SEPARATOR, "/")).collect();
     named.sort();
     named
 }
@@ -33,6 +34,12 @@ fn write_and_look(path: &Path) -> std::fs::Metadata {
     path.metadata().unwrap()
 }
 
+#[cfg(windows)]
+fn changed(metadata: &std::fs::Metadata) -> SystemTime {
+    metadata.modified().unwrap()
+}
+
+#[cfg(unix)]
 fn changed(metadata: &std::fs::Metadata) -> SystemTime {
     use std::os::unix::fs::MetadataExt;
     let (seconds, nanos) = (metadata.ctime().unsigned_abs(), metadata.ctime_nsec().unsigned_abs());

@@ -73,6 +73,6 @@ fn plan(call: &ToolCall, context: &ToolContext, agreed: Option<&Shown>) -> Resul
     Ok(Change { path, original, new_content: content.to_owned(), done })
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 #[path = "write_tests.rs"]
 mod tests;

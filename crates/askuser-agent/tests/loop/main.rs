@@ -14,7 +14,6 @@ mod own_command;
 mod permission;
 mod plan;
 mod record;
-#[cfg(target_os = "linux")]
 mod repetition;
 mod sandbox;
 mod sessions;

@@ -131,8 +131,8 @@ async fn a_question_of_a_subagent_is_asked_again_in_its_task() {
     old.assert_done();
 }
 
-#[cfg(unix)]
 #[tokio::test]
+#[cfg_attr(windows, ignore = "the command is for a shell that Windows does not have")]
 async fn a_command_that_was_allowed_runs_once_and_is_not_asked_about_again() {
     let old = OldSession::new("permission-for-a-command").replacing(r#","note":"only today""#, "");
     let recorded = old.transcript().pending();
@@ -145,7 +145,6 @@ async fn a_command_that_was_allowed_runs_once_and_is_not_asked_about_again() {
     assert_eq!(fs::read_to_string(old.work().join("log")).unwrap(), "ran\n");
 }
 
-#[cfg(unix)]
 #[tokio::test]
 async fn a_command_that_was_allowed_with_a_note_runs_only_once_the_model_has_read_the_note() {
     let old = OldSession::new("permission-for-a-command");
@@ -156,7 +155,6 @@ async fn a_command_that_was_allowed_with_a_note_runs_only_once_the_model_has_rea
     old.assert_done();
 }
 
-#[cfg(unix)]
 #[tokio::test]
 async fn the_note_on_a_command_that_was_cut_off_while_it_ran_still_reaches_the_model() {
     let note = r#""note":"only today"}],"via":null}}"#;
@@ -168,7 +166,6 @@ async fn the_note_on_a_command_that_was_cut_off_while_it_ran_still_reaches_the_m
     assert!(!old.work().join("log").exists());
 }
 
-#[cfg(unix)]
 #[tokio::test]
 async fn a_change_that_was_allowed_is_made_if_it_is_still_the_same_change() {
     let old = OldSession::new("permission-for-a-write");
@@ -179,7 +176,6 @@ async fn a_change_that_was_allowed_is_made_if_it_is_still_the_same_change() {
     old.assert_done();
 }
 
-#[cfg(unix)]
 #[tokio::test]
 async fn an_answer_under_the_old_words_of_an_option_still_counts() {
     let answered = |label: &str| format!(r#""selectedOptions":["{label}"]"#);
@@ -191,7 +187,6 @@ async fn an_answer_under_the_old_words_of_an_option_still_counts() {
     }
 }
 
-#[cfg(unix)]
 #[tokio::test]
 async fn a_refusal_recorded_where_always_was_not_offered_is_not_read_as_always() {
     let always = r#"{"label":"Always here","description":"Change files in this folder without asking"},"#;
@@ -203,7 +198,6 @@ async fn a_refusal_recorded_where_always_was_not_offered_is_not_read_as_always()
     assert_eq!((person.asked(), old.work().join("made.txt").exists()), (vec![], false));
 }
 
-#[cfg(unix)]
 #[tokio::test]
 async fn a_change_that_was_allowed_is_asked_about_again_if_the_file_is_another_now() {
     // As many lines are added, and the question reads the same: only the diff tells them apart.

@@ -113,6 +113,7 @@ async fn a_transcript_with_a_bad_line_in_its_middle_is_cut_there_on_request_and_
     assert_eq!(second, folder.path().join(format!("{id}.damaged-2")), "and is not written over");
 }
 
+// Windows has no modes.
 #[cfg(unix)]
 #[tokio::test]
 async fn a_damaged_transcript_that_cannot_be_copied_or_has_no_beginning_is_left_alone() {

@@ -84,6 +84,7 @@ fn a_new_session_says_when_it_began_and_its_name_sorts_by_that() {
     assert_eq!(transcript.cwd(), folder.path());
 }
 
+// Windows has no modes.
 #[cfg(unix)]
 #[test]
 fn what_stands_in_a_session_is_nobody_elses_business() {

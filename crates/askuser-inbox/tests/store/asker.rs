@@ -227,6 +227,7 @@ fn an_answer_given_here_too_late_is_told_who_won() {
     assert_eq!(person.join().unwrap(), Err("Answered by bob from inbox (Pick: A)".into()));
 }
 
+// Windows does not let an open file be removed.
 #[cfg(unix)]
 #[test]
 fn a_surface_does_not_show_success_where_nothing_was_stored() {

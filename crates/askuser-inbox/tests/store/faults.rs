@@ -1,6 +1,8 @@
 //! Full disks, locked, damaged and foreign files: nothing that was acknowledged is lost, nothing is answered twice or
 //! by no person, and whatever cannot be kept is refused in words that say why.
 
+#![cfg_attr(windows, allow(unused_imports, reason = "not every fault can be made there"))]
+
 use crate::support::{Place, agent, ask, attempt, choice, get, person, request};
 use crate::worker::command;
 use askuser::store::{Filter, QuestionId, State, Store, StoreError};
@@ -15,6 +17,7 @@ fn answer(store: &Arc<dyn Store>, id: &QuestionId) -> Result<(), StoreError> {
     wait(person(store, "ada").answer(id, choice(0), &attempt("k"))).map(drop)
 }
 
+// Windows has no limits on the size of a file.
 #[cfg(unix)]
 #[test]
 fn a_full_disk_is_refused_in_words_and_works_again_when_there_is_room() {
@@ -32,6 +35,7 @@ fn a_full_disk_is_refused_in_words_and_works_again_when_there_is_room() {
     assert!(wait(place.sqlite().integrity()).unwrap().is_empty());
 }
 
+// Windows has no limit on open files.
 #[cfg(unix)]
 #[test]
 fn a_waiter_is_not_taken_for_dead_by_a_process_that_can_open_no_more_files() {
@@ -42,6 +46,7 @@ fn a_waiter_is_not_taken_for_dead_by_a_process_that_can_open_no_more_files() {
     assert_eq!(messages(&output.stdout), ["asker Waits"], "{}", String::from_utf8_lossy(&output.stderr));
 }
 
+// Windows has no modes.
 #[cfg(unix)]
 #[test]
 fn a_store_that_may_not_be_written_is_refused_in_words() {
@@ -101,12 +106,13 @@ fn a_store_that_another_process_keeps_locked_is_refused_after_a_while_and_works_
     answer(&store, &id).unwrap();
 }
 
-#[cfg(unix)]
 #[test]
 fn a_new_store_that_another_process_is_making_is_waited_for() {
-    use std::os::unix::fs::OpenOptionsExt;
     let place = Place::new();
-    std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(place.path()).unwrap();
+    let mut options = std::fs::OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.write(true).create_new(true).open(place.path()).unwrap();
     let other = place.connection();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let path = place.path();
@@ -176,6 +182,7 @@ fn a_damaged_page_is_an_error_and_never_an_acknowledgement() {
     );
 }
 
+// Windows has no modes.
 #[cfg(unix)]
 #[test]
 fn a_store_is_private_and_one_that_others_can_read_is_refused() {
@@ -196,6 +203,7 @@ fn a_store_is_private_and_one_that_others_can_read_is_refused() {
     assert!(error.ends_with("it has mode 644, must be yours alone: `chmod 600` it"), "{error}");
 }
 
+// Windows does not let an open file be removed.
 #[cfg(unix)]
 #[test]
 fn a_file_that_was_removed_meanwhile_takes_no_answer() {

@@ -23,8 +23,8 @@ fn of_version_1() -> (Place, Connection) {
     connection.pragma_update(None, "journal_mode", "wal").unwrap();
     connection.execute_batch(include_str!("../fixtures/version-1.sql")).unwrap();
     connection.pragma_update(None, "foreign_keys", true).unwrap();
+    #[cfg(unix)]
     for file in std::fs::read_dir(place.folder.path()).unwrap() {
-        #[cfg(unix)]
         std::fs::set_permissions(file.unwrap().path(), std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
     }
     (place, connection)

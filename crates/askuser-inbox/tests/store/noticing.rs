@@ -147,6 +147,7 @@ fn a_store_that_could_not_be_read_for_a_while_is_looked_at_again() {
     assert_eq!(wait(waiting).unwrap(), State::Withdrawn);
 }
 
+// Windows does not let an open file be removed.
 #[cfg(unix)]
 #[test]
 fn a_waiter_hears_that_its_store_was_removed_or_replaced() {

@@ -76,6 +76,7 @@ impl Place {
     /// The file as another program has it. It does not sync: a store that hears that the file was written can then see what.
     pub(crate) fn connection(&self) -> rusqlite::Connection {
         let connection = rusqlite::Connection::open(self.path()).unwrap();
+        connection.busy_timeout(std::time::Duration::from_secs(60)).unwrap();
         connection.pragma_update(None, "synchronous", "off").unwrap();
         connection
     }

@@ -107,6 +107,7 @@ fn a_process_name_in_a_row_that_is_a_path_leads_nowhere() {
     }
 }
 
+// Windows has no such owners.
 #[cfg(unix)]
 #[test]
 fn another_users_store_is_not_used() {

@@ -124,7 +124,7 @@ pub(crate) fn on_panic(bytes: Vec<u8>) {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 pub(crate) fn is_in_use() -> bool {
     in_use().is_some()
 }
