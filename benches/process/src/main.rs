@@ -1,5 +1,5 @@
 //! Times whole processes: the same single-select question, in a real terminal, asked by `askuser`, by two prompt
-//! libraries and by a program that does the least possible.
+//! libraries, by a program that does the least possible and, once `peers/install` has run, by whiptail, Bubble Tea and Inquirer.
 //!
 //! ```text
 //! cargo build --release

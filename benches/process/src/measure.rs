@@ -109,10 +109,10 @@ fn answer(program: &Program, mut session: Session) -> Result<(Duration, Ended)> 
         session.press(keys)?;
     }
     let ended = session.wait_for_end()?;
-    let answered = matches!(program.leaves, Leaves::When(..)) || ended.stdout.contains(LABELS[0]);
+    let answered = matches!(program.leaves, Leaves::When(..)) || ended.answer.contains(LABELS[0]);
     if !ended.status.success() || !answered {
-        let (name, status, stdout) = (&program.name, ended.status, &ended.stdout);
-        return Err(format!("{name} should have answered {}: {status}, stdout {stdout:?}", LABELS[0]).into());
+        let (name, status, answer) = (&program.name, ended.status, &ended.answer);
+        return Err(format!("{name} should have answered {}: {status}, it said {answer:?}", LABELS[0]).into());
     }
     Ok((ended.at - pressed, ended))
 }

@@ -6,7 +6,8 @@ use std::time::Duration;
 use crate::Result;
 
 pub const HELP: &str = "\
-Times askuser, dialoguer, inquire and a minimal program, each asking one question in a real terminal
+Times askuser, dialoguer, inquire, a minimal program and what peers/install has installed, each asking one
+question in a real terminal
 
 Usage: cargo run --release --manifest-path benches/process/Cargo.toml -- [OPTIONS]
 

@@ -13,6 +13,14 @@ pub struct Program {
     pub path: PathBuf,
     pub arguments: &'static [&'static str],
     pub leaves: Leaves,
+    pub answers: Answers,
+}
+
+/// Where a program writes its answer; on the other one of the two it paints.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Answers {
+    Stdout,
+    Stderr,
 }
 
 /// How a program ends once it has its answer.
@@ -28,6 +36,31 @@ pub const BASELINE: &str = "dialoguer";
 
 const PEERS: [(&str, &str); 3] =
     [(BASELINE, "peer-dialoguer"), ("inquire", "peer-inquire"), ("minimal", "peer-minimal")];
+
+/// What `peers/install` installs: name, executable, arguments and where it answers.
+const INSTALLED: [(&str, &str, &[&str], Answers); 3] = [
+    ("whiptail", "/usr/bin/whiptail", WHIPTAIL_ARGUMENTS, Answers::Stderr),
+    ("Bubble Tea", concat!(env!("CARGO_MANIFEST_DIR"), "/target/peers/bubbletea"), &[], Answers::Stdout),
+    ("Inquirer", "/usr/bin/node", &[INQUIRER], Answers::Stdout),
+];
+
+const INQUIRER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/target/peers/inquirer.mjs");
+
+const WHIPTAIL_ARGUMENTS: &[&str] = &[
+    "--menu",
+    "Which database should we use for this project?",
+    "12",
+    "60",
+    "4",
+    "PostgreSQL",
+    "",
+    "MongoDB",
+    "",
+    "SQLite",
+    "",
+    "Other",
+    "",
+];
 
 /// Without the two delays that are there for people: before keys count, and to show that the answer was taken.
 const ASKUSER_ARGUMENTS: &[&str] = &["ask", "--arm", "0", "--flash", "0", "--json", QUESTION];
@@ -48,17 +81,37 @@ pub fn all(options: &Options) -> Result<Vec<Program>> {
         let name = build_name(index);
         let (path, leaves) = (binary(path)?, Leaves::WithTheAnswer);
         let agent = format!("{name} agent");
-        programs.push(Program { name, path: path.clone(), arguments: ASKUSER_ARGUMENTS, leaves });
+        programs.push(Program {
+            name,
+            path: path.clone(),
+            arguments: ASKUSER_ARGUMENTS,
+            leaves,
+            answers: Answers::Stdout,
+        });
         if options.agent == Agent::Measured {
             let leaves = Leaves::When("PostgreSQL then.", b"\x04");
-            programs.push(Program { name: agent, path, arguments: AGENT_ARGUMENTS, leaves });
+            programs.push(Program { name: agent, path, arguments: AGENT_ARGUMENTS, leaves, answers: Answers::Stdout });
         }
     }
     let built = build_peers()?;
     for (name, target) in PEERS {
         let path = built.iter().find(|path| path.file_stem().is_some_and(|stem| stem == target));
         let path = path.ok_or(format!("{target}: cargo built it but did not say where"))?.clone();
-        programs.push(Program { name: name.into(), path, arguments: &[], leaves: Leaves::WithTheAnswer });
+        let (arguments, leaves, answers) = (&[] as &[_], Leaves::WithTheAnswer, Answers::Stdout);
+        programs.push(Program { name: name.into(), path, arguments, leaves, answers });
+    }
+    for (name, path, arguments, answers) in INSTALLED {
+        if !Path::new(path).exists() || (name == "Inquirer" && !Path::new(INQUIRER).exists()) {
+            eprintln!("{name} is not installed: see benches/process/peers/install");
+            continue;
+        }
+        programs.push(Program {
+            name: name.into(),
+            path: path.into(),
+            arguments,
+            leaves: Leaves::WithTheAnswer,
+            answers,
+        });
     }
     Ok(programs)
 }

@@ -2,7 +2,7 @@
 //!
 //! Times are taken right after `read` returns and before the bytes are interpreted, so the emulator's work is in none
 //! of them. The child has the terminal as stdin, stderr and controlling terminal; its stdout is a pipe, as for a caller
-//! that captures the answer.
+//! that captures the answer, or the other way round.
 
 use std::io::Read;
 use std::mem::MaybeUninit;
@@ -18,7 +18,7 @@ use rustix::termios::{Winsize, tcsetwinsize};
 
 use crate::Result;
 use crate::options::Colours;
-use crate::program::Program;
+use crate::program::{Answers, Program};
 use crate::screen::{COLUMNS, ROWS};
 
 pub const TERM: &str = "xterm-256color";
@@ -52,7 +52,7 @@ pub struct Burst {
 pub struct Ended {
     pub at: Instant,
     pub status: ExitStatus,
-    pub stdout: String,
+    pub answer: String,
     pub cpu: Duration,
     pub max_rss_kib: u64,
 }
@@ -76,9 +76,11 @@ impl Session {
             .envs([("TERM", TERM), ("LANG", "C.UTF-8"), ("PATH", "/usr/bin:/bin")])
             .env("HOME", &elsewhere)
             .current_dir(&elsewhere)
-            .stdin(child_side.try_clone()?)
-            .stdout(Stdio::piped())
-            .stderr(child_side);
+            .stdin(child_side.try_clone()?);
+        match program.answers {
+            Answers::Stdout => command.stdout(Stdio::piped()).stderr(child_side),
+            Answers::Stderr => command.stdout(child_side).stderr(Stdio::piped()),
+        };
         if colours == Colours::True {
             command.env("COLORTERM", "truecolor");
         }
@@ -152,12 +154,14 @@ impl Session {
         let (status, usage) = wait4(&self.child)?;
         let at = Instant::now();
         self.state = ChildState::Reaped;
-        let mut stdout = String::new();
-        if let Some(mut pipe) = self.child.stdout.take() {
-            pipe.read_to_string(&mut stdout)?;
-        }
+        let mut answer = String::new();
+        match (self.child.stdout.take(), self.child.stderr.take()) {
+            (Some(mut pipe), _) => pipe.read_to_string(&mut answer)?,
+            (None, Some(mut pipe)) => pipe.read_to_string(&mut answer)?,
+            (None, None) => 0,
+        };
         let max_rss_kib = usage.ru_maxrss.try_into()?;
-        Ok(Ended { at, status, stdout, cpu: duration(usage.ru_utime)? + duration(usage.ru_stime)?, max_rss_kib })
+        Ok(Ended { at, status, answer, cpu: duration(usage.ru_utime)? + duration(usage.ru_stime)?, max_rss_kib })
     }
 
     fn read(&mut self, buffer: &mut [u8], patience: Duration) -> Result<Output> {

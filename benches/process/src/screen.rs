@@ -1,5 +1,5 @@
 //! The emulated screen, and which option it shows as focused; works for any prompt that marks the focused row in front
-//! of its label.
+//! of its label, or else by colours that no other option has.
 
 use std::num::NonZero;
 
@@ -14,10 +14,18 @@ const MARKERS: [char; 3] = ['>', '❯', '›'];
 /// Whether every option is there and the one at `index` is the focused one.
 pub fn shows_focus(screen: &vt100::Screen, index: usize) -> bool {
     let rows: Vec<_> = screen.rows(0, COLUMNS.get()).collect();
-    LABELS.iter().enumerate().all(|(i, label)| {
-        let before_label = rows.iter().filter_map(|row| row.split_once(label)).map(|(before, _)| before);
-        let mut option_rows = before_label.filter(|before| !before.contains(char::is_alphabetic));
-        option_rows.next().is_some_and(|before| before.contains(MARKERS) == (i == index))
+    // What stands before each label, and the colours of its first cell.
+    let found = LABELS.iter().map(|label| {
+        let before_label = (0..).zip(&rows).filter_map(|(y, row)| Some((y, row.split_once(label)?.0)));
+        let (y, before) = before_label.clone().find(|(_, before)| !before.contains(char::is_alphabetic))?;
+        let cell = screen.cell(y, before.chars().count().try_into().ok()?)?;
+        Some((before.contains(MARKERS), (cell.fgcolor(), cell.bgcolor(), cell.inverse())))
+    });
+    let Some(options) = found.collect::<Option<Vec<_>>>() else { return false };
+    let is_marked = options.iter().any(|(is_marked, _)| *is_marked);
+    options.iter().enumerate().all(|(i, (has_marker, colours))| {
+        let stands_out = options.iter().filter(|(_, other)| other == colours).count() == 1;
+        (i == index) == if is_marked { *has_marker } else { stands_out }
     })
 }
 
@@ -40,6 +48,12 @@ mod tests {
     fn borders_and_bullets_may_stand_before_the_label() {
         let rows = "│   ○ PostgreSQL\n│     faster than SQLite\n│   ○ MongoDB\n│ > ○ SQLite\n│   ○ Other / Type…";
         assert_eq!(focused(rows), [2]);
+    }
+
+    #[test]
+    fn without_a_marker_the_row_of_another_colour_is_focused() {
+        assert_eq!(focused("│ PostgreSQL │\n│ MongoDB │\n│ \x1b[37;41mSQLite\x1b[m │\n│ Other │"), [2]);
+        assert_eq!(focused("PostgreSQL\nMongoDB\nSQLite\nOther"), Vec::<usize>::new());
     }
 
     #[test]
