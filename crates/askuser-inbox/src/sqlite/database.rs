@@ -90,8 +90,6 @@ impl Database {
         let failed = failed(path, "cannot open");
         let mut connection = Connection::open(path).map_err(&failed)?;
         connection.busy_handler(Some(try_again)).map_err(&failed)?;
-        // Of a new file: seven questions fill a page of this size, three waste a fifth of the usual one.
-        connection.pragma_update(None, "page_size", 8192).map_err(&failed)?;
         // Where two processes make a new file at once, SQLite does not wait here but gives up at once.
         let mut times = 0;
         loop {

@@ -169,7 +169,7 @@ fn a_damaged_page_is_an_error_and_never_an_acknowledgement() {
     drop(store);
     let mut bytes = std::fs::read(place.path()).unwrap();
     // Everything but the first pages, which hold the schema.
-    bytes[8 * 4096..].chunks_mut(2).for_each(|pair| pair[0] ^= 0x5a);
+    bytes[40 * 4096..].chunks_mut(2).for_each(|pair| pair[0] ^= 0x5a);
     std::fs::write(place.path(), bytes).unwrap();
     let store = place.store();
     let failed = ids.iter().filter(|id| wait(person(&store, "ada").get(*id)).is_err()).count();

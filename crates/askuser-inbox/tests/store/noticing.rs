@@ -170,11 +170,12 @@ fn a_waiter_hears_that_its_store_is_damaged() {
     let waiting = waited.waits();
     let page = "SELECT rootpage FROM sqlite_schema WHERE name = 'event'";
     let page: u64 = waited.other.query_row(page, [], |row| row.get(0)).unwrap();
+    let size: u64 = waited.other.query_row("PRAGMA page_size", [], |row| row.get(0)).unwrap();
     waited.other.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
     use std::io::{Seek, SeekFrom, Write};
     let mut file = std::fs::OpenOptions::new().write(true).open(waited.place.path()).unwrap();
-    file.seek(SeekFrom::Start((page - 1) * 8192)).unwrap();
-    file.write_all(&[0x5a; 8192]).unwrap();
+    file.seek(SeekFrom::Start((page - 1) * size)).unwrap();
+    file.write_all(&vec![0x5a; size as usize]).unwrap();
     // A change, so that it is looked at: what was read before may be kept in memory.
     waited.other.execute("UPDATE question SET left_ms = 7", []).unwrap();
     let error = wait(waiting).unwrap_err();
