@@ -115,11 +115,8 @@ fn confirmation(set: &QuestionSet, resolution: &Resolution, settings: &Settings)
 /// What the operator reads of an input that was rejected. A caller that chose a format reads why nothing was asked where they
 /// would read the answer: a model can correct itself by it.
 pub(crate) fn rejected(rejected: Rejected, settings: &Settings) -> Failure {
-    let printed = rejected.violations.map(|violations| print_rejection(&violations, settings));
-    match printed {
-        Some(Err(failure)) => failure,
-        Some(Ok(())) | None => rejected.failure,
-    }
+    let printed = rejected.violations.map_or(Ok(()), |violations| print_rejection(&violations, settings));
+    printed.err().unwrap_or(rejected.failure)
 }
 
 fn print_rejection(violations: &Violations, settings: &Settings) -> Result<(), Failure> {

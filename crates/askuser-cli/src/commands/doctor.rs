@@ -52,12 +52,13 @@ impl Row {
         Row { is_well: Some(true), ..Row::plain(name, fact) }
     }
 
-    fn bad(name: &str, fact: impl Into<String>, fix: Option<String>) -> Row {
-        Row { is_well: Some(false), fix, ..Row::plain(name, fact) }
+    fn bad(name: &str, fact: impl Into<String>, fix: impl Into<String>) -> Row {
+        Row { is_well: Some(false), fix: Some(fix.into()), ..Row::plain(name, fact) }
     }
 
     fn failed(name: &str, what: &str, failure: &Failure) -> Row {
-        Row::bad(name, format!("{what}{}", failure.message), failure.hint.clone())
+        let fact = format!("{what}{}", failure.message);
+        Row { is_well: Some(false), fix: failure.hint.clone(), ..Row::plain(name, fact) }
     }
 
     fn and(mut self, fact: impl Into<String>) -> Row {
@@ -69,7 +70,11 @@ impl Row {
 pub(super) fn run(args: &ArgMatches) -> Result<u8, Failure> {
     let layers = Layers::detect(args);
     // Users come here because of broken settings: say so, and what would be without them.
-    let read = layers.and_then(|layers| Ok((layers.settings().and_then(readable)?, layers)));
+    let read = layers.and_then(|layers| {
+        let settings = layers.settings()?;
+        // An answers file that cannot be read is found here rather than when a question is asked.
+        Ok((Surfaces::of(&settings).map(|_| settings)?, layers))
+    });
     let (settings, layers, broken) = match read {
         Ok((settings, layers)) => (settings, layers, None),
         Err(failure) => (Layers::defaults().settings()?, Layers::defaults(), Some(failure)),
@@ -85,7 +90,7 @@ pub(super) fn run(args: &ArgMatches) -> Result<u8, Failure> {
     let (verdict, code) = match broken {
         None => verdict(&here),
         Some(failure) => {
-            let verdict = Row::bad("", format!("Every question fails: {}", failure.message), failure.hint);
+            let verdict = Row::failed("", "Every question fails: ", &failure);
             (verdict.and("What follows is how it would be without these settings."), exit::BAD_INPUT)
         }
     };
@@ -97,7 +102,7 @@ pub(super) fn run(args: &ArgMatches) -> Result<u8, Failure> {
 /// What becomes of a question that `ask` asks here, and the exit code that says so.
 fn verdict(here: &Here) -> (Row, u8) {
     let good = |words: &str| (Row::good("", words), exit::ANSWERED);
-    let bad = |words: &str, fix: &str, code| (Row::bad("", words, Some(fix.to_owned())), code);
+    let bad = |words: &str, fix: &str, code| (Row::bad("", words, fix), code);
     let is_here = here.surfaces.asks_at_the_terminal() && here.terminal.is_ok();
     match (here.surfaces.policy.headless, here.surfaces.uses_the_inbox(), is_here) {
         (_, true, _) if here.refused().is_some() => {
@@ -156,7 +161,7 @@ fn mcp(here: &Here) -> Vec<Row> {
     const NAME: &str = "MCP agents";
     let row = match (here.surfaces.policy.headless, here.refused()) {
         (Some(Headless::Fail), _) => {
-            Row::bad(NAME, "their questions are not asked: headless is fail", Some(here.unset("headless")))
+            Row::bad(NAME, "their questions are not asked: headless is fail", here.unset("headless"))
         }
         (Some(Headless::Recommended), _) => Row::plain(NAME, "get the recommended options; no person is asked"),
         (None, Some(failure)) => Row::failed(NAME, "cannot ask: ", failure),
@@ -173,19 +178,16 @@ fn mcp(here: &Here) -> Vec<Row> {
         ([], _) => Row::bad(
             "new questions",
             "nothing calls you when an agent without a dialog asks: no popup, no desktop, no on_question",
-            Some("work in tmux, set on_question, or keep `askuser inbox` open".to_owned()),
+            "work in tmux, set on_question, or keep `askuser inbox` open",
         ),
         (ways, None) => Row::good("new questions", format!("{} calls you", ways.join(" and "))),
         (ways, Some(NotifierFailure { at_ms, what, why })) => {
             let (ways, when) = (ways.join(" and "), store::words::date_time(at_ms));
             let fix =
                 if what == "on_question" { "run the command yourself, and correct it" } else { "try it yourself" };
-            Row::bad(
-                "new questions",
-                format!("{ways} should call you"),
-                Some(format!("{fix}; the next call that works ends this")),
-            )
-            .and(format!("the last call failed at {when}: {what}: {why}"))
+            let fix = format!("{fix}; the next call that works ends this");
+            Row::bad("new questions", format!("{ways} should call you"), fix)
+                .and(format!("the last call failed at {when}: {what}: {why}"))
         }
     };
     [row].into_iter().chain(is_asked.then_some(told)).collect()
@@ -238,7 +240,7 @@ fn inbox(here: &Here) -> Vec<Row> {
     #[cfg(feature = "postgres")]
     let row = match &location {
         Location::Postgres(address) => match store::postgres(address).and_then(|store| store::done(store.report())) {
-            Err(failure) => return vec![Row::bad("inbox", failure.message, failure.hint)],
+            Err(failure) => return vec![Row::failed("inbox", "", &failure)],
             Ok(report) => report.facts().into_iter().fold(Row::good("inbox", report.address.clone()), Row::and),
         },
         _ => row,
@@ -253,10 +255,8 @@ fn refused_credentials(here: &Here) -> Option<Row> {
     let when = store::words::date_time(last_ms);
     let fact = format!("{count} did not count at `askuser serve`, the last from {address} at {when}");
     let fix = "if that is a device or an agent of yours, pair it again or give it a new token (`askuser token new`)";
-    Some(match store::words::now_ms().saturating_sub(last_ms) < RECENT_MS {
-        true => Row::bad("credentials", fact, Some(fix.to_owned())),
-        false => Row::plain("credentials", fact),
-    })
+    let is_recent = store::words::now_ms().saturating_sub(last_ms) < RECENT_MS;
+    Some(if is_recent { Row::bad("credentials", fact, fix) } else { Row::plain("credentials", fact) })
 }
 
 /// The store, where it is in a file or a database that is there: none is made for this, and one at an address not asked.
@@ -268,13 +268,12 @@ fn kept(here: &Here) -> Option<Arc<dyn Kept>> {
 
 fn clients(_: &Here) -> Vec<Row> {
     match status::clients() {
-        Ok(clients) => clients
-            .into_iter()
-            .map(|(name, state)| match state {
-                Ok(fact) => Row::good(name, fact),
-                Err(failure) => Row::failed(name, "", &failure),
-            })
-            .collect(),
+        Ok(clients) => {
+            let row = |(name, state): (&str, Result<String, Failure>)| {
+                state.map_or_else(|failure| Row::failed(name, "", &failure), |fact| Row::good(name, fact))
+            };
+            clients.into_iter().map(row).collect()
+        }
         Err(failure) => vec![Row::failed("agents", "not checked: ", &failure)],
     }
 }
@@ -282,7 +281,7 @@ fn clients(_: &Here) -> Vec<Row> {
 fn variables(_: &Here) -> Vec<Row> {
     let misspelt = config::misspelt_variables(environment::names()).into_iter();
     let row = |(variable, meant)| {
-        Row::bad("variable", format!("{variable} is unknown and sets nothing"), Some(format!("use {meant}")))
+        Row::bad("variable", format!("{variable} is unknown and sets nothing"), format!("use {meant}"))
     };
     misspelt.map(row).collect()
 }
@@ -359,11 +358,6 @@ impl Reasons<'_> {
             Presentation::Line => format!("line by line, {}", self.set("plain").unwrap_or(reason)),
         }
     }
-}
-
-/// An answers file that cannot be read is found here rather than when a question is asked.
-fn readable(settings: Settings) -> Result<Settings, Failure> {
-    Surfaces::of(&settings).map(|_| settings)
 }
 
 /// The verdict, then a row for each thing, wrapped at words.

@@ -82,15 +82,9 @@ fn quoted(question: &StoredQuestion) -> String {
 
 /// `2026-11-15 12:04  3f2a9c0d11aa  claude-code ~/shop: "Which database?" → PostgreSQL (ada from terminal, after 2 min)`.
 fn line(question: &StoredQuestion) -> String {
-    format!(
-        "{}  {}  {} {}: {} → {}",
-        words::date_time(question.asked_ms),
-        question.id,
-        words::who(question),
-        words::folder(question).unwrap_or_default(),
-        quoted(question),
-        outcome(question)
-    )
+    let (date, id, who) = (words::date_time(question.asked_ms), &question.id, words::who(question));
+    let (folder, asked) = (words::folder(question).unwrap_or_default(), quoted(question));
+    format!("{date}  {id}  {who} {folder}: {asked} → {}", outcome(question))
 }
 
 /// `answered: Database: PostgreSQL (ada from terminal, after 2 min)`.

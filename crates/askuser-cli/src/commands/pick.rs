@@ -16,10 +16,7 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
     }
     let text = source::read_list()?;
     let lines = lines(&text)?;
-    let asked = match args.get_flag("multi") {
-        true => question(args, "Pick").multi_select(),
-        false => question(args, "Pick"),
-    };
+    let asked = if args.get_flag("multi") { question(args, "Pick").multi_select() } else { question(args, "Pick") };
     let asked = lines.into_iter().fold(asked, |question, line| question.option(line, ""));
     put(asked, &Rules::pick(), Format::Value, args, settings)
 }

@@ -12,10 +12,8 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
     let store = open_for_person(settings)?;
     let question = question(&store, args)?;
     // What is for others is its asker's to take back; a server knows by the token who that is.
-    let store = match store.principal().is_asked(&question.request) {
-        true => store,
-        false => store.by(Principal::agent(question.request.origin())),
-    };
+    let is_asked = store.principal().is_asked(&question.request);
+    let store = if is_asked { store } else { store.by(Principal::agent(question.request.origin())) };
     match pollster::block_on(store.withdraw(&question.id, &attempt()?)) {
         Ok(_) => finish(&format!("withdrew {}\n", question.id)),
         Err(StoreError::Ended(ending)) => Err(ended_elsewhere(&question, &ending)),

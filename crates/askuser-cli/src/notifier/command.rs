@@ -96,10 +96,7 @@ fn start(command: &str, request: &Request, inbox_id: Option<&str>) -> Result<Chi
 /// A text that the command may hand on as an argument. Many programs take `@path` and `<path` for the content of a file, and `-x`
 /// for an option: the model would decide what they send.
 fn as_argument(text: &str) -> String {
-    match text.starts_with(['@', '-', '<']) {
-        true => format!(" {text}"),
-        false => text.to_owned(),
-    }
+    if text.starts_with(['@', '-', '<']) { format!(" {text}") } else { text.to_owned() }
 }
 
 impl Running {
@@ -124,10 +121,7 @@ fn end_of(mut child: Child, limit: Duration) -> Result<(), String> {
         }
         pause = (2 * pause).min(LAST_LOOK);
     };
-    match status.success() {
-        true => Ok(()),
-        false => Err(format!("{status}: {}", complaint.text().trim())),
-    }
+    if status.success() { Ok(()) } else { Err(format!("{status}: {}", complaint.text().trim())) }
 }
 
 /// Ends a command that has not been waited for yet, so that its process group is its own.

@@ -211,11 +211,7 @@ pub(crate) fn asker(
 ) -> Result<InboxAsker, Failure> {
     let asker = InboxAsker::new(store, person()).with_device(device_file(settings).is_some());
     let notifier = notifier::notifier(settings, &location(settings)?, &asker, beside.is_some());
-    let asker = asker.on_new(notifier);
-    Ok(match beside {
-        Some(surface) => asker.beside(surface),
-        None => asker,
-    })
+    Ok(beside.into_iter().fold(asker.on_new(notifier), InboxAsker::beside))
 }
 
 /// Who is asked by an agent: the person here, and the one who opens the inbox if the settings name it.
@@ -267,10 +263,8 @@ fn account() -> Option<String> {
 /// Where this process runs.
 pub(crate) fn origin(agent: &str) -> Origin {
     let origin = Origin::default().with_agent(agent);
-    let origin = match std::env::current_dir() {
-        Ok(folder) => origin.with_folder(folder.display().to_string()),
-        Err(_) => origin,
-    };
+    let folder = std::env::current_dir().map(|folder| folder.display().to_string());
+    let origin = folder.into_iter().fold(origin, |origin, folder| origin.with_folder(folder));
     #[cfg(unix)]
     let origin = match rustix::system::uname().nodename().to_str() {
         Ok(host) if !host.is_empty() => origin.with_host(host),

@@ -85,10 +85,7 @@ pub(crate) fn run(agent: Agent, wanted: Wanted, settings: &Settings, surfaces: S
     let person = front_end.map(|front_end| Arc::new(front_end) as Arc<dyn Asker>);
     let store = store::store_beside(settings, &surfaces)?;
     let person = store::beside(settings, &surfaces, store.clone(), person, failure::notice)?;
-    let agent = match surfaces.chain(person, failure::notice) {
-        Some(asker) => agent.with_asker(asker),
-        None => agent,
-    };
+    let agent = surfaces.chain(person, failure::notice).into_iter().fold(agent, Agent::with_asker);
     let ended = runtime.block_on(async {
         let mut signals = Signals::listen()?;
         let ended = converse(agent, wanted, requests, &lines, &mut signals).await;
@@ -226,10 +223,8 @@ impl Talk<'_> {
     fn ended_by(&self, signal: Signal) -> Failure {
         let failure = signal.failure();
         if self.output == Output::Stream {
-            let kind = match signal {
-                Signal::Interrupt => FailureKind::Interrupted,
-                Signal::End => FailureKind::Signal,
-            };
+            let is_interrupt = signal == Signal::Interrupt;
+            let kind = if is_interrupt { FailureKind::Interrupted } else { FailureKind::Signal };
             let error = Broken::new(kind, failure.message.clone());
             self.lines.emit_if_read(&json!(AgentEvent::Error { error }));
         }

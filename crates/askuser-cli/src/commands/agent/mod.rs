@@ -17,16 +17,14 @@ mod sessions;
 mod system;
 
 use crate::args;
-use crate::config::{Layers, Settings};
+use crate::config::Layers;
 use crate::environment;
 use crate::failure::{self, Failure, OrFail, reason};
 use crate::source;
 use crate::store;
 use crate::surfaces::Surfaces;
 use askuser_agent::tools::AskUserQuestion;
-use askuser_agent::{
-    Agent, Model, PermissionMode, Permissions, RecordedModel, Script, Secrets, Transcript, provider, tools,
-};
+use askuser_agent::{Agent, Model, PermissionMode, Permissions, RecordedModel, Secrets, Transcript, provider, tools};
 use clap::ArgMatches;
 use models::Models;
 use std::ffi::OsString;
@@ -64,7 +62,12 @@ pub(crate) fn run_with_keys(words: impl Iterator<Item = OsString>) -> Result<u8,
         Some(RecordedModel { name, .. }) => (settings.clone().with_model(name), settings.model.as_ref() == Some(name)),
         None => (settings, true),
     };
-    let (model, script) = model(&args, &settings, before.as_ref())?;
+    let script = args.get_one::<String>("script").map(|name| scripts::read(name)).transpose()?;
+    let model: Arc<dyn Model> = match (&script, &before) {
+        (Some(script), _) => Arc::new(script.clone()),
+        (None, Some(before)) => Models::new(&settings).again(before)?,
+        (None, None) => Models::new(&settings).first()?,
+    };
     if !is_usual {
         failure::notice(&format!("the model is {}, as before; --model chooses another", model.name()));
     }
@@ -75,25 +78,15 @@ pub(crate) fn run_with_keys(words: impl Iterator<Item = OsString>) -> Result<u8,
     // What a setting or a variable names answers questions alone.
     let surfaces = if args.contains_id("answers") { surfaces.permitting() } else { surfaces };
     allowed::warning().into_iter().for_each(|words| failure::notice(&words));
-    let surface = match wanted {
-        None => Some(app::Surface::open(&settings)?),
-        Some(_) => None,
-    };
-    let transcript = match resumed {
-        Some(transcript) => transcript,
-        None => session::new(&current_folder()?)?,
-    };
+    let surface = if wanted.is_none() { Some(app::Surface::open(&settings)?) } else { None };
+    let transcript = resumed.map_or_else(|| session::new(&current_folder()?), Ok)?;
     let cwd = transcript.cwd();
     let sandbox = sandbox::here(&settings, &cwd, &folders);
-    let mode = mode(&args, &settings);
+    let mode = if args.get_flag("plan") { PermissionMode::Plan } else { settings.permissions };
     if let (PermissionMode::Sandbox, Err(why)) = (mode, &sandbox) {
         return Err(Failure::new(format!("permissions: sandbox cannot be, there is none here: {why}")));
     }
-    let permissions = Permissions::new(mode);
-    let permissions = match allowed::here(&cwd) {
-        Some(allowed) => permissions.with_allowed(allowed),
-        None => permissions,
-    };
+    let permissions = allowed::here(&cwd).into_iter().fold(Permissions::new(mode), Permissions::with_allowed);
     let mut agent = Agent::new(model)
         .with_tools(tools::all().with(AskUserQuestion { rules: source::rules(&settings) }))
         .with_system(system::prompt(&cwd))
@@ -156,32 +149,6 @@ fn keep_memory_private() {
         // Where the kernel refuses, the variables are still withheld and the values redacted.
         let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     }
-}
-
-/// The model, and the script if it is one. `before` is the one that answered before in the session that is taken up.
-fn model(
-    args: &ArgMatches,
-    settings: &Settings,
-    before: Option<&RecordedModel>,
-) -> Result<(Arc<dyn Model>, Option<Script>), Failure> {
-    match args.get_one::<String>("script") {
-        Some(name) => {
-            let script = scripts::read(name)?;
-            Ok((Arc::new(script.clone()), Some(script)))
-        }
-        None => {
-            let models = Models::new(settings);
-            let model = match before {
-                Some(before) => models.again(before)?,
-                None => models.first()?,
-            };
-            Ok((model, None))
-        }
-    }
-}
-
-fn mode(args: &ArgMatches, settings: &Settings) -> PermissionMode {
-    if args.get_flag("plan") { PermissionMode::Plan } else { settings.permissions }
 }
 
 fn folders(args: &ArgMatches) -> Result<Vec<PathBuf>, Failure> {

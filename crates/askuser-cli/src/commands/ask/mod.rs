@@ -19,10 +19,8 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
 
 pub(super) fn put(set: QuestionSet, args: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
     outlive_file_size_limit();
-    match settings.via.contains(&Surface::Inbox) {
-        true => inbox::run(set, args, settings),
-        false => terminal::run(set, args, settings),
-    }
+    let is_kept = settings.via.contains(&Surface::Inbox);
+    if is_kept { inbox::run(set, args, settings) } else { terminal::run(set, args, settings) }
 }
 
 /// How the prompt is shown. A question of the command line without a header is confirmed with its own words.

@@ -22,6 +22,7 @@ pub(super) fn run(set: QuestionSet, args: &ArgMatches, settings: &Settings) -> R
     let mut store = |resolution: &Resolution| {
         if piped {
             let result = print(request.set(), resolution, settings);
+            let first_line = |failure: &Failure| failure.message.lines().next().unwrap_or_default().to_owned();
             let failed = result.as_ref().err().map(first_line);
             printed = Some(result);
             return failed.map_or(Ok(()), Err);
@@ -70,8 +71,4 @@ pub(crate) fn broken_off(error: AskError) -> Failure {
         }
         error => Failure::new(error.chain()).code(exit::UNAVAILABLE),
     }
-}
-
-fn first_line(failure: &Failure) -> String {
-    failure.message.lines().next().unwrap_or_default().to_owned()
 }

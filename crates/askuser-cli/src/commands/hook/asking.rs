@@ -53,11 +53,7 @@ pub(super) fn request(kind: HookEvent, event: &Value) -> Option<(Request, Option
     let call = text("tool_use_id").map_or(this_once, str::to_owned);
     let key = RequestKey::new(format!("claude-code {}", text("session_id").unwrap_or_default()), call);
     let key = if kind == HookEvent::Permission { key.for_purpose(Purpose::Permission) } else { key };
-    let origin = origin(AGENT);
-    let origin = match text("cwd") {
-        Some(folder) => origin.with_folder(folder),
-        None => origin,
-    };
+    let origin = text("cwd").into_iter().fold(origin(AGENT), |origin, folder| origin.with_folder(folder));
     Some((Request::new(key, set).with_origin(origin).with_context(context), form))
 }
 

@@ -30,10 +30,7 @@ impl HookEvent {
 
     /// What was asked about a tool that ran.
     pub(crate) fn before_it_ran(event: &Value) -> HookEvent {
-        match event["tool_name"] == QUESTION_TOOL {
-            true => HookEvent::QuestionsInDialog,
-            false => HookEvent::Permission,
-        }
+        if event["tool_name"] == QUESTION_TOOL { HookEvent::QuestionsInDialog } else { HookEvent::Permission }
     }
 
     /// What an event asks of us; `None` where Claude Code asks by itself, or where there is nothing to ask.

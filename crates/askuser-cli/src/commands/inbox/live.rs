@@ -109,10 +109,7 @@ fn browse(
     };
     console.clear_live();
     console.close().map_err(broken)?;
-    Ok(match next {
-        Next::Open(question) => Some(*question),
-        _ => None,
-    })
+    Ok(if let Next::Open(question) = next { Some(*question) } else { None })
 }
 
 /// What happens in the store while a list is shown.

@@ -108,11 +108,9 @@ fn line(question: &StoredQuestion, json: bool) -> String {
     if json {
         return format!("{}\n", escape_invisible(&report::stored(question)));
     }
-    let waits = match (&question.ending, question.state()) {
-        (None, _) => words::duration(question.age()),
-        (Some(_), state) => state.name().to_owned(),
-    };
-    let gone = words::presence(question).filter(|_| question.state() == State::Pending);
+    let is_pending = question.state() == State::Pending;
+    let waits = if is_pending { words::duration(question.age()) } else { question.state().name().to_owned() };
+    let gone = words::presence(question).filter(|_| is_pending);
     let gone = gone.map(|gone| format!(" ({gone})")).unwrap_or_default();
     let (who, names) = (words::who(question), words::for_whom(question));
     let folder = words::folder(question).unwrap_or_default();

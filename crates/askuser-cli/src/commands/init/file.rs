@@ -64,10 +64,7 @@ impl File {
         let bytes = original.as_ref().map(|original| original.bytes.as_slice()).unwrap_or_default();
         let text = std::str::from_utf8(bytes)
             .map_err(|_| Failure::new(format!("cannot read {}: it is not UTF-8 text", path.display())))?;
-        let (text, has_mark) = match text.strip_prefix(MARK) {
-            Some(text) => (text.to_owned(), true),
-            None => (text.to_owned(), false),
-        };
+        let (text, has_mark) = (text.strip_prefix(MARK).unwrap_or(text).to_owned(), text.starts_with(MARK));
         Ok(File { path: real, text, has_mark, original })
     }
 

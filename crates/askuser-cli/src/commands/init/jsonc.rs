@@ -159,10 +159,7 @@ fn parse(text: &str) -> Result<CstRootNode, String> {
     let root = CstRootNode::parse(text, &OPTIONS).map_err(|error| {
         format!("is broken at line {}, column {}: {}", error.line_display(), error.column_display(), error.kind())
     })?;
-    match root.to_string() == text {
-        true => Ok(root),
-        false => Err("is written in a way that cannot be edited safely".into()),
-    }
+    if root.to_string() == text { Ok(root) } else { Err("is written in a way that cannot be edited safely".into()) }
 }
 
 fn input(value: &Value) -> CstInputValue {

@@ -20,32 +20,27 @@ type ClientState = (&'static str, Result<String, Failure>);
 /// The clients that are here or set up.
 pub(in crate::commands) fn clients() -> Result<Vec<ClientState>, Failure> {
     let (home, programs) = (super::home()?, Programs::of(std::env::var_os("PATH")));
-    let told = |client: &'static Client| Some((client.name, state(&home, &programs, client)?));
+    let told = |client: &'static Client| Some((client.name, state(&home, &programs, client).transpose()?));
     Ok(CLIENTS.iter().filter_map(told).collect())
 }
 
-fn state(home: &Home<'_>, programs: &Programs, client: &Client) -> Option<Result<String, Failure>> {
+fn state(home: &Home<'_>, programs: &Programs, client: &Client) -> Result<Option<String>, Failure> {
     let path = client.user_file(home);
-    let file = path.display().to_string();
-    let found = File::read(&path, Owner::User).and_then(|file| {
-        let found = client.format.find(&file.text, client.servers);
-        found.map_err(|why| Failure::new(format!("{} {why}", path.display())))
-    });
-    let server = match found {
-        Err(failure) => return Some(Err(failure)),
-        Ok(server) => server,
-    };
-    let started = server.as_ref().map(|server| command(server).map(|command| starts(&command)));
-    let wrong = match started {
+    let shown = path.display();
+    let text = File::read(&path, Owner::User)?.text;
+    let found = client.format.find(&text, client.servers);
+    let server = found.map_err(|why| Failure::new(format!("{shown} {why}")))?;
+    let wrong = match server.map(|server| command(&server).map(|command| starts(&command))) {
         Some(Some(Ok(()))) => {
-            return Some(Ok(format!("set up in {file}; its server offers {TOOL}{}", client.by_hand(&file))));
+            let by_hand = client.by_hand(&shown.to_string());
+            return Ok(Some(format!("set up in {shown}; its server offers {TOOL}{by_hand}")));
         }
-        Some(Some(Err(why))) => format!("set up in {file}, but {why}"),
-        Some(None) => format!("set up in {file}, but without a command"),
+        Some(Some(Err(why))) => format!("set up in {shown}, but {why}"),
+        Some(None) => format!("set up in {shown}, but without a command"),
         None if client.is_installed(home, &|program| programs.find(program).is_some()) => "not set up".to_owned(),
-        None => return None,
+        None => return Ok(None),
     };
-    Some(Err(Failure::new(wrong).hint(format!("`askuser init {}`", client.name))))
+    Err(Failure::new(wrong).hint(format!("`askuser init {}`", client.name)))
 }
 
 pub(super) fn command(server: &Value) -> Option<Vec<String>> {

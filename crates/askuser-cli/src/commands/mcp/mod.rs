@@ -6,11 +6,12 @@ mod secret;
 use crate::config::Settings;
 use crate::failure::{self, Failure, OrFail, exit};
 use crate::signals::cancel_when_told;
+use crate::source;
 use crate::state_folder::state_folder;
 use crate::store::{asker, done, open, origin, runtime, started_by_agent};
 use crate::surfaces::Surfaces;
 use askuser::store::Principal;
-use askuser::{Decision, Inbox, Origin, Rules};
+use askuser::{Decision, Inbox, Limits, Origin};
 use askuser_inbox::InboxAsker;
 use askuser_mcp::{HTTP_PATH, HttpService, Options, Server};
 use clap::ArgMatches;
@@ -56,10 +57,9 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
 
 /// What asks for clients, in the name of this origin.
 pub(super) fn server(settings: &Settings, inbox: InboxAsker, approve: bool, origin: Origin) -> Result<Server, Failure> {
-    let rules = if settings.repair { Rules::repair() } else { Rules::strict() };
     let mut options = Options::default();
     options.origin = origin;
-    options.rules = rules;
+    options.rules = source::rules(Limits::DEFAULT, settings);
     options.limit = settings.mcp_limit;
     options.deadline = settings.timeout;
     options.dialogs = !started_by_agent();

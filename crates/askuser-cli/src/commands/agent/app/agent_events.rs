@@ -344,11 +344,8 @@ impl State {
     }
 
     fn retried(&mut self, error: &Failure, after_ms: u64, task: Option<&str>) {
-        let again = format!(
-            "{}; trying again in {}",
-            error.message,
-            tool_calls::format_duration(Duration::from_millis(after_ms))
-        );
+        let after = tool_calls::format_duration(Duration::from_millis(after_ms));
+        let again = format!("{}; trying again in {after}", error.message);
         let words = match (task, self.turn.is_streamed) {
             (Some(task), _) => format!("{task}: {again}."),
             (None, false) => format!("{again}."),

@@ -29,7 +29,6 @@ pub(super) struct Driver {
     events: Receiver<(Instant, Event)>,
     questions: Questions,
     history_file: Option<HistoryFile>,
-    last_saved: Option<String>,
     /// Whether to set the window title and notify when a question arrives.
     notify: bool,
     started: Instant,
@@ -81,7 +80,6 @@ impl Driver {
             events,
             questions,
             history_file,
-            last_saved: None,
             notify,
             started: Instant::now(),
             type_ahead: Vec::new(),
@@ -305,7 +303,7 @@ impl Driver {
                 }
                 Effect::Command(command) => self.agent_thread.send(command),
                 Effect::SaveHistory(text) => self.save_history(&text),
-                Effect::Announce { header, presence } => self.announce(&header, presence),
+                Effect::Announce { header, may_be_away } => self.announce(&header, may_be_away),
                 Effect::ClearAnnouncement if self.notify => self.console.set_title(TITLE),
                 Effect::ClearAnnouncement => {}
                 Effect::Redraw => self.console.clear_live(),
@@ -349,9 +347,8 @@ impl Driver {
 
     fn save_history(&mut self, text: &str) {
         // A history that cannot be written must not stop the conversation.
-        if let Some(history_file) = self.history_file.as_ref().filter(|_| self.last_saved.as_deref() != Some(text)) {
+        if let Some(history_file) = &mut self.history_file {
             let _ = history_file.append(text);
-            self.last_saved = Some(text.to_owned());
         }
     }
 

@@ -15,12 +15,14 @@ const KEPT_BYTES: usize = 1 << 20;
 #[derive(Debug)]
 pub(crate) struct HistoryFile {
     path: PathBuf,
+    /// What this process has appended last: it is not repeated.
+    last: Option<String>,
 }
 
 impl HistoryFile {
     /// Reads the history file in a state folder; returns its entries, the oldest first.
     pub(crate) fn open(folder: &Path) -> (HistoryFile, Vec<String>) {
-        let history_file = HistoryFile { path: folder.join("history.jsonl") };
+        let history_file = HistoryFile { path: folder.join("history.jsonl"), last: None };
         let bytes = regular_file::read(&history_file.path, Links::Follow, u64::MAX).unwrap_or_default();
         let read = |line: &[u8]| serde_json::from_slice::<String>(line).ok();
         let mut texts: Vec<String> = bytes.split(|byte| *byte == b'\n').filter_map(read).collect();
@@ -40,7 +42,10 @@ impl HistoryFile {
         (history_file, texts)
     }
 
-    pub(crate) fn append(&self, text: &str) -> io::Result<()> {
+    pub(crate) fn append(&mut self, text: &str) -> io::Result<()> {
+        if self.last.replace(text.to_owned()).as_deref() == Some(text) {
+            return Ok(());
+        }
         if let Some(folder) = self.path.parent() {
             fs::create_dir_all(folder)?;
         }
@@ -68,7 +73,7 @@ mod tests {
     #[test]
     fn texts_come_back_as_they_were_in_a_file_nobody_else_can_read() {
         let folder = tempfile::tempdir().unwrap();
-        let (history_file, texts) = HistoryFile::open(folder.path());
+        let (mut history_file, texts) = HistoryFile::open(folder.path());
         assert_eq!(texts, [""; 0]);
         history_file.append("one\n\"two\"").unwrap();
         history_file.append("drei é").unwrap();

@@ -48,13 +48,6 @@ pub(crate) struct VisibleRow<'a> {
     pub(crate) found: Vec<Range<usize>>,
 }
 
-/// Whether the page stays open after a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reading {
-    GoesOn,
-    IsOver,
-}
-
 impl Pager {
     /// Opens an output at its end, where the newest is.
     pub(crate) fn open(shown: OutputId) -> Pager {
@@ -120,17 +113,18 @@ impl Pager {
 
     // ---- keys ----
 
-    pub(crate) fn key(&mut self, key: Key, outputs: &Outputs) -> Reading {
+    /// Does what a key asks for; whether the page stays open.
+    pub(crate) fn key(&mut self, key: Key, outputs: &Outputs) -> bool {
         if self.is_typing() {
             self.search_key(key);
-            return Reading::GoesOn;
+            return true;
         }
         let page = self.height.saturating_sub(1).max(1);
         let plain = !key.mods.ctrl && !key.mods.alt;
         match key.code {
-            _ if key == Key::ctrl('c') || key == Key::ctrl('o') => return Reading::IsOver,
-            KeyCode::Esc => return Reading::IsOver,
-            KeyCode::Char('q') if plain => return Reading::IsOver,
+            _ if key == Key::ctrl('c') || key == Key::ctrl('o') => return false,
+            KeyCode::Esc => return false,
+            KeyCode::Char('q') if plain => return false,
             KeyCode::Up => self.up(1),
             KeyCode::Down | KeyCode::Enter => self.down(1),
             KeyCode::PageUp => self.up(page),
@@ -153,7 +147,7 @@ impl Pager {
             },
             _ => {}
         }
-        Reading::GoesOn
+        true
     }
 
     pub(crate) fn is_typing(&self) -> bool {

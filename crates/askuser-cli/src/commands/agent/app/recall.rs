@@ -27,7 +27,7 @@ pub(crate) struct Closing {
 impl State {
     /// Prints the end of a conversation that is resumed.
     pub(super) fn recall(&mut self, events: Vec<AgentEvent>) {
-        let users: Vec<usize> = (0..events.len()).filter(|i| is_message(&events[*i])).collect();
+        let users: Vec<usize> = (0..events.len()).filter(|i| matches!(events[*i], AgentEvent::User { .. })).collect();
         self.session.message_count = users.len();
         let fits = events.len().saturating_sub(RECALLED_EVENTS);
         let start = users.iter().copied().find(|user| *user >= fits && fits > 0).unwrap_or(fits);
@@ -75,10 +75,6 @@ impl State {
             event => self.agent_event(event, None, Duration::ZERO),
         }
     }
-}
-
-fn is_message(event: &AgentEvent) -> bool {
-    matches!(event, AgentEvent::User { .. })
 }
 
 /// What came of a question or a plan, from the result of its call.

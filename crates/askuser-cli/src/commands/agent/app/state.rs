@@ -124,15 +124,6 @@ pub(crate) enum Motion {
     Reduced,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum OpenTrigger {
-    /// The draft is empty: once the keyboard has been idle.
-    WhenIdle,
-    /// There is a draft that the person may go on with: when they press Tab, or Enter in line mode. Or they read an output:
-    /// when they have closed it.
-    OnRequest,
-}
-
 /// A message under the input box, removed after a time or by the next key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Notice {
@@ -231,7 +222,7 @@ pub(crate) enum Effect {
     /// Show that a question is pending: window title, and a notification if the person may be away.
     Announce {
         header: String,
-        presence: Presence,
+        may_be_away: bool,
     },
     ClearAnnouncement,
     Ask(Arc<Request>),
@@ -243,13 +234,6 @@ pub(crate) enum Effect {
     ChooseSession,
     ChooseModel(Offered),
     Quit,
-}
-
-/// Whether the person seems to be at this terminal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Presence {
-    Here,
-    MaybeAway,
 }
 
 /// How long the keyboard must be idle before a question opens.
@@ -291,9 +275,9 @@ impl State {
     /// When a `Tick` is due; `None` if only input or updates can change anything.
     pub(crate) fn next_change(&self, now: Duration) -> Option<Duration> {
         let waits = self.activity.last_key.filter(|_| !self.questions.pending.is_empty());
-        let opens = waits.and_then(|key| match self.open_trigger() {
-            OpenTrigger::WhenIdle => Some(key + TYPING_GUARD),
-            OpenTrigger::OnRequest => (self.questions.notify_later && self.activity.focus.is_none())
+        let opens = waits.and_then(|key| match self.opens_when_idle() {
+            true => Some(key + TYPING_GUARD),
+            false => (self.questions.notify_later && self.activity.focus.is_none())
                 .then(|| key.max(self.activity.last_seen.unwrap_or_default()) + RECENT_ACTIVITY),
         });
         let notice = self.notice.as_ref().and_then(|notice| notice.until);
@@ -322,30 +306,23 @@ impl State {
         }
     }
 
-    pub(crate) fn open_trigger(&self) -> OpenTrigger {
-        let idle = self.composer.draft.is_blank() && self.pager.is_none();
-        if idle { OpenTrigger::WhenIdle } else { OpenTrigger::OnRequest }
+    /// Whether a question opens once the keyboard has been idle. Where there is a draft that the person may go on with, it opens when
+    /// they press Tab, or Enter in line mode; where they read an output, when they have closed it.
+    pub(crate) fn opens_when_idle(&self) -> bool {
+        self.composer.draft.is_blank() && self.pager.is_none()
     }
 
     pub(super) fn is_quiet(&self, now: Duration) -> bool {
-        match (self.open_trigger(), self.presentation) {
-            (OpenTrigger::OnRequest, _) => false,
-            // Line mode needs no idle time: a line answers only once Enter is pressed, and type-ahead was taken before.
-            (OpenTrigger::WhenIdle, Presentation::Line) => true,
-            (OpenTrigger::WhenIdle, Presentation::Screen) => {
-                self.activity.last_key.is_none_or(|key| now.saturating_sub(key) >= TYPING_GUARD)
-            }
-        }
+        let is_idle = || self.activity.last_key.is_none_or(|key| now.saturating_sub(key) >= TYPING_GUARD);
+        // Line mode needs no idle time: a line answers only once Enter is pressed, and type-ahead was taken before.
+        self.opens_when_idle() && (self.presentation == Presentation::Line || is_idle())
     }
 
-    pub(super) fn presence(&self, now: Duration) -> Presence {
+    /// Whether the person may not be at this terminal.
+    pub(super) fn may_be_away(&self, now: Duration) -> bool {
         let last = self.activity.last_key.max(self.activity.last_seen);
         let was_here = last.is_some_and(|last| now.saturating_sub(last) < RECENT_ACTIVITY);
-        match self.activity.focus {
-            Some(Focus::Gained) => Presence::Here,
-            None if was_here => Presence::Here,
-            Some(Focus::Lost) | None => Presence::MaybeAway,
-        }
+        self.activity.focus.map_or(!was_here, |focus| focus == Focus::Lost)
     }
 
     /// How full the model's context is, once anything has been said.

@@ -79,10 +79,7 @@ pub(crate) fn shown_name(name: &str) -> String {
 pub(crate) fn without_signs(text: &str) -> Cow<'_, str> {
     const OURS: [char; 19] =
         ['✔', '✓', '✅', '☑', '✘', '✗', '✖', '❌', '●', '⏺', '⬤', '⚫', '○', '•', '∙', '·', '⚠', '…', '→'];
-    match text.contains(OURS) {
-        true => text.replace(OURS, "\u{fffd}").into(),
-        false => text.into(),
-    }
+    if text.contains(OURS) { text.replace(OURS, "\u{fffd}").into() } else { text.into() }
 }
 
 /// A call's input in one line: its most descriptive field, or all of it.

@@ -2,11 +2,9 @@
 
 use super::agent_thread::AgentCommand;
 use super::composed_text::LIMIT;
-use super::pager::{Pager, Reading};
+use super::pager::Pager;
 use super::scrollback::Item;
-use super::state::{
-    Effect, Event, LastPrinted, Notice, OpenTrigger, Presence, QUIT_WINDOW, QuestionEnd, STRAY_KEY_WINDOW, State,
-};
+use super::state::{Effect, Event, LastPrinted, Notice, QUIT_WINDOW, QuestionEnd, STRAY_KEY_WINDOW, State};
 use askuser::prompt::{Action, KeyContext, action};
 use askuser::sanitize::is_blank;
 use askuser::{Edit, Fit, Key, KeyCode, Purpose};
@@ -33,11 +31,7 @@ impl State {
                 }
             }
             // A bare Enter opens the pending question; the draft stays.
-            Event::Line(line)
-                if self.open_trigger() == OpenTrigger::OnRequest
-                    && !self.questions.pending.is_empty()
-                    && is_blank(&line) =>
-            {
+            Event::Line(line) if !self.opens_when_idle() && !self.questions.pending.is_empty() && is_blank(&line) => {
                 self.open_question();
             }
             // A second Enter right after an answer sends nothing.
@@ -99,7 +93,7 @@ impl State {
         self.pass_time(now);
         if self.is_quiet(now) {
             self.open_question();
-        } else if self.questions.notify_later && self.presence(now) == Presence::MaybeAway {
+        } else if self.questions.notify_later && self.may_be_away(now) {
             // They left a draft some time ago and may not know that a question is pending.
             self.announce(now);
         }
@@ -137,14 +131,14 @@ impl State {
 
     fn announce(&mut self, now: Duration) {
         if let Some(waiting) = self.questions.pending.front() {
-            let presence = self.presence(now);
-            self.questions.notify_later = presence == Presence::Here;
+            let may_be_away = self.may_be_away(now);
+            self.questions.notify_later = !may_be_away;
             let header = waiting.set().questions()[0].header().to_owned();
             let note =
                 format!("A question waits: {header}. Enter asks it and keeps your text; or finish your line first.");
-            self.effects.push_back(Effect::Announce { header, presence });
+            self.effects.push_back(Effect::Announce { header, may_be_away });
             // On a screen the live region shows it.
-            if self.presentation == Presentation::Line && self.open_trigger() == OpenTrigger::OnRequest {
+            if self.presentation == Presentation::Line && !self.opens_when_idle() {
                 self.note(Role::Warning, note);
             }
         }
@@ -212,7 +206,7 @@ impl State {
     fn key(&mut self, key: Key, now: Duration) {
         self.key_pressed(now);
         if let Some(pager) = &mut self.pager {
-            if pager.key(key, &self.outputs) == Reading::IsOver {
+            if !pager.key(key, &self.outputs) {
                 self.pager = None;
                 self.outputs.forget_help();
             }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::commands::agent::app::agent_thread::SessionInfo;
-use crate::commands::agent::app::state::{Motion, Presence};
+use crate::commands::agent::app::state::Motion;
 use crate::commands::agent::app::test_fixtures::request;
 use crate::commands::agent::app::tool_calls::CallStatus;
 use askuser::{Context, Purpose, Request};
@@ -374,7 +374,7 @@ fn control_d_quits_only_with_nothing_typed() {
 fn a_question_opens_at_once_where_nobody_types() {
     let mut state = working();
     let effects = state.step(Event::QuestionArrived(waiting(None)), at(5_000));
-    let announce = Effect::Announce { header: "Database".into(), presence: Presence::MaybeAway };
+    let announce = Effect::Announce { header: "Database".into(), may_be_away: true };
     assert_eq!(effects, [announce, ask()]);
 }
 
@@ -383,7 +383,7 @@ fn a_question_that_comes_while_a_person_types_waits_until_they_pause() {
     let mut state = working();
     press(&mut state, KeyCode::Left, 1_000);
     let effects = state.step(Event::QuestionArrived(waiting(None)), at(1_100));
-    assert_eq!(effects, [Effect::Announce { header: "Database".into(), presence: Presence::Here }]);
+    assert_eq!(effects, [Effect::Announce { header: "Database".into(), may_be_away: false }]);
     assert_eq!(state.next_change(at(1_640)), Some(at(1_700)));
     // Another key holds it.
     assert_eq!(press(&mut state, KeyCode::Left, 1_650), []);
@@ -395,7 +395,7 @@ fn a_question_that_comes_while_a_person_types_waits_until_they_pause() {
 fn half_written() -> State {
     let mut state = working();
     write(&mut state, "please use version ", 1_000);
-    let announce = Effect::Announce { header: "Database".into(), presence: Presence::Here };
+    let announce = Effect::Announce { header: "Database".into(), may_be_away: false };
     assert_eq!(state.step(Event::QuestionArrived(waiting(None)), at(1_100)), [announce]);
     state
 }
@@ -450,7 +450,7 @@ fn who_leaves_a_half_written_text_alone_is_called_to_the_question_once() {
     let mut state = half_written();
     state.motion = Motion::Reduced;
     assert_eq!(state.next_change(at(5_999)), Some(at(6_000)));
-    let announce = Effect::Announce { header: "Database".into(), presence: Presence::MaybeAway };
+    let announce = Effect::Announce { header: "Database".into(), may_be_away: true };
     assert_eq!(state.step(Event::Tick, at(6_000)), [announce]);
     assert_eq!(state.step(Event::Tick, at(60_000)), []);
     // A paused agent costs nothing: no spinner turns for it.
@@ -505,11 +505,11 @@ fn who_looks_at_the_terminal_is_not_called() {
     let mut state = working();
     state.step(Event::Focus(Focus::Gained), at(10));
     let effects = state.step(Event::QuestionArrived(waiting(None)), at(90_000));
-    assert_eq!(effects[0], Effect::Announce { header: "Database".into(), presence: Presence::Here });
+    assert_eq!(effects[0], Effect::Announce { header: "Database".into(), may_be_away: false });
     state.step(Event::QuestionClosed(QuestionEnd::Answered, at(10)), at(90_010));
     state.step(Event::Focus(Focus::Lost), at(90_020));
     let effects = state.step(Event::QuestionArrived(waiting(None)), at(90_030));
-    assert_eq!(effects[0], Effect::Announce { header: "Database".into(), presence: Presence::MaybeAway });
+    assert_eq!(effects[0], Effect::Announce { header: "Database".into(), may_be_away: true });
 }
 
 #[test]
@@ -519,10 +519,10 @@ fn who_has_just_answered_is_not_called_to_the_next_question() {
     state.step(Event::QuestionClosed(QuestionEnd::Answered, at(30_000)), at(90_000));
     let effects = state.step(Event::QuestionArrived(waiting(None)), at(91_000));
     // It is not typing: the question opens at once.
-    assert_eq!(effects, [Effect::Announce { header: "Database".into(), presence: Presence::Here }, ask()]);
+    assert_eq!(effects, [Effect::Announce { header: "Database".into(), may_be_away: false }, ask()]);
     state.step(Event::QuestionClosed(QuestionEnd::Unanswered, at(10)), at(91_010));
     let effects = state.step(Event::QuestionArrived(waiting(None)), at(96_000));
-    assert_eq!(effects[0], Effect::Announce { header: "Database".into(), presence: Presence::MaybeAway });
+    assert_eq!(effects[0], Effect::Announce { header: "Database".into(), may_be_away: true });
 }
 
 #[test]
@@ -533,7 +533,7 @@ fn nothing_wakes_in_vain_over_a_half_written_text_after_an_answer() {
     state.step(Event::QuestionClosed(QuestionEnd::Answered, at(2_000)), at(3_500));
     state.step(Event::QuestionArrived(waiting(None)), at(3_600));
     assert_eq!(state.next_change(at(8_100)), Some(at(8_500)));
-    assert!(matches!(state.step(Event::Tick, at(8_500))[..], [Effect::Announce { presence: Presence::MaybeAway, .. }]));
+    assert!(matches!(state.step(Event::Tick, at(8_500))[..], [Effect::Announce { may_be_away: true, .. }]));
 }
 
 #[test]
@@ -656,7 +656,7 @@ fn a_question_that_comes_while_an_output_is_read_waits_and_opens_afterwards() {
     agent_event(&mut state, result(ToolResult::ok("a")), 1);
     press(&mut state, Key::ctrl('o'), 2);
     let effects = state.step(Event::QuestionArrived(waiting(None)), at(3));
-    assert_eq!(effects, [Effect::Announce { header: "Database".into(), presence: Presence::Here }]);
+    assert_eq!(effects, [Effect::Announce { header: "Database".into(), may_be_away: false }]);
     assert!(matches!(state.step(Event::Tick, at(60_000))[..], [Effect::Announce { .. }]));
     // Nothing wakes for it, and no spinner turns where none is seen.
     assert_eq!(state.next_change(at(60_000)), None);

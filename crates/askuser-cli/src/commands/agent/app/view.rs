@@ -167,14 +167,8 @@ fn last_words(line: &str, columns: usize, theme: &Theme) -> String {
 fn tokens(state: &State, theme: &Theme) -> Option<String> {
     let usage = state.turn.usage;
     (usage.input_tokens + usage.output_tokens > 0).then(|| {
-        let signs = theme.signs;
-        format!(
-            "{} {} {} {} tokens",
-            signs.up,
-            format_count(usage.input_tokens),
-            signs.down,
-            format_count(usage.output_tokens)
-        )
+        let [input, output] = [usage.input_tokens, usage.output_tokens].map(format_count);
+        format!("{} {input} {} {output} tokens", theme.signs.up, theme.signs.down)
     })
 }
 

@@ -5,7 +5,7 @@ use crate::commands::agent::app::model_choice;
 use crate::commands::agent::app::open_questions::SIGHUP;
 use crate::commands::agent::app::scrollback;
 use crate::commands::agent::app::session_choice;
-use crate::commands::agent::app::state::{Event, Presence, QuestionEnd};
+use crate::commands::agent::app::state::{Event, QuestionEnd};
 use crate::commands::agent::models::Offered;
 use crate::commands::agent::session;
 use askuser::{AskError, Purpose, QuestionSet, Request, RequestKey, Resolution, Status, Via, report, sanitize};
@@ -15,11 +15,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 impl Driver {
-    pub(super) fn announce(&mut self, header: &str, presence: Presence) {
+    pub(super) fn announce(&mut self, header: &str, may_be_away: bool) {
         if self.notify {
             let words = format!("askuser: {header}");
             self.console.set_title(&format!("{} {words}", scrollback::dot(&self.options.theme)));
-            if presence == Presence::MaybeAway {
+            if may_be_away {
                 self.console.bell();
                 self.console.notify(&words);
             }
