@@ -11,7 +11,7 @@ use crate::state_folder::state_folder;
 use crate::store::{asker, done, open, origin, runtime, started_by_agent};
 use crate::surfaces::Surfaces;
 use askuser::store::Principal;
-use askuser::{Decision, Inbox, Limits, Origin};
+use askuser::{Decision, Inbox, Origin};
 use askuser_inbox::InboxAsker;
 use askuser_mcp::{HTTP_PATH, HttpService, Options, Server};
 use clap::ArgMatches;
@@ -59,7 +59,7 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
 pub(super) fn server(settings: &Settings, inbox: InboxAsker, approve: bool, origin: Origin) -> Result<Server, Failure> {
     let mut options = Options::default();
     options.origin = origin;
-    options.rules = source::rules(Limits::DEFAULT, settings);
+    options.rules = source::rules(settings);
     options.limit = settings.mcp_limit;
     options.deadline = settings.timeout;
     options.dialogs = !started_by_agent();
