@@ -25,22 +25,26 @@ use tokio_util::sync::CancellationToken;
 /// A model with tools, and a conversation with it.
 ///
 /// ```
-/// use askuser_agent::{Agent, AgentEvent, Permissions, PermissionMode, Script, tools};
+/// use askuser::policy::{Answers, Policy};
+/// use askuser_agent::{Agent, AgentEvent, Script, tools};
 /// use futures_util::StreamExt;
+/// use std::sync::Arc;
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let model = Script::parse(r#"{"turns": [{"text": "Hello."}]}"#)?;
-/// let mut agent = Agent::new(model)
-///     .with_tools(tools::all())
-///     .with_system("Be brief.")
-///     .with_permissions(Permissions::new(PermissionMode::Plan));
-/// let mut turn = agent.run("Hi");
-/// while let Some(event) = turn.next().await {
-///     if let AgentEvent::Text { text } = event {
-///         assert_eq!(text, "Hello.");
-///     }
-/// }
+/// // A model that follows a script; `provider::connect("anthropic/NAME", …)` gives a real one.
+/// let model = Script::parse(r#"{"turns": [
+///     {"calls": [{"name": "AskUserQuestion", "input": {"questions": [{
+///         "question": "Which database?", "header": "Database", "multiSelect": false, "options": [
+///             {"label": "PostgreSQL", "description": "A server"}, {"label": "SQLite", "description": "A file"}]}]}}]},
+///     {"if": "Selected: SQLite", "text": "SQLite it is."}
+/// ]}"#)?;
+/// // Answers written beforehand; `askuser_terminal::TerminalAsker` asks a person.
+/// let answers = Answers::parse(&serde_json::json!({"Database": "SQLite"}))?;
+/// let asker = Policy { answers: Some(answers), headless: None };
+/// let mut agent = Agent::new(model).with_tools(tools::talking()).with_asker(Arc::new(asker));
+/// let events: Vec<AgentEvent> = agent.run("Set up storage").collect().await;
+/// assert_eq!(events.last(), Some(&AgentEvent::Done { text: "SQLite it is.".into() }));
 /// # Ok(())
 /// # }
 /// ```
@@ -55,6 +59,8 @@ pub struct Agent {
     pub(crate) interrupted: Vec<ToolCall>,
     /// Calls that were cut off do not begin once this is cancelled: the person's message comes first.
     pub(crate) user_returned: CancellationToken,
+    /// Stops its turns from above, if it is a subagent.
+    pub(crate) abort: CancellationToken,
 }
 
 impl Agent {
@@ -72,6 +78,7 @@ impl Agent {
             failed_summary: None,
             interrupted: Vec::new(),
             user_returned: CancellationToken::new(),
+            abort: CancellationToken::new(),
         }
     }
 
@@ -198,20 +205,28 @@ impl Agent {
 
     /// The person says something; the model goes to work.
     pub fn run(&mut self, prompt: impl Into<String>) -> Run<'_> {
-        self.run_until(prompt, CancellationToken::new())
+        let text = prompt.into();
+        self.left_alone.clear();
+        self.user_returned = CancellationToken::new();
+        self.begin_run(move |agent: &mut Agent| {
+            agent.record_mode_and_model()?;
+            agent.keep_answers()?;
+            agent.record(&Entry::User { text })
+        })
     }
 
     /// Goes on with what was cut off, if something was: a question without an outcome is asked again, one with an outcome
     /// is not.
     pub fn resume(&mut self) -> Option<Run<'_>> {
-        self.resume_until(CancellationToken::new(), CancellationToken::new())
+        self.resume_until_user_returned(CancellationToken::new())
     }
 
     /// The same for a person who has something to say. Once `user_returned` is cancelled, no call of the message that was cut off
     /// begins any more, and the model is not asked before they have said it with [`Agent::run`]. A question that they have
     /// seen is still asked again.
     pub fn resume_until_user_returned(&mut self, user_returned: CancellationToken) -> Option<Run<'_>> {
-        self.resume_until(user_returned, CancellationToken::new())
+        self.user_returned = user_returned;
+        self.is_cut_off().then(|| self.begin_run(Agent::record_mode_and_model))
     }
 
     /// Whether a turn was cut off, so that there is something to resume.
@@ -226,38 +241,18 @@ impl Agent {
 
     /// Runs a shell command of the person's own, without asking. The model reads what came of it with their next words.
     pub fn run_command(&mut self, command: impl Into<String>) -> Run<'_> {
-        let (abort, command) = (CancellationToken::new(), command.into());
+        let (abort, command) = (self.abort.child_token(), command.into());
         Run::new(abort.clone(), |events| own_command::drive(self, command, events, abort))
     }
 
-    pub(crate) fn run_until(&mut self, prompt: impl Into<String>, abort: CancellationToken) -> Run<'_> {
-        let text = prompt.into();
-        self.left_alone.clear();
-        let begin = move |agent: &mut Agent| {
-            agent.record_mode_and_model()?;
-            agent.keep_answers()?;
-            agent.record(&Entry::User { text })
-        };
-        self.user_returned = CancellationToken::new();
-        self.begin_run(begin, abort)
-    }
-
-    pub(crate) fn resume_until(&mut self, returned: CancellationToken, abort: CancellationToken) -> Option<Run<'_>> {
-        self.user_returned = returned;
-        self.is_cut_off().then(|| self.begin_run(Agent::record_mode_and_model, abort))
-    }
-
-    fn begin_run<'a>(
-        &'a mut self,
-        begin: impl FnOnce(&mut Agent) -> Result<(), Stop> + Send + 'a,
-        abort: CancellationToken,
-    ) -> Run<'a> {
+    fn begin_run<'a>(&'a mut self, begin: impl FnOnce(&mut Agent) -> Result<(), Stop> + Send + 'a) -> Run<'a> {
+        let abort = self.abort.child_token();
         Run::new(abort.clone(), |events| turn::drive(self, begin, events, abort))
     }
 
     /// Lets the model summarise the conversation, and continues from the summary. `wish` is what it should mind.
     pub fn compact(&mut self, wish: Option<String>) -> Run<'_> {
-        let abort = CancellationToken::new();
+        let abort = self.abort.child_token();
         Run::new(abort.clone(), |events| turn::compact(self, wish, events, abort))
     }
 
@@ -293,9 +288,6 @@ impl Agent {
     }
 
     /// What the edits of this session have changed, file by file. What commands changed is not in it.
-    ///
-    /// # Errors
-    /// Where a file or what it was before cannot be read.
     pub fn changes(&self) -> Result<Vec<FileDiff>, UndoError> {
         UndoLog::beside(&self.shared.transcript).ok_or(UndoError::NotKept)?.diffs()
     }
@@ -323,7 +315,7 @@ impl Agent {
 
     /// What has been allowed without asking, to look at and to change, also while a turn runs.
     pub fn permission_rules(&self) -> PermissionRules {
-        PermissionRules::new(self.shared.permissions.clone())
+        PermissionRules(self.shared.permissions.clone())
     }
 
     /// Which model answers.

@@ -58,10 +58,7 @@ impl ToolContext {
             let resolution = Resolution::unavailable(NO_ASKER);
             return Ok(Asked { set: request.set().clone(), resolution });
         };
-        let _exclusive = match self.exclusive {
-            Exclusive::Held => None,
-            Exclusive::Free => Some(shared.exclusive.lock().await),
-        };
+        let _exclusive = if self.is_exclusive { None } else { Some(shared.exclusive.lock().await) };
         let known = match asker.decide(&request) {
             Decision::Settled(resolution) => {
                 let delivery = Delivery::from(resolution).check(&request).or_else(|error| without_answer(&error))?;
@@ -109,13 +106,6 @@ impl ToolContext {
 pub(crate) struct Asked {
     pub(crate) set: QuestionSet,
     pub(crate) resolution: Resolution,
-}
-
-/// Whether a tool already holds the lock under which the session asks and acts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Exclusive {
-    Held,
-    Free,
 }
 
 impl Shared {

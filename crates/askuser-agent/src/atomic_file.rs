@@ -29,18 +29,6 @@ pub enum FilePermissions<'a> {
 
 /// Replaces the content of the file at `path`, or creates it. Its folder must exist.
 ///
-/// ```
-/// use askuser_agent::atomic_file::{self, FilePermissions};
-///
-/// # fn main() -> std::io::Result<()> {
-/// # let folder = tempfile::tempdir()?;
-/// let path = folder.path().join("settings.json");
-/// atomic_file::replace(&path, b"{}", FilePermissions::OwnerOnly)?;
-/// assert_eq!(std::fs::read(&path)?, b"{}");
-/// # Ok(())
-/// # }
-/// ```
-///
 /// # Errors
 /// If `path` has no file name, or a step fails; the old content is then still there.
 pub fn replace(path: &Path, content: &[u8], permissions: FilePermissions<'_>) -> io::Result<()> {

@@ -5,10 +5,9 @@
 //! with the result, so it holds after a crash as well.
 
 use crate::agent::Agent;
-use crate::asking::{Exclusive, NO_ASKER};
+use crate::asking::NO_ASKER;
 use crate::event::{AgentEvent, QuestionOutcome};
 use crate::event_channel::EventSender;
-use crate::halting::HaltedCalls;
 use crate::message::ToolCall;
 use crate::permission::{self, Obtained};
 use crate::shared::Shared;
@@ -52,10 +51,9 @@ pub(crate) async fn run_calls(
     abort: &CancellationToken,
 ) -> Result<(), Stop> {
     let shared = agent.shared.clone();
-    let halted = HaltedCalls::recorded(&agent.history, &shared);
     let said_before = agent.history.messages.last().map(|message| message.text().trim().into());
     let (user_returned, own) = (agent.user_returned.clone(), shared.context(events, abort));
-    let context = ToolContext { halted, user_returned, said_before, ..own };
+    let context = ToolContext { user_returned, said_before, ..own };
     let looks_only = |call: &&ToolCall| shared.tools.get(&call.name).is_some_and(|t| t.access() == Access::Read);
     let mut rest = calls;
     while !rest.is_empty() {
@@ -202,9 +200,7 @@ async fn try_call(call: &ToolCall, context: &ToolContext) -> Result<Ended, Stop>
         if tool.access() != Access::Ask || context.asker.is_some() {
             return Ok(not_now(&*tool).into());
         }
-        let result = without_asker(call, context);
-        shared.halt_above(Halt::NotAnswered, &call.name, &result);
-        return Ok(Ended { result, halt: Some(Halt::NotAnswered) });
+        return Ok(Ended { result: without_asker(call, context), halt: Some(Halt::NotAnswered) });
     }
     // Looking runs side by side; asking and acting do not, whichever agent of the session does them.
     let _exclusive = match tool.access() {
@@ -215,24 +211,20 @@ async fn try_call(call: &ToolCall, context: &ToolContext) -> Result<Ended, Stop>
     if let Some(result) = left_out(&*tool, call, context) {
         return Ok(result.into());
     }
-    let context = &ToolContext { exclusive: Exclusive::Held, ..context.clone() };
-    let ended = match tool.access() {
-        Access::Read | Access::Ask => ended(run_tool(&*tool, call, context).await?, &*tool, call, context),
-        Access::Act => act(&*tool, call, context).await?,
-    };
-    // Before the lock is given back, so that the next holder knows.
-    if let Some(halt) = ended.halt {
-        shared.halt_above(halt, &call.name, &ended.result);
+    let context = &ToolContext { is_exclusive: true, ..context.clone() };
+    match tool.access() {
+        Access::Read | Access::Ask => Ok(ended(run_tool(&*tool, call, context).await?, &*tool, call, context)),
+        Access::Act => act(&*tool, call, context).await,
     }
-    Ok(ended)
 }
 
 async fn act(tool: &dyn Tool, call: &ToolCall, context: &ToolContext) -> Result<Ended, Stop> {
-    match permission::obtain(tool, call, context).await? {
-        Obtained::Allowed => {}
+    let agreed = match permission::obtain(tool, call, context).await? {
+        Obtained::Allowed(agreed) => agreed,
         Obtained::NotAllowed(result) => return Ok(Ended { result, halt: Some(Halt::NotAllowed) }),
         Obtained::Invalid(result) => return Ok(result.into()),
-    }
+    };
+    let context = &ToolContext { agreed, ..context.clone() };
     context.shared.append(&Entry::Started { id: call.id.clone() })?;
     context.shared.transcript.sync()?;
     Ok(ended(run_tool(tool, call, context).await?, tool, call, context))
@@ -243,13 +235,7 @@ async fn act(tool: &dyn Tool, call: &ToolCall, context: &ToolContext) -> Result<
 fn left_out(tool: &dyn Tool, call: &ToolCall, context: &ToolContext) -> Option<ToolResult> {
     let shared = &context.shared;
     let has_begun = || shared.transcript.has_begun(&shared.tasks, &call.id);
-    let words = if context.user_returned.is_cancelled() {
-        USER_CAME_FIRST
-    } else if let Some(halt) = shared.halted_above() {
-        halt.words_in_a_task()
-    } else {
-        context.halted.beside(&call.id)?.words()
-    };
+    let words = if context.user_returned.is_cancelled() { USER_CAME_FIRST } else { shared.halted_beside(&call.id)? };
     match tool.access() {
         Access::Read | Access::Ask if has_begun() => None,
         Access::Read | Access::Ask => Some(ToolResult::error(words)),
@@ -267,7 +253,7 @@ fn ended(result: ToolResult, tool: &dyn Tool, call: &ToolCall, context: &ToolCon
         Some(resolution) => (*resolution.outcome().status() != Status::Answered).then_some(Halt::NotAnswered),
         None => (tool.access() == Access::Ask).then_some(Halt::NotAsked),
     };
-    Ended { result, halt: halt.or_else(|| context.halted.of(&call.id)) }
+    Ended { result, halt: halt.or_else(|| context.shared.halts_below(&call.id).next().map(|(halt, _)| halt)) }
 }
 
 /// A tool that panics has failed; the turn and its caller continue.
@@ -303,11 +289,11 @@ impl Shared {
             protected: self.protected.clone(),
             abort: abort.clone(),
             asker: self.asker.clone(),
+            agreed: None,
             said_before: None,
             shared: self.clone(),
             events: events.clone(),
-            exclusive: Exclusive::Free,
-            halted: HaltedCalls::default(),
+            is_exclusive: false,
             user_returned: CancellationToken::new(),
         }
     }

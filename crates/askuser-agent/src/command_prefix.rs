@@ -5,49 +5,41 @@
 //! command that is composed of others, redirects, expands or assigns anything is not taken apart. It is asked for, whatever
 //! it begins with. What the words do is not looked at: the sandbox is the wall.
 
-/// What a plain command can be let through by.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Prefixes {
-    /// Its beginnings, each of which lets it through where it is allowed.
-    pub matching: Vec<String>,
-    /// The one that is offered to the person.
-    pub offered: Option<String>,
+const NOT_PLAIN: &str =
+    "a rule that ends in * has plain words before it, without quotes, variables, or signs that a shell reads";
+
+/// Whether a rule lets a command of these words through.
+pub(crate) fn lets_through(rule: &str, words: &[String]) -> bool {
+    let rule: Vec<&str> = rule.split(' ').collect();
+    words.len() >= rule.len() && rule.iter().zip(words).all(|(rule, word)| rule == word && is_plain(word))
 }
 
-/// A rule that cannot be a prefix.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a rule that ends in * has plain words before it, without quotes, variables, or signs that a shell reads")]
-pub struct NotPlain;
-
-/// What a command can be let through by; nothing, if it is not a plain one.
-pub(crate) fn prefixes(command: &str) -> Prefixes {
-    let words = plain_words(command).unwrap_or_default();
-    let plain = words.iter().take_while(|word| word.chars().all(is_plain)).count();
-    let joined = |count: usize| words[..count].join(" ");
-    // `cargo test`, but `python`: what follows a subcommand is what differs.
+/// The rule that is offered to the person: `cargo test`, but `python`, since what follows a subcommand is what differs.
+pub(crate) fn offered(words: &[String]) -> Option<String> {
     let is_subcommand =
         |word: &String| word.chars().all(|c| c.is_ascii_lowercase() || c == '-') && !word.starts_with('-');
-    let offered = 1 + usize::from(words.get(1).is_some_and(is_subcommand));
-    Prefixes { matching: (1..=plain).map(joined).collect(), offered: (offered <= plain).then(|| joined(offered)) }
+    let count = 1 + usize::from(words.get(1).is_some_and(is_subcommand));
+    words.get(..count).filter(|rule| rule.iter().all(|word| is_plain(word))).map(|rule| rule.join(" "))
 }
 
-/// The prefix of a rule that a person wrote as `cargo test *`; `None` if it is not a prefix.
-///
-/// # Errors
-/// Where it has more than plain words.
-pub(crate) fn parse_rule(rule: &str) -> Option<Result<String, NotPlain>> {
+/// The prefix of a rule that a person wrote as `cargo test *`, or why it cannot be one; `None` if it is not a prefix.
+pub(crate) fn parse_rule(rule: &str) -> Option<Result<String, &'static str>> {
     let prefix = rule.trim().strip_suffix('*').filter(|prefix| prefix.ends_with([' ', '\t']))?;
-    let words = plain_words(prefix).filter(|words| words.iter().all(|word| word.chars().all(is_plain)));
-    Some(words.map(|words| words.join(" ")).ok_or(NotPlain))
+    let words = plain_words(prefix).filter(|words| words.iter().all(|word| is_plain(word)));
+    Some(words.map(|words| words.join(" ")).ok_or(NOT_PLAIN))
+}
+
+fn is_plain(word: &str) -> bool {
+    word.chars().all(is_plain_char)
 }
 
 /// Characters that no shell reads as anything but themselves.
-fn is_plain(c: char) -> bool {
+fn is_plain_char(c: char) -> bool {
     c.is_alphanumeric() || "_-./:=,@%+".contains(c)
 }
 
 /// The words of a plain command; `None` for any other.
-fn plain_words(command: &str) -> Option<Vec<String>> {
+pub(crate) fn plain_words(command: &str) -> Option<Vec<String>> {
     let (mut words, mut word) = (Vec::new(), None::<String>);
     let mut chars = command.trim_matches([' ', '\t']).chars();
     while let Some(c) = chars.next() {
@@ -69,7 +61,7 @@ fn plain_words(command: &str) -> Option<Vec<String>> {
                     }
                 }
             }
-            c if is_plain(c) => word.get_or_insert_default().push(c),
+            c if is_plain_char(c) => word.get_or_insert_default().push(c),
             // `HEAD~1`, `v1^`, `stash@{0}`: a shell reads these signs elsewhere only.
             '~' | '^'
                 if word

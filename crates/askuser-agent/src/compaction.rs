@@ -12,7 +12,7 @@ use crate::model::{ModelError, ModelEvent, ModelRequest};
 use crate::shared::Shared;
 use crate::tool::{Access, Stop};
 use crate::transcript::{Entry, History, Verbatim};
-use crate::turn::pause;
+use crate::turn::wait_to_retry;
 use futures_util::StreamExt;
 use std::fmt::Write;
 use tokio_util::sync::CancellationToken;
@@ -92,7 +92,7 @@ pub(crate) async fn compact(
     let mut after = agent.history.clone();
     after.apply(&compacted(0));
     let after_tokens = in_its_measure(after.estimate(agent.shared.overhead()));
-    let left_out = after.left_out();
+    let (_, left_out) = within(&after.verbatim, after.budget);
     let entry = compacted(after_tokens);
     agent.record(&entry)?;
     agent.shared.transcript.sync()?;
@@ -127,6 +127,7 @@ impl Agent {
 /// What of the messages to be dropped stays word for word.
 fn verbatim(shared: &Shared, history: &History, dropped: usize) -> Vec<Verbatim> {
     let messages = &history.messages[..dropped];
+    let asks = |call: &ToolCall| shared.tools.get(&call.name).is_some_and(|tool| tool.access() == Access::Ask);
     let mut kept = Vec::new();
     for (i, message) in messages.iter().enumerate().skip(usize::from(history.summary.is_some())) {
         match message {
@@ -140,7 +141,7 @@ fn verbatim(shared: &Shared, history: &History, dropped: usize) -> Vec<Verbatim>
                     Some(Message::Results { results }) => results.as_slice(),
                     _ => &[],
                 };
-                for call in message.calls().filter(|call| asks(shared, call) || history.refused.contains(&call.id)) {
+                for call in message.calls().filter(|call| asks(call) || history.refused.contains(&call.id)) {
                     if let Some(result) = results.iter().find(|result| result.id == call.id) {
                         let (name, input, outcome) = (call.name.clone(), call.input.clone(), result.output.clone());
                         kept.push(Verbatim::Asked { name, input, outcome });
@@ -151,10 +152,6 @@ fn verbatim(shared: &Shared, history: &History, dropped: usize) -> Vec<Verbatim>
         }
     }
     kept
-}
-
-fn asks(shared: &Shared, call: &ToolCall) -> bool {
-    shared.tools.get(&call.name).is_some_and(|tool| tool.access() == Access::Ask)
 }
 
 async fn summarise(
@@ -182,10 +179,7 @@ async fn summarise(
             room /= 2;
             continue;
         }
-        let Some(pause) = pause(&error, attempt, shared.retries) else { return Err(Stop::Failed(error.into())) };
-        attempt += 1;
-        events.send(AgentEvent::Retry { error: error.into(), after_ms: pause.as_millis() as u64 });
-        tokio::time::sleep(pause).await;
+        wait_to_retry(error, &mut attempt, shared, events).await?;
     }
 }
 
@@ -218,13 +212,10 @@ async fn request(shared: &Shared, text: String, events: &EventSender) -> Result<
 fn retell(history: &History, dropped: usize, room: usize) -> String {
     let told = |excerpt| {
         let mut text = String::from("The conversation:\n");
-        let begin = match history.summary.as_deref() {
-            Some(summary) => {
-                let _ = write!(text, "\nWhat came before, as it was summarised then:\n{summary}\n");
-                1
-            }
-            None => 0,
-        };
+        if let Some(summary) = &history.summary {
+            let _ = write!(text, "\nWhat came before, as it was summarised then:\n{summary}\n");
+        }
+        let begin = usize::from(history.summary.is_some());
         history.messages[begin..dropped].iter().for_each(|message| tell(&mut text, message, excerpt));
         text
     };
@@ -275,28 +266,22 @@ fn cut(text: &str, most: usize) -> String {
 pub(crate) fn message(summary: &str, verbatim: &[Verbatim], budget: usize) -> Message {
     let mut text =
         format!("[To save room, what came before is summarised here; you wrote the summary yourself.]\n\n{summary}");
-    let kept = within(verbatim, budget);
-    if !kept.told.is_empty() {
+    let (kept, left_out) = within(verbatim, budget);
+    if !kept.is_empty() {
         text.push_str("\n\n[What the user said, what they were asked and how they answered, word for word:]");
     }
-    if kept.left_out > 0 {
-        let _ = write!(text, "\n\n[{} of them shortened or left out]", kept.left_out);
+    if left_out > 0 {
+        let _ = write!(text, "\n\n[{left_out} of them shortened or left out]");
     }
-    for told in &kept.told {
+    for told in &kept {
         let _ = write!(text, "\n\n{told}");
     }
     Message::User { text }
 }
 
-/// What fits of what is kept word for word.
-struct Within {
-    told: Vec<String>,
-    /// How many are not told, or not as a whole.
-    left_out: usize,
-}
-
-/// Answers before words, and the last before the first. A text that would take most of the room for itself is shortened.
-fn within(verbatim: &[Verbatim], budget: usize) -> Within {
+/// What fits of what is kept word for word, and how many of it do not, or not as a whole. Answers come before words, and the last
+/// before the first. A text that would take most of the room for itself is shortened.
+fn within(verbatim: &[Verbatim], budget: usize) -> (Vec<String>, usize) {
     let told: Vec<String> = verbatim.iter().map(|kept| cut(&kept.told(), budget / 4)).collect();
     let mut kept = vec![false; told.len()];
     let mut left = budget;
@@ -310,14 +295,7 @@ fn within(verbatim: &[Verbatim], budget: usize) -> Within {
     }
     let shortened = verbatim.iter().zip(&told).filter(|(whole, told)| whole.told() != **told);
     let left_out = kept.iter().filter(|kept| !**kept).count() + shortened.count();
-    Within { told: told.into_iter().zip(kept).filter_map(|(told, kept)| kept.then_some(told)).collect(), left_out }
-}
-
-impl History {
-    /// How many of what the person said and answered the model does not read as a whole any more.
-    pub(crate) fn left_out(&self) -> usize {
-        within(&self.verbatim, self.budget).left_out
-    }
+    (told.into_iter().zip(kept).filter_map(|(told, kept)| kept.then_some(told)).collect(), left_out)
 }
 
 impl Verbatim {

@@ -30,19 +30,16 @@ pub(crate) fn estimate(bytes: usize) -> u64 {
 
 /// The size of what the model reads of a message.
 pub(crate) fn bytes(message: &Message) -> usize {
-    match message {
-        Message::User { text } => text.len(),
-        Message::Assistant { content } => content.iter().map(block_bytes).sum(),
-        Message::Results { results } => results.iter().map(|result| result.output.len()).sum(),
-    }
-}
-
-fn block_bytes(block: &Block) -> usize {
-    match block {
-        Block::Text { text } => text.len(),
+    let data = match message {
+        Message::Assistant { content } => content.as_slice(),
+        Message::User { .. } | Message::Results { .. } => &[],
+    };
+    let data = data.iter().map(|block| match block {
         Block::Call(call) => call.name.len() + call.input.to_string().len(),
         Block::Opaque { value, .. } => value.to_string().len(),
-    }
+        Block::Text { .. } => 0,
+    });
+    data.chain(message.texts().iter().map(|text| text.len())).sum()
 }
 
 /// What models turned out to take, by their names: some say so only when a request has more. Clones share it.

@@ -123,7 +123,7 @@ impl AgentHandle {
     pub fn resume(&self) {
         let user_returned = CancellationToken::new();
         self.state().user_returned = user_returned.clone();
-        self.queue(|agent| Box::pin(ready(agent.resume_until(user_returned, CancellationToken::new()))));
+        self.queue(|agent| Box::pin(ready(agent.resume_until_user_returned(user_returned))));
     }
 
     /// The user is about to say something: what was cut off makes room for it, as in [`AgentHandle::resume`].
@@ -175,14 +175,8 @@ impl AgentHandle {
         self.state().messages.clone()
     }
 
-    /// Does something else with the agent, now or once the turn is over. If a turn comes of it, the stream follows that.
-    ///
-    /// ```
-    /// # use askuser_agent::{Agent, Script};
-    /// # use futures_util::StreamExt;
-    /// # let (handle, _events) = Agent::new(Script::default()).start();
-    /// handle.queue(|agent| Box::pin(async { Some(agent.compact(None)) }));
-    /// ```
+    /// Does something else with the agent, now or once the turn is over. If a turn comes of it, as of
+    /// `|agent| Box::pin(async { Some(agent.compact(None)) })`, the stream follows that.
     pub fn queue<F>(&self, command: F)
     where
         F: for<'a> FnOnce(&'a mut Agent) -> BoxFuture<'a, Option<Run<'a>>> + Send + 'static,
@@ -240,24 +234,27 @@ async fn converse(
 /// the handle sees the whole turn by the time it is told.
 async fn follow(mut run: Run<'_>, stop: &CancellationToken, events: &EventSender) -> Option<AgentEvent> {
     let stopper = run.stopper();
-    let mut end = None;
-    loop {
-        let event = tokio::select! {
-            biased;
-            () = stop.cancelled(), if !stopper.is_cancelled() => {
-                stopper.cancel();
-                continue;
-            }
-            event = run.next() => event,
-        };
-        match event {
-            None => return end,
-            Some(event @ (AgentEvent::Done { .. } | AgentEvent::Error { .. })) => end = Some(event),
-            Some(event) => {
+    let following = async {
+        let mut end = None;
+        while let Some(event) = run.next().await {
+            if matches!(event, AgentEvent::Done { .. } | AgentEvent::Error { .. }) {
+                end = Some(event);
+            } else {
                 events.send(event);
                 events.wait_until_taken().await;
             }
         }
+        end
+    };
+    let stopping = async {
+        stop.cancelled().await;
+        stopper.cancel();
+        std::future::pending().await
+    };
+    tokio::select! {
+        biased;
+        never = stopping => never,
+        end = following => end,
     }
 }
 

@@ -8,34 +8,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::ops::AddAssign;
 
-/// One thing that happened.
+/// One thing that happened. An `id` names the call it is about.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
+#[allow(missing_docs)]
 #[non_exhaustive]
 pub enum AgentEvent {
     /// A whole piece of text from the model. Its parts came before, as [`AgentEvent::TextDelta`]s.
-    Text {
-        /// The text.
-        text: String,
-    },
-    /// A tool is about to run.
-    ToolStart {
-        /// Names the call.
-        id: String,
-        /// The tool.
-        name: String,
-        /// What the model gave it.
-        input: Value,
-    },
+    Text { text: String },
+    /// A tool is about to run, with the input that the model gave it.
+    ToolStart { id: String, name: String, input: Value },
     /// A tool has run, or was kept from it.
-    ToolResult {
-        /// Names the call.
-        id: String,
-        /// The tool.
-        name: String,
-        /// What came of it.
-        result: ToolResult,
-    },
+    ToolResult { id: String, name: String, result: ToolResult },
     /// A person is being asked; the turn pauses until there is an outcome.
     AskUser {
         /// Names the question among those of the session: the call's id for a plain question, opaque for others.
@@ -51,93 +35,49 @@ pub enum AgentEvent {
         id: String,
         /// The call it was asked for, and what for.
         key: RequestKey,
-        /// What came of it.
         outcome: Box<QuestionOutcome>,
     },
-    /// The turn is over.
-    Done {
-        /// The model's last words.
-        text: String,
-    },
+    /// The turn is over; these are the model's last words.
+    Done { text: String },
     /// The turn broke off.
-    Error {
-        /// Why.
-        error: Failure,
-    },
+    Error { error: Failure },
     /// A message of the person: of a conversation that is resumed, or one that the model hears while it works.
-    User {
-        /// The text.
-        text: String,
-    },
+    User { text: String },
     /// A part of a text that is still being written.
-    TextDelta {
-        /// The part.
-        text: String,
-    },
+    TextDelta { text: String },
     /// A part of what the model thinks before it says or does something. It is for people: it is not part of the answer.
-    ThoughtDelta {
-        /// The part.
-        text: String,
-    },
+    ThoughtDelta { text: String },
     /// What a call that is still running has written.
-    ToolOutput {
-        /// Names the call.
-        id: String,
-        /// The part.
-        text: String,
-    },
+    ToolOutput { id: String, text: String },
     /// The conversation is about to be summarised, because it nearly fills the model's context.
     Compacting,
-    /// The conversation was summarised; the model reads the summary in its place from now on.
+    /// The conversation was summarised; the model reads the summary in its place from now on. The numbers of tokens are about right.
     Compacted {
-        /// About how many tokens it had before.
         before_tokens: u64,
-        /// About how many it has now.
         after_tokens: u64,
         /// How many of what the person said and answered the model does not read as a whole any more.
         #[serde(default)]
         left_out: usize,
     },
-    /// How full the model's context is.
+    /// How full the model's context is: about how many tokens the next request has, and how many it may have, where that is known.
     Context {
-        /// About how many tokens the next request has.
         tokens: u64,
-        /// How many it may have, where that is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         window: Option<u64>,
     },
     /// What the last request to the model cost.
     Usage {
-        /// The tokens.
         #[serde(flatten)]
         usage: Usage,
     },
-    /// The request failed and will be made again. Deltas since the last whole text are void.
-    Retry {
-        /// Why it failed.
-        error: Failure,
-        /// How long from now.
-        after_ms: u64,
-    },
+    /// The request failed and will be made again, so long from now. Deltas since the last whole text are void.
+    Retry { error: Failure, after_ms: u64 },
     /// Something the person should know; the turn continues.
-    Notice {
-        /// In words.
-        message: String,
-    },
+    Notice { message: String },
     /// The mode has changed.
-    Mode {
-        /// What it is now.
-        mode: PermissionMode,
-    },
-    /// Something happened in a subagent.
-    Task {
-        /// The call that started it.
-        id: String,
-        /// What it is about.
-        description: String,
-        /// What happened.
-        event: Box<AgentEvent>,
-    },
+    Mode { mode: PermissionMode },
+    /// Something happened in the subagent that a call started.
+    Task { id: String, description: String, event: Box<AgentEvent> },
 }
 
 /// What came of a question, as [`report::json`](askuser::report::json) writes it.

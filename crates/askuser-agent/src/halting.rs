@@ -1,25 +1,11 @@
-//! Which calls of a message ended without the person's answer or permission, themselves or through a subagent. Nothing else
-//! of that message begins any more, and nothing of the messages above it.
+//! A call that ended without the person's answer or permission, itself or through a subagent: nothing else of its message
+//! begins any more, and nothing of the messages above it.
 //!
-//! The later calls of a message know it from the transcript. Subagents that run beside each other each know only their own
-//! conversation: this is where they hear of it. After a crash it is made again from the transcript.
+//! The later calls of a message know it from their conversation. Subagents that run beside each other each know only their own:
+//! they hear of it from the transcript, after a crash as before it.
 
 use crate::shared::Shared;
-use crate::tool::ToolResult;
-use crate::transcript::{Halt, History};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-/// The halted calls of one message. Clones are about the same message.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct HaltedCalls(Arc<Mutex<Vec<HaltedCall>>>);
-
-#[derive(Clone, Debug)]
-struct HaltedCall {
-    id: String,
-    halt: Halt,
-    /// What its subagent read of it.
-    words: Option<String>,
-}
+use crate::transcript::Halt;
 
 impl Halt {
     /// What the model reads of a call that did not run.
@@ -50,75 +36,27 @@ impl Halt {
             }
         }
     }
-
-    /// Whether it is the person's word, or that no person is there; what the model got wrong concerns its own message
-    /// alone.
-    fn concerns_messages_above(self) -> bool {
-        match self {
-            Halt::NotAnswered | Halt::NotAllowed => true,
-            Halt::NotAsked => false,
-        }
-    }
-}
-
-impl HaltedCalls {
-    /// As they were recorded before the last message of a conversation was cut off.
-    pub(crate) fn recorded(history: &History, shared: &Shared) -> HaltedCalls {
-        let halted = HaltedCalls::default();
-        for call in history.messages.last().into_iter().flat_map(|message| message.calls()) {
-            let tasks: Vec<String> = shared.tasks.iter().chain([&call.id]).cloned().collect();
-            let below = shared.transcript.halts_in(&tasks).into_iter();
-            for (halt, words) in below.filter(|(halt, _)| halt.concerns_messages_above()) {
-                halted.add(&call.id, halt, words);
-            }
-            if let Some(halt) = history.halts.get(&call.id).copied() {
-                halted.add(&call.id, halt, None);
-            }
-        }
-        halted
-    }
-
-    fn add(&self, id: &str, halt: Halt, words: Option<String>) {
-        self.calls().push(HaltedCall { id: id.to_owned(), halt, words });
-    }
-
-    /// Why nothing may run after this call, if nothing may.
-    pub(crate) fn of(&self, id: &str) -> Option<Halt> {
-        self.calls().iter().find(|call| call.id == id).map(|call| call.halt)
-    }
-
-    /// The same for whatever stands beside this call.
-    pub(crate) fn beside(&self, id: &str) -> Option<Halt> {
-        self.calls().iter().find(|call| call.id != id).map(|call| call.halt)
-    }
-
-    /// What the subagent of this call read of what the person did not answer or allow.
-    pub(crate) fn words_of(&self, id: &str) -> Vec<String> {
-        self.calls().iter().filter(|call| call.id == id).filter_map(|call| call.words.clone()).collect()
-    }
-
-    fn calls(&self) -> MutexGuard<'_, Vec<HaltedCall>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Shared {
-    /// A call of this agent ended like this: every message above has to mind it.
-    pub(crate) fn halt_above(&self, halt: Halt, tool: &str, result: &ToolResult) {
-        if halt.concerns_messages_above() {
-            for (message, call) in self.above.iter().zip(&self.tasks) {
-                message.add(call, halt, Some(words(tool, result)));
-            }
-        }
+    /// What the model reads of a call that does not run because of another call beside it, or beside the task that it is in.
+    pub(crate) fn halted_beside(&self, call: &str) -> Option<&'static str> {
+        let path = self.path(call);
+        self.transcript.halts().into_iter().find_map(|(other, halt, _)| {
+            let parting = path.iter().zip(&other).position(|(own, other)| own != other)?;
+            Some(if parting < self.tasks.len() { halt.words_in_a_task() } else { halt.words() })
+        })
     }
 
-    /// Why this subagent does nothing more, if something beside it is the reason.
-    pub(crate) fn halted_above(&self) -> Option<Halt> {
-        self.above.iter().zip(&self.tasks).find_map(|(message, call)| message.beside(call))
+    /// How calls of the subagent that a call started halted, and what it read of them.
+    pub(crate) fn halts_below(&self, call: &str) -> impl Iterator<Item = (Halt, Option<String>)> {
+        let path = self.path(call);
+        let halts = self.transcript.halts().into_iter();
+        halts.filter(move |(other, ..)| other.starts_with(&path)).map(|(_, halt, words)| (halt, words))
     }
-}
 
-/// What a subagent read of a call that halted, with the tool's name.
-pub(crate) fn words(tool: &str, result: &ToolResult) -> String {
-    format!("{tool}: {}", result.output)
+    /// A call with the tasks that it is in.
+    pub(crate) fn path(&self, call: &str) -> Vec<String> {
+        self.tasks.iter().cloned().chain([call.to_owned()]).collect()
+    }
 }

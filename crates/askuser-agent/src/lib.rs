@@ -8,31 +8,7 @@
 //!
 //! The loop looks at the conversation to see what comes next, so going on after a crash is the same as going on after a
 //! tool. Whatever must survive is in the [`Transcript`] before it is acted on. Nothing here prints or knows a terminal.
-//!
-//! ```
-//! use askuser::policy::{Answers, Policy};
-//! use askuser_agent::{Agent, AgentEvent, Script, tools};
-//! use futures_util::StreamExt;
-//! use std::sync::Arc;
-//!
-//! # #[tokio::main(flavor = "current_thread")]
-//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! // A model that follows a script; `provider::connect("anthropic/NAME", …)` gives a real one.
-//! let model = Script::parse(r#"{"turns": [
-//!     {"calls": [{"name": "AskUserQuestion", "input": {"questions": [{
-//!         "question": "Which database?", "header": "Database", "multiSelect": false, "options": [
-//!             {"label": "PostgreSQL", "description": "A server"}, {"label": "SQLite", "description": "A file"}]}]}}]},
-//!     {"if": "Selected: SQLite", "text": "SQLite it is."}
-//! ]}"#)?;
-//! // Answers written beforehand; `askuser_terminal::TerminalAsker` asks a person.
-//! let answers = Answers::parse(&serde_json::json!({"Database": "SQLite"}))?;
-//! let asker = Policy { answers: Some(answers), headless: None };
-//! let mut agent = Agent::new(model).with_tools(tools::talking()).with_asker(Arc::new(asker));
-//! let events: Vec<AgentEvent> = agent.run("Set up storage").collect().await;
-//! assert_eq!(events.last(), Some(&AgentEvent::Done { text: "SQLite it is.".into() }));
-//! # Ok(())
-//! # }
-//! ```
+//! [`Agent`] has an example.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -73,7 +49,6 @@ mod undo;
 
 pub use agent::Agent;
 pub use attachment::{ATTACHED, as_written, files_below};
-pub use command_prefix::{NotPlain, Prefixes};
 pub use context::ContextUse;
 pub use conversation::{AgentEvents, AgentHandle};
 pub use event::{AgentEvent, Failure, FailureKind, QuestionOutcome, Usage};
@@ -91,5 +66,5 @@ pub use tokio_util::sync::CancellationToken;
 pub use tool::{
     Access, Consent, Registry, ResultMetadata, Running, Stop, Tool, ToolContext, ToolDefinition, ToolResult,
 };
-pub use transcript::{Entry, Halt, Session, Transcript, TranscriptError, Verbatim};
+pub use transcript::{Session, Transcript, TranscriptError};
 pub use undo::{FileDiff, UndoError, Undone, UndoneState};

@@ -6,42 +6,27 @@ use serde_json::Value;
 /// One message. Results directly follow the assistant message with their calls: all of them, in the same order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "role", rename_all = "snake_case")]
+#[allow(missing_docs)]
 pub enum Message {
     /// A message of the user.
-    User {
-        /// The text.
-        text: String,
-    },
-    /// A response of the model.
-    Assistant {
-        /// Its blocks, in order.
-        content: Vec<Block>,
-    },
-    /// The results of tool calls.
-    Results {
-        /// One for each call.
-        results: Vec<CallResult>,
-    },
+    User { text: String },
+    /// A response of the model: its blocks, in order.
+    Assistant { content: Vec<Block> },
+    /// The results of tool calls, one for each.
+    Results { results: Vec<CallResult> },
 }
 
 /// A part of an assistant message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
+#[allow(missing_docs)]
 pub enum Block {
     /// Text.
-    Text {
-        /// The text.
-        text: String,
-    },
+    Text { text: String },
     /// A tool call.
     Call(ToolCall),
     /// Data that only its provider understands, such as signed thinking. It is sent back to that provider unchanged.
-    Opaque {
-        /// The provider it came from.
-        provider: String,
-        /// The data.
-        value: Value,
-    },
+    Opaque { provider: String, value: Value },
 }
 
 /// A tool call.
@@ -78,6 +63,15 @@ pub(crate) fn aside(text: &str) -> Option<&str> {
     Some(did.strip_suffix(']').unwrap_or(did))
 }
 
+impl Block {
+    pub(crate) fn as_call(&self) -> Option<&ToolCall> {
+        match self {
+            Block::Call(call) => Some(call),
+            Block::Text { .. } | Block::Opaque { .. } => None,
+        }
+    }
+}
+
 impl Message {
     /// The tool calls of an assistant message; none for other messages.
     pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
@@ -85,19 +79,29 @@ impl Message {
             Message::Assistant { content } => content.as_slice(),
             Message::User { .. } | Message::Results { .. } => &[],
         };
-        content.iter().filter_map(|block| match block {
-            Block::Call(call) => Some(call),
-            Block::Text { .. } | Block::Opaque { .. } => None,
-        })
+        content.iter().filter_map(Block::as_call)
     }
 
     /// The text of an assistant message; empty for other messages.
     pub fn text(&self) -> String {
-        let Message::Assistant { content } = self else { return String::new() };
-        let text = content.iter().filter_map(|block| match block {
-            Block::Text { text } => Some(text.as_str()),
-            Block::Call(_) | Block::Opaque { .. } => None,
-        });
-        text.collect::<Vec<_>>().join("\n\n")
+        match self {
+            Message::Assistant { .. } => self.texts().join("\n\n"),
+            Message::User { .. } | Message::Results { .. } => String::new(),
+        }
+    }
+
+    /// What a message says.
+    pub(crate) fn texts(&self) -> Vec<&str> {
+        match self {
+            Message::User { text } => vec![text],
+            Message::Assistant { content } => {
+                let texts = content.iter().filter_map(|block| match block {
+                    Block::Text { text } => Some(text.as_str()),
+                    Block::Call(_) | Block::Opaque { .. } => None,
+                });
+                texts.collect()
+            }
+            Message::Results { results } => results.iter().map(|result| result.output.as_str()).collect(),
+        }
     }
 }

@@ -5,7 +5,7 @@ use crate::agent::Agent;
 use crate::event::AgentEvent;
 use crate::event_channel::EventSender;
 use crate::tool::Stop;
-use crate::tools::{Ran, run_command};
+use crate::tools::run_command;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -16,12 +16,11 @@ pub(crate) async fn drive(agent: &mut Agent, command: String, events: EventSende
     let context = agent.shared.context(&events, &abort);
     let id = OWN_COMMAND.to_owned();
     context.emit(AgentEvent::ToolStart { id: id.clone(), name: id.clone(), input: json!({"command": command}) });
-    let Ran { result, was_stopped } = run_command(&id, &command, &context).await;
-    let result = agent.shared.secrets.redact(result);
+    let result = agent.shared.secrets.redact(run_command(&id, &command, &context).await);
     let text = format!("[The user ran a command of their own: {}]\n\n{}", command.trim(), result.output);
     let kept = agent.record_user_action(agent.shared.secrets.redact_text(text));
     context.emit(AgentEvent::ToolResult { id: id.clone(), name: id, result });
-    events.send(match (kept, was_stopped) {
+    events.send(match (kept, abort.is_cancelled()) {
         (Err(error), _) => Stop::from(error).into(),
         (Ok(()), true) => Stop::Interrupted.into(),
         (Ok(()), false) => AgentEvent::Done { text: String::new() },

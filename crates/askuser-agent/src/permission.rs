@@ -4,10 +4,11 @@
 //!
 //! [`Asker`]: askuser::Asker
 
+use crate::command_prefix;
 use crate::event::AgentEvent;
 use crate::message::ToolCall;
 use crate::permission_rules::{AllowedRule, PermissionRule};
-use crate::tool::{Consent, Stop, Tool, ToolContext, ToolResult};
+use crate::tool::{Agreed, Consent, Stop, Tool, ToolContext, ToolResult};
 use askuser::permission::{MayPermit, Permission, Verdict, verdict};
 use askuser::{Purpose, Via, report};
 use serde::{Deserialize, Serialize};
@@ -47,8 +48,6 @@ impl PermissionMode {
 
 /// What a person has allowed for good.
 pub trait Allowed: Send + Sync {
-    /// Whether this has been allowed here.
-    fn contains(&self, rule: &PermissionRule) -> bool;
     /// Remembers it.
     ///
     /// # Errors
@@ -88,13 +87,18 @@ impl Permissions {
         Permissions { allowed: Some(allowed), ..self }
     }
 
+    /// What has been allowed, whether it is kept or not.
+    fn rules(&self) -> impl Iterator<Item = PermissionRule> {
+        let kept = self.allowed.as_ref().and_then(|allowed| allowed.rules().ok()).unwrap_or_default();
+        kept.into_iter().map(|kept| kept.rule).chain(self.session.iter().cloned())
+    }
+
     fn let_through(&self, consent: &Consent) -> bool {
-        let is_allowed = |rule: &PermissionRule| {
-            self.session.contains(rule) || self.allowed.as_ref().is_some_and(|allowed| allowed.contains(rule))
-        };
         let known = || {
-            let prefixes = consent.prefixes.matching.iter().cloned().map(PermissionRule::CommandPrefix);
-            [consent.rule.clone()].into_iter().chain(prefixes).any(|rule| is_allowed(&rule))
+            self.rules().any(|rule| match rule {
+                PermissionRule::CommandPrefix(prefix) => command_prefix::lets_through(&prefix, &consent.plain_words),
+                rule => rule == consent.rule,
+            })
         };
         match self.mode {
             _ if consent.always_ask => false,
@@ -130,9 +134,7 @@ impl Permissions {
     /// A rule by prefix that the person might have expected to let a command through.
     fn rule_that_does_not_hold(&self, consent: &Consent) -> Option<String> {
         let command = consent.rule.command()?;
-        let kept = self.allowed.as_ref().and_then(|allowed| allowed.rules().ok()).unwrap_or_default();
-        let mut rules = kept.into_iter().map(|kept| kept.rule).chain(self.session.iter().cloned());
-        rules.find_map(|rule| match rule {
+        self.rules().find_map(|rule| match rule {
             PermissionRule::CommandPrefix(words) => {
                 let rest = command.trim_start().strip_prefix(&words)?;
                 (rest.is_empty() || rest.starts_with(|c: char| !c.is_alphanumeric() && c != '-')).then_some(words)
@@ -143,7 +145,7 @@ impl Permissions {
 }
 
 pub(crate) enum Obtained {
-    Allowed,
+    Allowed(Option<Agreed>),
     /// They were asked, and did not say yes.
     NotAllowed(ToolResult),
     /// It could not run anyway, so no person was asked.
@@ -161,7 +163,7 @@ pub(crate) async fn obtain(tool: &dyn Tool, call: &ToolCall, context: &ToolConte
     // Their decision from before the session was cut off counts, whatever the mode is now.
     let is_answered = recorded.is_some_and(|recorded| recorded.resolution.is_some());
     if !is_answered && shared.permissions().let_through(&consent) {
-        return Ok(Obtained::Allowed);
+        return Ok(Obtained::Allowed(consent.agreed));
     }
     let why = shared.permissions().why(&consent);
     let permission = permission(&call.name, &consent, &why);
@@ -180,7 +182,7 @@ pub(crate) async fn obtain(tool: &dyn Tool, call: &ToolCall, context: &ToolConte
         // What a file says is not kept.
         allow_always(rule, asked.resolution.is_a_persons(), context);
     }
-    let Some(why) = verdict.refusal() else { return Ok(Obtained::Allowed) };
+    let Some(why) = verdict.refusal() else { return Ok(Obtained::Allowed(consent.agreed)) };
     let title = if matches!(verdict, Verdict::Conditional { .. }) { "Not run yet" } else { "Not allowed" };
     let details = json!({"permission": report::json(&asked.set, &asked.resolution)});
     Ok(Obtained::NotAllowed(ToolResult::error(why).with_title(&call.name, title).with_details(details)))
@@ -193,7 +195,7 @@ fn permission(tool: &str, consent: &Consent, why: &str) -> Permission<Permission
         return permission;
     }
     let permission = permission.or_always(consent.rule.clone(), "in this folder", &consent.always);
-    match &consent.prefixes.offered {
+    match command_prefix::offered(&consent.plain_words) {
         // The label says the rule as it is.
         Some(prefix) => permission.or_always(
             PermissionRule::CommandPrefix(prefix.clone()),

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What can be allowed without asking.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[allow(missing_docs)]
 pub enum PermissionRule {
     /// Exactly this command, inside the sandbox where there is one.
     Command(String),
@@ -22,22 +23,12 @@ pub enum PermissionRule {
     Edits,
     /// The same in a folder that was added.
     EditsIn(String),
-    /// Edits of a single file that is asked for even where edits are accepted.
-    File {
-        /// The tool that edits it.
-        tool: String,
-        /// Where it is, from the root.
-        path: String,
-    },
+    /// Edits with this tool of a single file, from the root, that is asked for even where edits are accepted.
+    File { tool: String, path: String },
     /// Whatever a tool does.
     Tool(String),
     /// What a tool calls the same: its own word for it.
-    Own {
-        /// The tool.
-        tool: String,
-        /// Its word.
-        rule: String,
-    },
+    Own { tool: String, rule: String },
 }
 
 impl PermissionRule {
@@ -113,17 +104,10 @@ impl Display for AllowedRule {
 
 /// The rules of an agent. Clones are the same ones.
 #[derive(Clone)]
-pub struct PermissionRules(Arc<Mutex<Permissions>>);
+pub struct PermissionRules(pub(crate) Arc<Mutex<Permissions>>);
 
 impl PermissionRules {
-    pub(crate) fn new(permissions: Arc<Mutex<Permissions>>) -> PermissionRules {
-        PermissionRules(permissions)
-    }
-
     /// All of them: those that are kept, then those that last as long as the session.
-    ///
-    /// # Errors
-    /// Where those that are kept cannot be read.
     pub fn list(&self) -> io::Result<Vec<AllowedRule>> {
         let permissions = self.permissions();
         let mut rules = permissions.allowed.as_ref().map_or(Ok(Vec::new()), |allowed| allowed.rules())?;

@@ -24,9 +24,6 @@ pub fn open(path: &Path, links: Links) -> io::Result<File> {
 }
 
 /// The same with options of one's own.
-///
-/// # Errors
-/// As of [`open`].
 pub fn open_with(options: &mut OpenOptions, path: &Path, links: Links) -> io::Result<File> {
     let metadata = match links {
         Links::Follow => path.metadata(),
@@ -67,19 +64,16 @@ pub fn read(path: &Path, links: Links, max_bytes: u64) -> io::Result<Vec<u8>> {
     }
 }
 
-/// To make a file that only its owner can read.
+/// To make, read and write a file that only its owner can read.
 pub fn private() -> OpenOptions {
-    #[cfg_attr(not(unix), expect(unused_mut))]
     let mut options = OpenOptions::new();
+    options.read(true).write(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options
 }
 
 /// Makes a folder that only its owner can read, with those above it.
-///
-/// # Errors
-/// Where it cannot be made.
 pub fn make_private_folder(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);

@@ -33,11 +33,7 @@ pub struct Sandbox {
     bwrap: PathBuf,
     home: Option<PathBuf>,
     is_root: bool,
-    /// What else of the home may be read, and what else may be written.
-    read: Vec<PathBuf>,
-    write: Vec<PathBuf>,
-    /// What decides about permissions: never there.
-    hidden: Vec<PathBuf>,
+    settings: SandboxSettings,
     private: Option<Private>,
     /// Who commits, as the home's settings say, which are not there.
     identity: Vec<(String, String)>,
@@ -107,21 +103,19 @@ impl Sandbox {
         if !cfg!(target_os = "linux") {
             return Err("bubblewrap is for Linux only".into());
         }
-        let SandboxSettings { read, write, hidden, caches } = settings;
         let folder =
             &folder.canonicalize().map_err(|error| format!("{} cannot be opened: {error}", folder.display()))?;
         let home =
             env::var_os("HOME").and_then(|home| fs::canonicalize(home).ok()).filter(|home| home.parent().is_some());
-        let folders: Vec<&Path> =
-            [folder.as_path()].into_iter().chain(added.iter().chain(&write).map(PathBuf::as_path)).collect();
-        check_folders(&folders, home.as_deref(), &hidden)?;
+        let folders = roots(folder, added, &settings.write);
+        check_folders(&folders, home.as_deref(), &settings.hidden)?;
         let bwrap = find_bwrap(&folders).ok_or("bwrap is not installed (the package is called bubblewrap)")?;
-        let private = caches.and_then(|caches| Private::of(&caches, folder));
+        let private = settings.caches.as_deref().and_then(|caches| Private::of(caches, folder));
         #[cfg(unix)]
         let is_root = rustix::process::geteuid().is_root();
         #[cfg(not(unix))]
         let is_root = false;
-        let sandbox = Sandbox { bwrap, home, is_root, read, write, hidden, private, identity: identity() };
+        let sandbox = Sandbox { bwrap, home, is_root, settings, private, identity: identity() };
         sandbox.try_out(folder, added)?;
         Ok(sandbox)
     }
@@ -162,14 +156,8 @@ impl Sandbox {
                 add(&[&"--cap-drop", &"CAP_SYS_ADMIN"]);
             }
         } else {
-            add(&[
-                &"--unshare-user",
-                &"--unshare-ipc",
-                &"--unshare-uts",
-                &"--unshare-cgroup-try",
-                &"--cap-drop",
-                &"ALL",
-            ]);
+            add(&[&"--unshare-user", &"--unshare-ipc", &"--unshare-uts", &"--unshare-cgroup-try"]);
+            add(&[&"--cap-drop", &"ALL"]);
             if reach != Reach::Network {
                 add(&[&"--unshare-net"]);
             }
@@ -185,13 +173,15 @@ impl Sandbox {
                 }
             }
         }
+        let private = self.private.as_ref();
+        let empty_file = private.map_or_else(|| "/dev/null".into(), |private| private.folder.join("empty"));
         for mount in self.mounts(reach, folder, added) {
             match &mount {
                 Mount::Read(path) => add(&[&"--ro-bind", path, path]),
                 Mount::Write(path) => add(&[&"--bind", path, path]),
                 Mount::Instead(path, private) => add(&[&"--bind", private, path]),
                 Mount::Empty(path) if path.is_dir() => add(&[&"--tmpfs", path]),
-                Mount::Empty(path) => add(&[&"--ro-bind", &self.empty_file(), path]),
+                Mount::Empty(path) => add(&[&"--ro-bind", &empty_file, path]),
             }
         }
         add(&[&"--chdir", folder, &"--"]);
@@ -204,7 +194,8 @@ impl Sandbox {
         if reach != Reach::Outside {
             let private = |name: &str| self.private.as_ref().map(|private| private.folder.join(name));
             let instead = |path: PathBuf, name: &str| private(name).map(|private| Mount::Instead(path, private));
-            let empty = EMPTY.iter().map(PathBuf::from).chain(self.home.clone()).filter(|path| is_folder(path));
+            let empty = EMPTY.iter().map(PathBuf::from).chain(self.home.clone());
+            let empty = empty.filter(|path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()));
             mounts.extend(empty.map(|path| match path == Path::new("/tmp") {
                 true => instead(path.clone(), "tmp").unwrap_or(Mount::Empty(path)),
                 false => Mount::Empty(path),
@@ -212,15 +203,15 @@ impl Sandbox {
             mounts.extend(self.home.as_ref().and_then(|home| instead(home.join(".cache"), "cache")));
             mounts.extend(self.toolchains().into_iter().map(Mount::Read));
             let credentials = CREDENTIALS.iter().filter_map(|name| Some(self.home.as_ref()?.join(name)));
-            let roots = ROOTS_SECRETS.iter().filter(|_| self.is_root).map(PathBuf::from);
-            let sockets = sockets().into_iter().filter(|path| !EMPTY.iter().any(|empty| path.starts_with(empty)));
-            mounts.extend(credentials.chain(roots).chain(sockets).filter(|path| path.exists()).map(Mount::Empty));
+            let secrets = ROOTS_SECRETS.iter().filter(|_| self.is_root).map(PathBuf::from);
+            let sockets =
+                sockets().map(|(_, path)| path).filter(|path| !EMPTY.iter().any(|empty| path.starts_with(empty)));
+            mounts.extend(credentials.chain(secrets).chain(sockets).filter(|path| path.exists()).map(Mount::Empty));
             if reach == Reach::Network {
                 // It may be a link into what is empty.
                 mounts.extend(fs::canonicalize("/etc/resolv.conf").into_iter().map(Mount::Read));
             }
-            let roots: Vec<&Path> =
-                [folder].into_iter().chain(added.iter().chain(&self.write).map(PathBuf::as_path)).collect();
+            let roots = roots(folder, added, &self.settings.write);
             mounts.extend(repository(folder, self.home.as_deref(), &roots).map(Mount::Read));
             for root in roots {
                 match reach {
@@ -229,13 +220,13 @@ impl Sandbox {
                 }
             }
         }
-        mounts.extend(self.hidden.iter().filter(|path| path.exists()).cloned().map(Mount::Empty));
+        mounts.extend(self.settings.hidden.iter().filter(|path| path.exists()).cloned().map(Mount::Empty));
         mounts
     }
 
     /// What of the home a command can read.
     fn toolchains(&self) -> Vec<PathBuf> {
-        let Some(home) = &self.home else { return self.read.clone() };
+        let Some(home) = &self.home else { return self.settings.read.clone() };
         let named = TOOLCHAIN_VARIABLES.iter().filter_map(env::var_os).map(PathBuf::from);
         let path = env::var_os("PATH").unwrap_or_default();
         let programs: Vec<PathBuf> = env::split_paths(&path).collect();
@@ -245,7 +236,7 @@ impl Sandbox {
         let mut found: Vec<PathBuf> =
             TOOLCHAINS.iter().map(|name| home.join(name)).chain(named).chain(programs).collect();
         found.retain(is_below);
-        found.extend(self.read.iter().filter(|path| path.exists()).cloned());
+        found.extend(self.settings.read.iter().filter(|path| path.exists()).cloned());
         found.sort();
         // A folder brings what is in it.
         found.dedup_by(|later, earlier| later.starts_with(earlier));
@@ -254,17 +245,9 @@ impl Sandbox {
 
     /// What is in the environment instead of what is there outside.
     fn variables(&self) -> Vec<(String, Option<OsString>)> {
-        let mut variables: Vec<(String, Option<OsString>)> =
-            ["TMPDIR", "XDG_RUNTIME_DIR", "XDG_CACHE_HOME", "XAUTHORITY"]
-                .into_iter()
-                .map(str::to_owned)
-                .chain(
-                    env::vars_os()
-                        .filter(|(_, value)| socket(value).is_some())
-                        .filter_map(|(name, _)| name.into_string().ok()),
-                )
-                .map(|name| (name, None))
-                .collect();
+        let folders = ["TMPDIR", "XDG_RUNTIME_DIR", "XDG_CACHE_HOME", "XAUTHORITY"].map(str::to_owned);
+        let sockets = sockets().filter_map(|(name, _)| name.into_string().ok());
+        let mut variables: Vec<_> = folders.into_iter().chain(sockets).map(|name| (name, None)).collect();
         let set = |name: &str, value: &dyn AsRef<OsStr>| (name.to_owned(), Some(value.as_ref().to_owned()));
         if let Some(home) = &self.home {
             variables.push(set("npm_config_cache", &home.join(".cache/npm")));
@@ -275,11 +258,6 @@ impl Sandbox {
             variables.push(set(&format!("GIT_CONFIG_VALUE_{i}"), value));
         }
         variables
-    }
-
-    /// An empty file, to lie over one.
-    fn empty_file(&self) -> PathBuf {
-        self.private.as_ref().map_or_else(|| "/dev/null".into(), |private| private.folder.join("empty"))
     }
 }
 
@@ -305,6 +283,11 @@ impl Private {
     }
 }
 
+/// The folders that a command may write.
+fn roots<'a>(folder: &'a Path, added: &'a [PathBuf], write: &'a [PathBuf]) -> Vec<&'a Path> {
+    [folder].into_iter().chain(added.iter().chain(write).map(PathBuf::as_path)).collect()
+}
+
 /// Refuses folders that would open the wall.
 fn check_folders(folders: &[&Path], home: Option<&Path>, hidden: &[PathBuf]) -> Result<(), String> {
     for folder in folders {
@@ -325,10 +308,6 @@ fn find_bwrap(folders: &[&Path]) -> Option<PathBuf> {
     let found = env::split_paths(&path).filter(|folder| folder.is_absolute()).map(|folder| folder.join("bwrap"));
     let mut real = found.filter(|file| file.is_file()).filter_map(|file| file.canonicalize().ok());
     real.find(|file| !folders.iter().any(|folder| file.starts_with(folder)))
-}
-
-fn is_folder(path: &Path) -> bool {
-    path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir())
 }
 
 /// A folder that can be written, with what of it cannot.
@@ -369,9 +348,9 @@ fn repository(folder: &Path, home: Option<&Path>, writable: &[&Path]) -> Option<
     git.parent().filter(|folder| folder.ends_with("worktrees"))?.parent().map(Path::to_owned)
 }
 
-/// Sockets that the environment names: of agents that hold keys, displays, buses, multiplexers.
-fn sockets() -> Vec<PathBuf> {
-    env::vars_os().filter_map(|(_, value)| socket(&value)).collect()
+/// Sockets that variables of the environment name: of agents that hold keys, displays, buses, multiplexers.
+fn sockets() -> impl Iterator<Item = (OsString, PathBuf)> {
+    env::vars_os().filter_map(|(name, value)| Some((name, socket(&value)?)))
 }
 
 /// The socket that a value names: `/run/x`, `unix:path=/run/x,guid=1`, `unix:///run/x`, `/tmp/tmux-0/default,1,0`.

@@ -19,11 +19,9 @@ impl Test {
         }
         let sandbox = Sandbox {
             bwrap: "/usr/bin/bwrap".into(),
-            hidden: vec![home.join("state")],
+            settings: SandboxSettings { hidden: vec![home.join("state")], ..SandboxSettings::default() },
             home: Some(home),
             is_root: false,
-            read: Vec::new(),
-            write: Vec::new(),
             private: None,
             identity: vec![("user.name".into(), "Me".into())],
         };

@@ -65,9 +65,6 @@ pub struct ScriptError(#[from] serde_json::Error);
 
 impl Script {
     /// Parses a script.
-    ///
-    /// # Errors
-    /// If the JSON does not have the shape of a script.
     pub fn parse(json: &str) -> Result<Script, ScriptError> {
         Ok(serde_json::from_str(json)?)
     }
@@ -85,7 +82,9 @@ impl Script {
             // What came last counts first; but behind the results of tools a person who resumes may have said something.
             let mut since = before.iter().rev().take_while(|message| !matches!(message, Message::Assistant { .. }));
             let conditions = || unused.clone().map_while(|response| response.condition.as_deref());
-            let met = since.find_map(|message| conditions().position(|text| contains(message, text)));
+            let met = since.find_map(|message| {
+                conditions().position(|wanted| message.texts().iter().any(|text| text.contains(wanted)))
+            });
             let at = met.unwrap_or_else(|| conditions().count());
             let mut rest = unused.clone();
             let response = rest.nth(at)?;
@@ -106,14 +105,6 @@ fn summarised(messages: &[Message]) -> usize {
     let Some(Message::User { text }) = messages.first() else { return 0 };
     let number = text.split_once(SUMMARY).map(|(_, rest)| rest.split(|c: char| !c.is_ascii_digit()).next());
     number.flatten().and_then(|number| number.parse().ok()).unwrap_or(0)
-}
-
-fn contains(message: &Message, text: &str) -> bool {
-    match message {
-        Message::User { text: message } => message.contains(text),
-        Message::Results { results } => results.iter().any(|result| result.output.contains(text)),
-        Message::Assistant { .. } => message.text().contains(text),
-    }
 }
 
 impl Model for Script {
@@ -144,32 +135,19 @@ impl Model for Script {
             let id = format!("call_{response_number}_{}", i + 1);
             (0, ModelEvent::Call(ToolCall { id, name: call.name.clone(), input: call.input.clone(), extra: None }))
         });
-        let input_words: usize = request.messages.iter().map(count_words).sum();
+        // Words are counted in place of tokens.
+        let texts = request.messages.iter().flat_map(Message::texts);
+        let input_words: usize = texts.map(|text| text.split_whitespace().count()).sum();
         let output_words = response.text.split_whitespace().count();
         let usage = Usage { input_tokens: input_words as u64, output_tokens: output_words as u64 };
-        let events: Vec<_> = thoughts.chain(words).chain(calls).chain([(0, ModelEvent::Usage(usage))]).collect();
-        let wait = Duration::from_millis(response.wait_ms);
-        let first = stream::once(async move {
-            if !wait.is_zero() {
-                tokio::time::sleep(wait).await;
-            }
-        });
-        let events = first.flat_map(move |()| stream::iter(events.clone())).then(|(pause, event)| async move {
+        let mut events: Vec<_> = thoughts.chain(words).chain(calls).chain([(0, ModelEvent::Usage(usage))]).collect();
+        events.first_mut().into_iter().for_each(|(pause, _)| *pause += response.wait_ms);
+        let events = stream::iter(events).then(|(pause, event)| async move {
             if pause > 0 {
                 tokio::time::sleep(Duration::from_millis(pause)).await;
             }
             Ok(event)
         });
         Box::pin(events)
-    }
-}
-
-/// Words are counted in place of tokens.
-fn count_words(message: &Message) -> usize {
-    let count = |text: &str| text.split_whitespace().count();
-    match message {
-        Message::User { text } => count(text),
-        Message::Assistant { .. } => count(&message.text()),
-        Message::Results { results } => results.iter().map(|result| count(&result.output)).sum(),
     }
 }

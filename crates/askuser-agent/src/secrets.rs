@@ -26,52 +26,37 @@ impl Secrets {
         Secrets { withheld: Vec::new(), passed: Vec::new(), values: Vec::new() }
     }
 
-    /// The keys in these variables. Commands do not get the variables, but for those that are `passed`.
+    /// The keys in some variables, and the passwords in the addresses (`https://user:password@host`) in others; an address
+    /// without one is nothing to hide. Commands do not get these variables, but for those that are `passed`.
     pub fn in_variables<'a>(
-        variables: impl IntoIterator<Item = &'a str>,
+        keys: impl IntoIterator<Item = &'a str>,
+        addresses: impl IntoIterator<Item = &'a str>,
         environment: impl Fn(&str) -> Option<String>,
         passed: &[String],
     ) -> Secrets {
         let mut secrets = Secrets::none();
-        for variable in variables {
+        let keys = keys.into_iter().map(|variable| {
             let value = environment(variable);
-            let key = value.as_ref().map(|value| value.trim().to_owned());
-            secrets.values.extend(key.filter(|key| key.len() >= MIN_BYTES));
-            secrets.withhold(variable, value, passed);
-        }
-        secrets.longest_first()
-    }
-
-    /// These, and the passwords in the addresses (`https://user:password@host`) in these variables. A variable whose address has
-    /// none is nothing to hide.
-    pub fn with_addresses<'a>(
-        mut self,
-        variables: impl IntoIterator<Item = &'a str>,
-        environment: impl Fn(&str) -> Option<String>,
-        passed: &[String],
-    ) -> Secrets {
-        for variable in variables {
-            let address = environment(variable).unwrap_or_default();
-            let Some(user) = user_of(&address) else { continue };
+            let key = value.iter().map(|value| value.trim().to_owned()).collect();
+            (variable, value, key)
+        });
+        let addresses = addresses.into_iter().filter_map(|variable| {
+            let address = environment(variable)?;
+            let user = user_of(&address)?;
             let password = user.split_once(':').map_or(user, |(_, password)| password);
-            let secret = [user, password].into_iter().filter(|value| value.len() >= MIN_BYTES);
-            self.values.extend(secret.map(str::to_owned));
-            self.withhold(variable, Some(address.clone()), passed);
+            let found = vec![user.to_owned(), password.to_owned()];
+            Some((variable, Some(address), found))
+        });
+        for (variable, value, found) in keys.chain(addresses) {
+            secrets.values.extend(found.into_iter().filter(|value: &String| value.len() >= MIN_BYTES));
+            match passed.iter().any(|passed| passed == variable) {
+                true => secrets.passed.extend(value.map(|value| (variable.to_owned(), value))),
+                false => secrets.withheld.push(variable.to_owned()),
+            }
         }
-        self.longest_first()
-    }
-
-    fn withhold(&mut self, variable: &str, value: Option<String>, passed: &[String]) {
-        match passed.iter().any(|passed| passed == variable) {
-            true => self.passed.extend(value.map(|value| (variable.to_owned(), value))),
-            false => self.withheld.push(variable.to_owned()),
-        }
-    }
-
-    /// A key that contains another is replaced as a whole.
-    fn longest_first(mut self) -> Secrets {
-        self.values.sort_by_key(|value| std::cmp::Reverse(value.len()));
-        self
+        // A key that contains another is replaced as a whole.
+        secrets.values.sort_by_key(|value| std::cmp::Reverse(value.len()));
+        secrets
     }
 
     /// The variables that commands do not get.
@@ -175,6 +160,11 @@ impl Redactor<'_> {
         self.held.drain(..rest);
         shown
     }
+
+    /// What is left to show at the end of the text.
+    pub(crate) fn finish(&mut self) -> String {
+        self.secrets.redact_text(std::mem::take(&mut self.held))
+    }
 }
 
 impl std::fmt::Debug for Secrets {
@@ -196,7 +186,7 @@ mod tests {
             _ => None,
         };
         let passed: Vec<String> = passed.iter().map(|name| (*name).to_owned()).collect();
-        Secrets::in_variables(["A_KEY", "B_KEY", "SHORT", "UNSET"], environment, &passed)
+        Secrets::in_variables(["A_KEY", "B_KEY", "SHORT", "UNSET"], [], environment, &passed)
     }
 
     #[test]
@@ -244,7 +234,7 @@ mod tests {
             _ => None,
         };
         let addresses = ["A_URL", "B_URL", "C_URL", "UNSET"];
-        let secrets = Secrets::none().with_addresses(addresses, environment, &["C_URL".to_owned()]);
+        let secrets = Secrets::in_variables([], addresses, environment, &["C_URL".to_owned()]);
         assert_eq!(secrets.withheld(), ["A_URL"]);
         let printed =
             ToolResult::ok("http://ada:s3cret-pass@proxy.example s3cret-pass a-whole-token http://proxy.example");

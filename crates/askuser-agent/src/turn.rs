@@ -100,19 +100,12 @@ struct Response {
     usage: Usage,
     /// How much of it there is, in bytes.
     size: usize,
-    completion: Completion,
+    /// Whether its text ends where the model was not allowed to write on.
+    is_truncated: bool,
     /// The last call, if it was cut off.
     truncated_call: Option<ToolCall>,
     /// Whether the provider wants to be asked to go on.
     paused: bool,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Completion {
-    #[default]
-    Whole,
-    /// Where the model was not allowed to write on.
-    Truncated,
 }
 
 impl Response {
@@ -124,11 +117,6 @@ impl Response {
             return Err(ModelError::new(FailureKind::Protocol, message));
         }
         Ok(())
-    }
-
-    /// To say nothing at all is no answer.
-    fn is_no_answer(&self) -> bool {
-        !self.content.iter().any(|block| matches!(block, Block::Text { .. } | Block::Call(_)))
     }
 
     /// The text so far is whole.
@@ -165,14 +153,15 @@ async fn respond(agent: &mut Agent, events: &EventSender, abort: &CancellationTo
                 response.close_text();
                 response.tell_texts(events);
                 events.send(AgentEvent::Usage { usage: response.usage });
-                if response.is_no_answer() {
+                // To say nothing at all is no answer.
+                if response.content.iter().all(|block| matches!(block, Block::Opaque { .. })) {
                     if !std::mem::replace(&mut asked_again, true) {
                         continue;
                     }
-                    let message = "the model answered with nothing at all, and when asked again too".to_owned();
+                    let message = "the model answered with nothing at all, and when asked again too";
                     return Err(Stop::failed(FailureKind::Protocol, message));
                 }
-                if response.completion == Completion::Truncated {
+                if response.is_truncated {
                     let message = "the answer was cut off at the limit of its length: ask for the rest, or raise \
                                    max_tokens"
                         .to_owned();
@@ -210,18 +199,10 @@ async fn respond(agent: &mut Agent, events: &EventSender, abort: &CancellationTo
                     done => done?,
                 }
             }
-            Some(Err(error)) => {
-                let Some(pause) = pause(&error, attempt, shared.retries) else {
-                    return Err(Stop::Failed(given_up(error)));
-                };
-                attempt += 1;
-                let after_ms = pause.as_millis() as u64;
-                events.send(AgentEvent::Retry { error: error.into(), after_ms });
-                tokio::select! {
-                    () = abort.cancelled() => return Err(Stop::Interrupted),
-                    () = tokio::time::sleep(pause) => {}
-                }
-            }
+            Some(Err(error)) => tokio::select! {
+                () = abort.cancelled() => return Err(Stop::Interrupted),
+                waited = wait_to_retry(error, &mut attempt, &shared, events) => waited?,
+            },
         }
     }
 }
@@ -289,7 +270,7 @@ async fn read_once(
                 response.content.push(Block::Call(call.clone()));
                 response.truncated_call = Some(call);
             }
-            ModelEvent::Truncated => response.completion = Completion::Truncated,
+            ModelEvent::Truncated => response.is_truncated = true,
         }
     }
     Ok(())
@@ -302,8 +283,22 @@ fn too_long(error: ModelError) -> Failure {
     Failure { kind: error.kind, message }
 }
 
+/// Waits until the request is to be made again, or gives up.
+pub(crate) async fn wait_to_retry(
+    error: ModelError,
+    attempt: &mut u32,
+    shared: &Shared,
+    events: &EventSender,
+) -> Result<(), Stop> {
+    let Some(pause) = pause(&error, *attempt, shared.retries) else { return Err(Stop::Failed(given_up(error))) };
+    *attempt += 1;
+    events.send(AgentEvent::Retry { error: error.into(), after_ms: pause.as_millis() as u64 });
+    tokio::time::sleep(pause).await;
+    Ok(())
+}
+
 /// How long to wait before the request is made again; `None` if it is not.
-pub(crate) fn pause(error: &ModelError, attempt: u32, retries: Retries) -> Option<Duration> {
+fn pause(error: &ModelError, attempt: u32, retries: Retries) -> Option<Duration> {
     let max_retries = error.max_retries.map_or(retries.max, |max| max.min(retries.max));
     if !error.is_transient() || attempt >= max_retries {
         return None;
@@ -333,15 +328,11 @@ fn given_up(error: ModelError) -> Failure {
 impl Shared {
     /// What the model is told, with what is true only now.
     pub(crate) fn system_now(&self) -> String {
-        match self.permissions().mode {
-            PermissionMode::Plan => {
-                let plan_mode = if self.is_subagent() { PLAN_MODE_OF_TASK } else { PLAN_MODE };
-                format!("{}\n\n{}", self.system, plan_mode.trim_ascii_end())
-            }
-            PermissionMode::Ask | PermissionMode::AcceptEdits | PermissionMode::Sandbox | PermissionMode::Allow => {
-                self.system.clone()
-            }
+        if self.permissions().mode != PermissionMode::Plan {
+            return self.system.clone();
         }
+        let plan_mode = if self.is_subagent() { PLAN_MODE_OF_TASK } else { PLAN_MODE };
+        format!("{}\n\n{}", self.system, plan_mode.trim_ascii_end())
     }
 }
 

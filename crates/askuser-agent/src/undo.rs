@@ -7,7 +7,7 @@
 use crate::regular_file::{self, Links};
 use crate::shared_file::{Original, Update, UpdateError};
 use crate::tools::{ConfinedPath, Opened, file_change};
-use crate::transcript::{Transcript, TranscriptError, private};
+use crate::transcript::{Transcript, TranscriptError};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fs::File;
@@ -120,7 +120,8 @@ impl UndoLog {
         let number = edits.last().map_or(1, |(edit, _)| edit.number + 1);
         if let Some(bytes) = before {
             // There may be one that was written just before a crash.
-            let mut file = private().create(true).truncate(true).open(self.content(number))?;
+            let mut file =
+                regular_file::private().create(true).truncate(true).open(self.folder.join(number.to_string()))?;
             file.write_all(bytes)?;
             file.sync_all()?;
         }
@@ -141,17 +142,14 @@ impl UndoLog {
         let is_empty = edits.is_empty();
         // Who has put a file back since it was left alone means that edit again.
         while let Some(edit) = edits.pop() {
-            let undone = self.undo(&edit);
-            if !matches!(undone, Ok(Some(_))) && left_alone.contains(&edit.path) {
-                continue;
-            }
-            match undone {
+            match self.undo(&edit) {
                 Ok(Some(state)) => {
                     // Where that cannot be written, it is found to be as it was the next time.
                     let _ = self.mark_undone(edit.number);
                     let left = edits.iter().filter(|edit| !left_alone.contains(&edit.path)).count();
                     return Ok(Undone { path: edit.path.display(), state, left });
                 }
+                _ if left_alone.contains(&edit.path) => {}
                 Err(error) => {
                     left_alone.push(edit.path.clone());
                     return Err(error);
@@ -242,7 +240,7 @@ impl UndoLog {
     }
 
     fn append(&self, line: &Line) -> io::Result<()> {
-        let mut file = private().create(true).append(true).open(self.folder.join("edits.jsonl"))?;
+        let mut file = regular_file::private().create(true).append(true).open(self.folder.join("edits.jsonl"))?;
         // The line before may have been cut off.
         let mut bytes = b"\n".to_vec();
         serde_json::to_writer(&mut bytes, line)?;
@@ -254,14 +252,10 @@ impl UndoLog {
         Ok(())
     }
 
-    fn content(&self, number: u64) -> PathBuf {
-        self.folder.join(number.to_string())
-    }
-
     /// What an edit replaced.
     fn before(&self, edit: &Edit) -> io::Result<Option<Vec<u8>>> {
         let Some(size) = edit.before else { return Ok(None) };
-        match regular_file::read(&self.content(edit.number), Links::Follow, size) {
+        match regular_file::read(&self.folder.join(edit.number.to_string()), Links::Follow, size) {
             Ok(bytes) if bytes.len() as u64 == size => Ok(Some(bytes)),
             Ok(_) => Err(io::Error::other("what the edit replaced is damaged")),
             Err(error) => Err(io::Error::other(format!("what the edit replaced cannot be read: {error}"))),

@@ -24,12 +24,12 @@ fn log(transcript: &Transcript) -> UndoLog {
 }
 
 async fn write(test: &TestFolder, path: &str, content: &str) {
-    assert!(test.run(&WriteTool::default(), json!({"path": path, "content": content})).await.success);
+    assert!(test.run(&WriteTool, json!({"path": path, "content": content})).await.success);
 }
 
 async fn edit(test: &TestFolder, path: &str, old: &str, new: &str) {
     let input = json!({"path": path, "old_string": old, "new_string": new});
-    assert!(test.run(&EditTool::default(), input).await.success);
+    assert!(test.run(&EditTool, input).await.success);
 }
 
 fn undone(path: &str, state: UndoneState, left: usize) -> Undone {

@@ -5,20 +5,16 @@
 
 use super::anthropic_models::{self, Thinking};
 use super::json::{array_field, str_field, u64_field};
-use super::protocol::{
-    Completion, Flow, LastOutput, ResponseReader, event_json, has_text, input_object, parse_input, safe_name,
-    truncated_call,
-};
+use super::protocol::{Completion, LastOutput, Output, ResponseReader, has_text, input_object, safe_name};
 use super::request_options::{Effort, RequestOptions, Requested};
-use super::sse::SseEvent;
 use super::target::Target;
-use crate::event::{FailureKind, Usage};
+use crate::event::FailureKind;
 use crate::message::{Block, CallResult, Message, ToolCall};
-use crate::model::{ModelError, ModelEvent, ModelRequest};
+use crate::model::{ModelError, ModelRequest};
 use crate::tool::ToolDefinition;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::ops::ControlFlow;
 
 // ---- request ----
 
@@ -145,14 +141,11 @@ fn assistant_content(content: &[Block], target: &Target, options: RequestOptions
 
 // ---- response ----
 
+#[derive(Default)]
 pub(super) struct AnthropicReader {
-    target: Arc<Target>,
     open_blocks: HashMap<u64, OpenBlock>,
-    /// The last tool call, not yet passed on: the token limit may have truncated it.
-    last_call: Option<(ToolCall, CallInput)>,
     usage: Map<String, Value>,
     stop_reason: Option<String>,
-    last_output: LastOutput,
 }
 
 /// A content block that is being streamed, by its index.
@@ -162,39 +155,19 @@ enum OpenBlock {
     Opaque(Value),
 }
 
-/// Whether the input of a tool call is known to be complete: a JSON object shows its own end.
-#[derive(PartialEq)]
-enum CallInput {
-    Complete,
-    MaybeTruncated,
-}
-
 impl AnthropicReader {
-    pub(super) fn new(target: Arc<Target>) -> AnthropicReader {
-        let (open_blocks, usage) = (HashMap::new(), Map::new());
-        AnthropicReader {
-            target,
-            open_blocks,
-            last_call: None,
-            usage,
-            stop_reason: None,
-            last_output: LastOutput::None,
-        }
-    }
-
-    fn start_block(&mut self, index: u64, block: &Value, output: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+    fn start_block(&mut self, index: u64, block: &Value, output: &mut Output) -> Result<(), ModelError> {
         // Only the last block can be truncated, and this one follows the last call.
-        self.push_last_call(output);
+        output.confirm_call();
         let open_block = match str_field(block, "type") {
             Some("text") => {
-                self.push_text(str_field(block, "text"), output);
+                output.text(str_field(block, "text").unwrap_or_default());
                 OpenBlock::Text
             }
             Some("tool_use") => {
-                let name =
-                    str_field(block, "name").ok_or_else(|| self.target.protocol_error("a tool call without a name"))?;
-                let (id, input) = (str_field(block, "id").unwrap_or_default(), &block["input"]);
-                OpenBlock::Call { id: id.into(), name: name.into(), initial_input: input.clone(), json: String::new() }
+                let (name, id) =
+                    (output.call_name(str_field(block, "name"))?, str_field(block, "id").unwrap_or_default().into());
+                OpenBlock::Call { id, name, initial_input: block["input"].clone(), json: String::new() }
             }
             _ => OpenBlock::Opaque(block.clone()),
         };
@@ -202,116 +175,76 @@ impl AnthropicReader {
         Ok(())
     }
 
-    fn add_delta(&mut self, index: u64, delta: &Value, output: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+    fn add_delta(&mut self, index: u64, delta: &Value, output: &mut Output) -> Result<(), ModelError> {
         match (self.open_blocks.get_mut(&index), str_field(delta, "type")) {
-            (Some(OpenBlock::Text), Some("text_delta")) => self.push_text(str_field(delta, "text"), output),
+            (Some(OpenBlock::Text), Some("text_delta")) => output.text(str_field(delta, "text").unwrap_or_default()),
             (Some(OpenBlock::Call { json, .. }), Some("input_json_delta")) => {
                 json.push_str(str_field(delta, "partial_json").unwrap_or_default());
             }
             (Some(OpenBlock::Opaque(block)), Some("thinking_delta")) => {
                 append(block, "thinking", delta);
-                output.extend(str_field(delta, "thinking").map(|text| ModelEvent::Thought(text.to_owned())));
+                str_field(delta, "thinking").into_iter().for_each(|text| output.thought(text));
             }
             (Some(OpenBlock::Opaque(block)), Some("signature_delta")) => append(block, "signature", delta),
             // Citations and future deltas: the protocol asks clients to ignore unknown ones.
             (Some(_), _) => {}
-            (None, _) => return Err(self.target.protocol_error("a delta of a block that was not started")),
+            (None, _) => return Err(output.target.protocol_error("a delta of a block that was not started")),
         }
         Ok(())
     }
 
-    fn stop_block(&mut self, index: u64, output: &mut Vec<ModelEvent>) {
+    fn stop_block(&mut self, index: u64, output: &mut Output) {
         match self.open_blocks.remove(&index) {
-            Some(OpenBlock::Call { id, name, initial_input, json }) => {
-                // Some servers send the whole input with the start of the block.
-                let is_initial = initial_input.as_object().is_some_and(|input| !input.is_empty()) && json.is_empty();
-                let input = if is_initial { initial_input } else { parse_input(&json) };
-                let is_complete = input.is_object() && (is_initial || !json.is_empty());
-                let state = if is_complete { CallInput::Complete } else { CallInput::MaybeTruncated };
-                self.last_call = Some((ToolCall { id, name, input, extra: None }, state));
+            // Some servers send the whole input with the start of the block.
+            Some(OpenBlock::Call { id, name, initial_input: input @ Value::Object(_), json })
+                if json.is_empty() && input != json!({}) =>
+            {
+                output.call(ToolCall { id, name, input, extra: None });
             }
-            Some(OpenBlock::Opaque(value)) => {
-                output.push(ModelEvent::Opaque(Block::Opaque { provider: self.target.provider.into(), value }));
-            }
+            Some(OpenBlock::Call { id, name, json, .. }) => output.written_call(id, name, &json, None),
+            Some(OpenBlock::Opaque(value)) => output.opaque(value),
             Some(OpenBlock::Text) | None => {}
         }
     }
 
-    fn push_text(&mut self, text: Option<&str>, output: &mut Vec<ModelEvent>) {
-        if let Some(text) = text {
-            self.last_output = LastOutput::Text;
-            output.push(ModelEvent::Text(text.to_owned()));
-        }
-    }
-
-    fn push_last_call(&mut self, output: &mut Vec<ModelEvent>) {
-        if let Some((call, _)) = self.last_call.take() {
-            self.last_output = LastOutput::Call;
-            output.push(ModelEvent::Call(call));
-        }
-    }
-
     /// Later counts replace earlier ones; counts that are absent are kept.
-    fn add_usage(&mut self, usage: &Value, output: &mut Vec<ModelEvent>) {
+    fn add_usage(&mut self, usage: &Value, output: &mut Output) {
         let Some(usage) = usage.as_object() else { return };
         self.usage.extend(usage.iter().filter(|(_, value)| value.is_u64()).map(|(k, v)| (k.clone(), v.clone())));
-        let all = Value::Object(std::mem::take(&mut self.usage));
-        let count = |key| u64_field(&all, key).unwrap_or(0);
-        let input_tokens =
-            count("input_tokens") + count("cache_creation_input_tokens") + count("cache_read_input_tokens");
-        output.push(ModelEvent::Usage(Usage { input_tokens, output_tokens: count("output_tokens") }));
-        if let Value::Object(all) = all {
-            self.usage = all;
-        }
+        let count = |key| self.usage.get(key).and_then(Value::as_u64).unwrap_or(0);
+        let input = count("input_tokens") + count("cache_creation_input_tokens") + count("cache_read_input_tokens");
+        output.usage(input, count("output_tokens"));
     }
 
-    /// The response is complete, if there is a reason.
-    fn stop(&mut self, reason: Option<&str>, output: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+    /// The response is complete, if there is a reason; not after one with which a part could be taken for a whole.
+    fn stop(&mut self, reason: Option<&str>, output: &mut Output) -> Result<(), ModelError> {
         let Some(reason) = reason else { return Ok(()) };
-        self.check_reason(reason)?;
-        match self.last_call.take() {
-            Some((call, CallInput::MaybeTruncated)) if reason == "max_tokens" => {
-                let written = call.input.as_str().unwrap_or_default().to_owned();
-                self.last_output = LastOutput::Call;
-                output.push(truncated_call(call.id, call.name, written));
+        let when = match &output.unconfirmed_call {
+            Some(call) => Some(format!("inside a call of {}", call.name)),
+            None => (output.last == LastOutput::None).then(|| "before any output".into()),
+        };
+        match (reason, when) {
+            ("model_context_window_exceeded", Some(when)) => {
+                let why = format!("the context window was full {when}");
+                return Err(output.target.aborted(FailureKind::ContextTooLong, why));
             }
-            last_call => {
-                self.last_call = last_call;
-                self.push_last_call(output);
+            ("refusal", _) => {
+                let why = "the model refused to respond (refusal)";
+                return Err(output.target.aborted(FailureKind::Rejected, why));
             }
+            // The provider wants to be asked to go on.
+            ("pause_turn", _) => output.paused(),
+            _ => {}
         }
-        // The provider wants to be asked to go on.
-        output.extend((reason == "pause_turn").then_some(ModelEvent::Paused));
         self.stop_reason = Some(reason.to_owned());
         Ok(())
-    }
-
-    /// An error for stop reasons after which a partial response could be taken for a complete one.
-    fn check_reason(&self, reason: &str) -> Result<(), ModelError> {
-        let truncated_call = match &self.last_call {
-            Some((call, CallInput::MaybeTruncated)) => Some(call.name.as_str()),
-            _ => None,
-        };
-        let in_call = truncated_call.map(|name| format!("inside a call of {name}"));
-        let is_empty = self.last_output == LastOutput::None && self.last_call.is_none();
-        match reason {
-            "max_tokens" if is_empty => Err(self.target.token_limit_reached()),
-            "model_context_window_exceeded" if in_call.is_some() || is_empty => {
-                let when = in_call.unwrap_or_else(|| "before any output".into());
-                let why = format!("the context window was full {when}");
-                Err(self.target.aborted(FailureKind::ContextTooLong, why))
-            }
-            "refusal" => Err(self.target.aborted(FailureKind::Rejected, "the model refused to respond (refusal)")),
-            _ => Ok(()),
-        }
     }
 }
 
 impl ResponseReader for AnthropicReader {
-    fn read(&mut self, event: &SseEvent, output: &mut Vec<ModelEvent>) -> Result<Flow, ModelError> {
-        let event = event_json(event, &self.target)?;
-        let index = u64_field(&event, "index").unwrap_or(0);
-        match str_field(&event, "type") {
+    fn read(&mut self, event: &Value, output: &mut Output) -> Result<ControlFlow<()>, ModelError> {
+        let index = u64_field(event, "index").unwrap_or(0);
+        match str_field(event, "type") {
             Some("message_start") => self.add_usage(&event["message"]["usage"], output),
             Some("content_block_start") => self.start_block(index, &event["content_block"], output)?,
             Some("content_block_delta") => self.add_delta(index, &event["delta"], output)?,
@@ -322,30 +255,28 @@ impl ResponseReader for AnthropicReader {
             }
             // A response that did not stream.
             Some("message") => {
-                for (index, block) in (0..).zip(array_field(&event, "content")) {
-                    output.extend(str_field(block, "thinking").map(|text| ModelEvent::Thought(text.to_owned())));
+                for (index, block) in (0..).zip(array_field(event, "content")) {
+                    str_field(block, "thinking").into_iter().for_each(|text| output.thought(text));
                     self.start_block(index, block, output)?;
                     self.stop_block(index, output);
                 }
                 self.add_usage(&event["usage"], output);
-                self.stop(str_field(&event, "stop_reason"), output)?;
-                return Ok(Flow::Done);
+                self.stop(str_field(event, "stop_reason"), output)?;
+                return Ok(ControlFlow::Break(()));
             }
-            Some("message_stop") => return Ok(Flow::Done),
+            Some("message_stop") => return Ok(ControlFlow::Break(())),
             // `ping`, and future events.
             _ => {}
         }
-        Ok(Flow::Continue)
+        Ok(ControlFlow::Continue(()))
     }
 
-    fn end(&mut self, _output: &mut Vec<ModelEvent>) -> Result<Completion, ModelError> {
+    fn end(&mut self, _output: &mut Output) -> Result<Completion, ModelError> {
         // A block that is still open makes it incomplete, whatever the stop reason says.
         Ok(match self.stop_reason.as_deref() {
             None => Completion::Unfinished,
             Some(_) if !self.open_blocks.is_empty() => Completion::Unfinished,
-            Some("max_tokens" | "model_context_window_exceeded") if self.last_output == LastOutput::Text => {
-                Completion::TokenLimit
-            }
+            Some("max_tokens" | "model_context_window_exceeded") => Completion::TokenLimit,
             Some(_) => Completion::Complete,
         })
     }

@@ -92,25 +92,11 @@ impl ApiError {
     /// What the error says the model does not accept, if that is optional.
     pub(super) fn rejected_option(&self) -> Option<RejectedOption> {
         let message = self.message.to_lowercase();
-        let is_about = |field: &str| self.param.as_deref() == Some(field);
-        let mentions = |patterns: &[&str]| patterns.iter().any(|pattern| message.contains(pattern));
-        if is_about("stream_options") || mentions(&["stream_options"]) {
-            return Some(RejectedOption::StreamOptions);
-        }
-        if is_about("include")
-            || self.has_code(&["invalid_encrypted_content"])
-            || mentions(OWN_DATA_PHRASES)
-            || mentions(&["reasoning_content"])
-        {
-            return Some(RejectedOption::OwnData);
-        }
-        if is_about("reasoning.summary") || mentions(THOUGHTS_PHRASES) {
-            return Some(RejectedOption::Thoughts);
-        }
-        if is_about("reasoning.effort") || is_about("reasoning_effort") || mentions(EFFORT_PHRASES) {
-            return Some(RejectedOption::Effort);
-        }
-        mentions(THINKING_PHRASES).then_some(RejectedOption::Thinking)
+        let is_about = |(_, fields, phrases): &&(RejectedOption, &[&str], &[&str])| {
+            let named = self.param.iter().chain(&self.codes).any(|name| fields.contains(&name.as_str()));
+            named || phrases.iter().any(|phrase| message.contains(phrase))
+        };
+        OPTIONS.iter().find(is_about).map(|(option, ..)| *option)
     }
 
     /// How many tokens a conversation may have, if it has too many.
@@ -169,8 +155,22 @@ const CONTEXT_PHRASES: &[&str] = &[
     "input is too long",
     "maximum input length",
 ];
-const OWN_DATA_PHRASES: &[&str] =
-    &["encrypted content", "invalid `signature`", "invalid signature", "thought signature", "thought_signature"];
+/// What is optional, with the fields and codes, and the phrases, of errors about it.
+const OPTIONS: &[(RejectedOption, &[&str], &[&str])] = &[
+    (RejectedOption::StreamOptions, &["stream_options"], &["stream_options"]),
+    (RejectedOption::OwnData, &["include", "invalid_encrypted_content"], OWN_DATA_PHRASES),
+    (RejectedOption::Thoughts, &["reasoning.summary"], THOUGHTS_PHRASES),
+    (RejectedOption::Effort, &["reasoning.effort", "reasoning_effort"], EFFORT_PHRASES),
+    (RejectedOption::Thinking, &[], THINKING_PHRASES),
+];
+const OWN_DATA_PHRASES: &[&str] = &[
+    "encrypted content",
+    "invalid `signature`",
+    "invalid signature",
+    "thought signature",
+    "thought_signature",
+    "reasoning_content",
+];
 const THOUGHTS_PHRASES: &[&str] =
     &["reasoning.summary", "reasoning summar", "include_thoughts", "includethoughts", "thinking.adaptive.display"];
 const EFFORT_PHRASES: &[&str] = &[

@@ -24,15 +24,13 @@ pub struct ModelProvider {
 
 /// Who runs a provider's server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
 #[non_exhaustive]
 pub enum Hosting {
     /// The provider; its base URL is complete.
     Hosted,
-    /// The user, who may write just `host` or `:port`: scheme, port and `/v1` are filled in.
-    Local {
-        /// The default port.
-        port: u16,
-    },
+    /// The user, who may write just `host` or `:port`: scheme, this port and `/v1` are filled in.
+    Local { port: u16 },
 }
 
 /// The HTTP protocol of a provider.
@@ -69,35 +67,25 @@ pub fn provider(name: &str) -> Option<&'static ModelProvider> {
 /// All built-in providers.
 #[rustfmt::skip]
 pub const PROVIDERS: &[ModelProvider] = &[
-    hosted("anthropic", Protocol::Anthropic, "https://api.anthropic.com", "ANTHROPIC_BASE_URL", &["ANTHROPIC_API_KEY"]),
-    hosted("openai", Protocol::OpenAiResponses, "https://api.openai.com/v1", "OPENAI_BASE_URL", &["OPENAI_API_KEY"]),
+    row("anthropic", Protocol::Anthropic, Hosting::Hosted, "https://api.anthropic.com", "ANTHROPIC_BASE_URL", &["ANTHROPIC_API_KEY"]),
+    row("openai", Protocol::OpenAiResponses, Hosting::Hosted, "https://api.openai.com/v1", "OPENAI_BASE_URL", &["OPENAI_API_KEY"]),
     // For servers that have both protocols, and only this one right.
-    hosted("openai-chat", Protocol::OpenAiChat, "https://api.openai.com/v1", "OPENAI_BASE_URL", &["OPENAI_API_KEY"]),
-    hosted("gemini", Protocol::Gemini, "https://generativelanguage.googleapis.com", "GOOGLE_GEMINI_BASE_URL", &["GEMINI_API_KEY", "GOOGLE_API_KEY"]),
-    hosted("openrouter", Protocol::OpenAiChat, "https://openrouter.ai/api/v1", "OPENROUTER_BASE_URL", &["OPENROUTER_API_KEY"]),
-    local("ollama", 11434, "http://127.0.0.1:11434/v1", "OLLAMA_HOST", &["OLLAMA_API_KEY"]),
-    local("llamacpp", 8080, "http://127.0.0.1:8080/v1", "LLAMACPP_BASE_URL", &["LLAMA_API_KEY"]),
-    local("vllm", 8000, "http://127.0.0.1:8000/v1", "VLLM_BASE_URL", &["VLLM_API_KEY"]),
+    row("openai-chat", Protocol::OpenAiChat, Hosting::Hosted, "https://api.openai.com/v1", "OPENAI_BASE_URL", &["OPENAI_API_KEY"]),
+    row("gemini", Protocol::Gemini, Hosting::Hosted, "https://generativelanguage.googleapis.com", "GOOGLE_GEMINI_BASE_URL", &["GEMINI_API_KEY", "GOOGLE_API_KEY"]),
+    row("openrouter", Protocol::OpenAiChat, Hosting::Hosted, "https://openrouter.ai/api/v1", "OPENROUTER_BASE_URL", &["OPENROUTER_API_KEY"]),
+    row("ollama", Protocol::OpenAiChat, Hosting::Local { port: 11434 }, "http://127.0.0.1:11434/v1", "OLLAMA_HOST", &["OLLAMA_API_KEY"]),
+    row("llamacpp", Protocol::OpenAiChat, Hosting::Local { port: 8080 }, "http://127.0.0.1:8080/v1", "LLAMACPP_BASE_URL", &["LLAMA_API_KEY"]),
+    row("vllm", Protocol::OpenAiChat, Hosting::Local { port: 8000 }, "http://127.0.0.1:8000/v1", "VLLM_BASE_URL", &["VLLM_API_KEY"]),
 ];
 
-const fn hosted(
+const fn row(
     name: &'static str,
     protocol: Protocol,
+    hosting: Hosting,
     base_url: &'static str,
     base_url_variable: &'static str,
     key_variables: &'static [&'static str],
 ) -> ModelProvider {
-    let hosting = Hosting::Hosted;
-    ModelProvider { name, protocol, base_url, base_url_variable, key_variables, needs_key: true, hosting }
-}
-
-const fn local(
-    name: &'static str,
-    port: u16,
-    base_url: &'static str,
-    base_url_variable: &'static str,
-    key_variables: &'static [&'static str],
-) -> ModelProvider {
-    let (protocol, hosting) = (Protocol::OpenAiChat, Hosting::Local { port });
-    ModelProvider { name, protocol, base_url, base_url_variable, key_variables, needs_key: false, hosting }
+    let needs_key = matches!(hosting, Hosting::Hosted);
+    ModelProvider { name, protocol, base_url, base_url_variable, key_variables, needs_key, hosting }
 }

@@ -7,34 +7,25 @@ use super::http_model::HttpModel;
 use super::request_options::{Effort, RequestOptions};
 use super::target::{ApiKey, Target};
 use crate::model::Model;
+use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Client, Url};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// How to reach a provider.
 #[derive(Clone)]
-#[non_exhaustive]
 pub struct ProviderConfig<'a> {
-    /// The base URL; overrides the provider's variable. With a custom base URL no API key is required.
-    pub base_url: Option<String>,
-    /// Looks up an environment variable.
-    pub environment: &'a (dyn Fn(&str) -> Option<String> + Sync),
-    /// The output limit, in tokens. `None` leaves it to the provider, or is as much as the model may write for providers
-    /// that require a limit.
-    pub max_tokens: Option<u32>,
-    /// How much the model thinks. `None` leaves it to the provider.
-    pub effort: Option<Effort>,
-    /// How many tokens a conversation may have, where the provider's list says so.
-    pub context_window: Option<u64>,
-    /// Timeout for connecting.
-    pub connect_timeout: Duration,
-    /// Timeout between two chunks of the response, and before the first.
-    pub idle_timeout: Duration,
+    base_url: Option<String>,
+    environment: &'a (dyn Fn(&str) -> Option<String> + Sync),
+    max_tokens: Option<u32>,
+    effort: Option<Effort>,
+    context_window: Option<u64>,
+    connect_timeout: Duration,
+    idle_timeout: Duration,
 }
 
 impl<'a> ProviderConfig<'a> {
-    /// The defaults, with this environment.
+    /// The defaults, with `environment` to look up variables.
     pub fn new(environment: &'a (dyn Fn(&str) -> Option<String> + Sync)) -> ProviderConfig<'a> {
         ProviderConfig {
             base_url: None,
@@ -47,27 +38,28 @@ impl<'a> ProviderConfig<'a> {
         }
     }
 
-    /// With this base URL, if any.
+    /// With this base URL, which overrides the provider's variable. No API key is required then.
     pub fn with_base_url(self, base_url: Option<String>) -> ProviderConfig<'a> {
         ProviderConfig { base_url, ..self }
     }
 
-    /// With this output limit, in tokens.
+    /// With this output limit, in tokens. `None` leaves it to the provider, or is as much as the model may write for
+    /// providers that require a limit.
     pub fn with_max_tokens(self, max_tokens: Option<u32>) -> ProviderConfig<'a> {
         ProviderConfig { max_tokens, ..self }
     }
 
-    /// Thinking this much.
+    /// Thinking this much. `None` leaves it to the provider.
     pub fn with_effort(self, effort: Option<Effort>) -> ProviderConfig<'a> {
         ProviderConfig { effort, ..self }
     }
 
-    /// With what its list says of the model's context.
+    /// With how many tokens a conversation may have, where the provider's list says so.
     pub fn with_context_window(self, context_window: Option<u64>) -> ProviderConfig<'a> {
         ProviderConfig { context_window, ..self }
     }
 
-    /// Waiting this long to connect, and this long for data.
+    /// Waiting this long to connect, and this long for the first data and between two pieces of it.
     pub fn with_timeouts(self, connect_timeout: Duration, idle_timeout: Duration) -> ProviderConfig<'a> {
         ProviderConfig { connect_timeout, idle_timeout, ..self }
     }
@@ -79,50 +71,22 @@ impl<'a> ProviderConfig<'a> {
 
 /// Why a model cannot be connected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs)]
 #[non_exhaustive]
 pub enum ConnectError {
-    /// There is no provider of this name.
     #[error("there is no provider {name:?}; write provider/name, with one of: {}", provider_names())]
-    UnknownProvider {
-        /// The part before the slash.
-        name: String,
-    },
-    /// The part after the slash is missing.
+    UnknownProvider { name: String },
     #[error("{provider}: which model? write {provider}/name")]
-    MissingName {
-        /// The provider.
-        provider: &'static str,
-    },
-    /// The provider requires an API key, and none is set.
+    MissingName { provider: &'static str },
     #[error("{provider} needs a key: set {variable}")]
-    MissingKey {
-        /// The provider.
-        provider: &'static str,
-        /// The variable to set.
-        variable: &'static str,
-    },
-    /// The key has characters that an HTTP header cannot hold.
+    MissingKey { provider: &'static str, variable: &'static str },
     #[error("the key in {variable} has characters that cannot be sent in an HTTP header")]
-    BadKey {
-        /// The variable it was read from.
-        variable: &'static str,
-    },
-    /// The base URL cannot be used.
+    BadKey { variable: &'static str },
+    /// `variable` is where it was read from, if it was not given in the config.
     #[error("the base URL of {provider}{}: {why}", .variable.map(|name| format!(" in {name}")).unwrap_or_default())]
-    BadBaseUrl {
-        /// The provider.
-        provider: &'static str,
-        /// The variable it was read from; `None` if it was given in the config.
-        variable: Option<&'static str>,
-        /// What is wrong with it.
-        why: String,
-    },
-    /// The HTTP client cannot be built.
+    BadBaseUrl { provider: &'static str, variable: Option<&'static str>, why: String },
     #[error("cannot set up the HTTP client: {why}")]
-    NoClient {
-        /// What failed.
-        why: String,
-    },
+    NoClient { why: String },
 }
 
 fn provider_names() -> String {
@@ -130,58 +94,37 @@ fn provider_names() -> String {
 }
 
 /// Connects the model `provider/name`; `name` may contain slashes. Sends nothing yet.
-///
-/// # Errors
-/// If the provider is unknown, its API key is missing, or the base URL cannot be used.
 pub fn connect(spec: &str, config: &ProviderConfig<'_>) -> Result<Arc<dyn Model>, ConnectError> {
     let (name, model) = spec.trim().split_once('/').unwrap_or((spec.trim(), ""));
     let provider = catalog::provider(name).ok_or_else(|| ConnectError::UnknownProvider { name: name.to_owned() })?;
     if model.is_empty() {
         return Err(ConnectError::MissingName { provider: provider.name });
     }
-    let connection = reach(provider, config)?;
-    let endpoint = connection.endpoint(model, |base| request_url(base, provider.protocol, model));
+    let base = reach(provider, model, config)?;
+    let at = |protocol| base.at(request_url(base.url.clone(), protocol, model));
     // OpenAI itself has Responses; a compatible server or gateway may not.
-    let chat = (provider.protocol == Protocol::OpenAiResponses && connection.is_custom)
-        .then(|| connection.endpoint(model, |base| request_url(base, Protocol::OpenAiChat, model)));
+    let may_lack_responses = provider.protocol == Protocol::OpenAiResponses && base.target.is_custom;
+    let chat = may_lack_responses.then(|| at(Protocol::OpenAiChat));
     let options = RequestOptions::new(config.max_tokens, config.effort);
-    Ok(Arc::new(HttpModel::new(provider.protocol, endpoint, chat, options, config.context_window)))
+    Ok(Arc::new(HttpModel::new(provider.protocol, at(provider.protocol), chat, options, config.context_window)))
 }
 
-/// What all requests to a provider have in common.
-pub(super) struct Connection {
-    provider: &'static str,
-    base: Url,
-    /// Whether the user set the base URL.
-    is_custom: bool,
-    client: Client,
-    headers: HeaderMap,
-    key: Option<ApiKey>,
-    key_variables: &'static [&'static str],
-}
-
-impl Connection {
-    /// Where requests about a model go; `url` makes their URL from the base URL.
-    pub(super) fn endpoint(&self, model: &str, url: impl Fn(Url) -> Url) -> Endpoint {
-        let host = self.base.host_str().unwrap_or_default();
-        let host = self.base.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
-        let Connection { provider, is_custom, key, key_variables, .. } = self;
-        let (model, is_custom, key) = (model.to_owned(), *is_custom, key.clone());
-        let target = Target { provider, model, host, is_custom, key_variables, key };
-        let (client, headers) = (self.client.clone(), self.headers.clone());
-        Endpoint { client, url: url(self.base.clone()), headers, target: Arc::new(target) }
-    }
-}
-
-/// Finds out how to reach a provider. Sends nothing yet.
-pub(super) fn reach(provider: &ModelProvider, config: &ProviderConfig<'_>) -> Result<Connection, ConnectError> {
-    let (base, is_custom) = base_url(provider, config)?;
+/// Finds out how to reach a provider, at its base URL. Sends nothing yet.
+pub(super) fn reach(
+    provider: &ModelProvider,
+    model: &str,
+    config: &ProviderConfig<'_>,
+) -> Result<Endpoint, ConnectError> {
+    let (url, is_custom) = base_url(provider, config)?;
     let key = key(provider, config, is_custom)?;
-    let client = endpoint::build_client(&base, config.connect_timeout, config.idle_timeout)
+    let client = endpoint::build_client(&url, config.connect_timeout, config.idle_timeout)
         .map_err(|error| ConnectError::NoClient { why: endpoint::error_chain(&error) })?;
     let headers = headers(provider.protocol, key.as_ref())?;
-    let ModelProvider { name, key_variables, .. } = *provider;
-    Ok(Connection { provider: name, base, is_custom, client, headers, key, key_variables })
+    let host = url.host_str().unwrap_or_default();
+    let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+    let ModelProvider { name: provider, key_variables, .. } = *provider;
+    let target = Arc::new(Target { provider, model: model.to_owned(), host, is_custom, key_variables, key });
+    Ok(Endpoint { client, url, headers, target })
 }
 
 fn key(provider: &ModelProvider, config: &ProviderConfig<'_>, is_custom: bool) -> Result<Option<ApiKey>, ConnectError> {

@@ -12,7 +12,6 @@ use crate::event::FailureKind;
 use crate::model::ModelError;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, LOCATION};
 use reqwest::{Client, Response, Url, redirect};
-use serde::de::IgnoredAny;
 use serde_json::Value;
 use std::error::Error;
 use std::sync::Arc;
@@ -27,14 +26,8 @@ const MAX_RESPONSE_BYTES: usize = 16 * 1024 * 1024;
 pub(super) enum ResponseBody {
     /// Server-sent events.
     Stream(Response),
-    /// One JSON document.
-    Json(JsonBody),
-}
-
-pub(super) struct JsonBody {
-    pub(super) json: String,
-    /// The error to report if the JSON turns out not to be a model's response.
-    pub(super) not_a_response: ModelError,
+    /// One JSON document, and the error to report if it turns out not to be a model's response.
+    Json(Value, ModelError),
 }
 
 /// A request without a response.
@@ -90,6 +83,11 @@ fn is_loopback(url: &Url) -> bool {
 }
 
 impl Endpoint {
+    /// The same at another address of the server.
+    pub(super) fn at(&self, url: Url) -> Endpoint {
+        Endpoint { url, ..self.clone() }
+    }
+
     pub(super) async fn post(&self, body: &Value) -> Result<ResponseBody, FailedRequest> {
         let request = self.client.post(self.url.clone()).headers(self.headers.clone());
         let request = request.header(CONTENT_TYPE, "application/json").body(body.to_string());
@@ -104,8 +102,7 @@ impl Endpoint {
         let response = self.check_status(response).await?;
         let (host, path) = (&self.target.host, self.url.path());
         let not_json = || self.target.protocol_error(format_args!("{host} sent no JSON for {path}"));
-        let JsonBody { json, .. } = self.read_json(response, not_json()).await?;
-        Ok(serde_json::from_str(&json).map_err(|_| not_json())?)
+        Ok(self.read_json(response).await?.ok_or_else(not_json)?)
     }
 
     /// The response, if its status is 2xx.
@@ -130,17 +127,23 @@ impl Endpoint {
         let content_type = response.headers().get(CONTENT_TYPE).map(|value| String::from_utf8_lossy(value.as_bytes()));
         let content_type = content_type.unwrap_or_default();
         let content_type = content_type.split(';').next().unwrap_or_default().trim().to_lowercase();
-        match BodyKind::from_content_type(&content_type) {
-            BodyKind::EventStream => Ok(ResponseBody::Stream(response)),
-            BodyKind::Json => self.read_json(response, self.not_a_stream(&content_type)).await.map(ResponseBody::Json),
-            BodyKind::Other => {
-                let api_error = read_api_error(response).await;
-                Err(api_error.map_or_else(|| self.not_a_stream(&content_type), |error| self.target.model_error(&error)))
-            }
+        let (host, path) = (&self.target.host, self.url.path());
+        let not_a_stream = self.target.protocol_error(format_args!(
+            "{host} sent {content_type} for {path} instead of an event stream; is the base URL right?"
+        ));
+        match content_type.rsplit(['/', '+']).next() {
+            // Some servers send no content type.
+            Some("" | "event-stream") => Ok(ResponseBody::Stream(response)),
+            Some("json") => match self.read_json(response).await? {
+                Some(json) => Ok(ResponseBody::Json(json, not_a_stream)),
+                None => Err(not_a_stream),
+            },
+            _ => Err(read_api_error(response).await.map_or(not_a_stream, |error| self.target.model_error(&error))),
         }
     }
 
-    async fn read_json(&self, mut response: Response, not_a_response: ModelError) -> Result<JsonBody, ModelError> {
+    /// The JSON in a body; `None` if it is something else.
+    async fn read_json(&self, mut response: Response) -> Result<Option<Value>, ModelError> {
         let mut body = Vec::new();
         while let Some(bytes) =
             response.chunk().await.map_err(|error| self.target.interrupted(&transport_error(error)))?
@@ -151,21 +154,12 @@ impl Endpoint {
                 return Err(self.target.protocol_error(format_args!("it is longer than {max} MiB")));
             }
         }
-        match (serde_json::from_slice::<IgnoredAny>(&body), String::from_utf8(body)) {
-            (Ok(_), Ok(json)) => Ok(JsonBody { json, not_a_response }),
-            (Err(error), Ok(json)) if error.is_eof() && !json.trim().is_empty() => {
+        match serde_json::from_slice(&body) {
+            Err(error) if error.is_eof() && !body.trim_ascii().is_empty() => {
                 Err(self.target.interrupted("the connection was closed before the response was complete"))
             }
-            _ => Err(not_a_response),
+            json => Ok(json.ok()),
         }
-    }
-
-    /// A server responded, but not in the provider's protocol.
-    fn not_a_stream(&self, content_type: &str) -> ModelError {
-        let (host, path) = (&self.target.host, self.url.path());
-        self.target.protocol_error(format_args!(
-            "{host} sent {content_type} for {path} instead of an event stream; is the base URL right?"
-        ))
     }
 
     fn redirect_error(&self, response: &Response) -> ModelError {
@@ -190,78 +184,36 @@ impl Endpoint {
             let message = format!("the certificate of {provider} at {host} is not trusted; nothing was sent: {why}");
             return ModelError::new(FailureKind::Rejected, message);
         }
-        let unreachable = Unreachable::of(&error);
-        let why = match unreachable {
-            Some(Unreachable::Refused) => "the connection was refused".into(),
-            Some(Unreachable::UnknownHost) => "the host name is not known".into(),
-            None => self.target.redact(&transport_error(error)),
-        };
-        let advice = unreachable.map(|unreachable| self.advice(unreachable)).unwrap_or_default();
-        let error = ModelError::new(FailureKind::Network, format!("cannot reach {provider} at {host}: {why}{advice}"));
-        match unreachable {
-            // Nothing listens there: that rarely passes by itself. A name is unknown as long as there is no network.
-            Some(Unreachable::Refused) if is_loopback(&self.url) => error.with_max_retries(0),
-            Some(Unreachable::Refused) => error.with_max_retries(1),
-            Some(Unreachable::UnknownHost) | None => error,
-        }
-    }
-
-    /// What to do about an address that cannot be reached.
-    fn advice(&self, unreachable: Unreachable) -> String {
-        let Some(provider) = catalog::provider(self.target.provider) else { return String::new() };
-        let ModelProvider { name, base_url_variable: variable, .. } = provider;
-        match (provider.hosting, unreachable) {
-            (Hosting::Local { .. }, Unreachable::Refused) => {
-                format!("; is {name} running there? {variable} says where")
-            }
-            (Hosting::Local { .. }, Unreachable::UnknownHost) => format!("; is {variable} right?"),
-            (Hosting::Hosted, _) => format!("; check the network, the proxy, and {variable} if it is set"),
-        }
-    }
-}
-
-/// The kind of a body, by its content type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum BodyKind {
-    EventStream,
-    Json,
-    Other,
-}
-
-impl BodyKind {
-    fn from_content_type(content_type: &str) -> BodyKind {
-        match content_type {
-            // Some servers send no content type.
-            "" | "text/event-stream" => BodyKind::EventStream,
-            "application/json" | "text/json" => BodyKind::Json,
-            other if other.ends_with("+json") => BodyKind::Json,
-            _ => BodyKind::Other,
-        }
-    }
-}
-
-/// Why no connection was made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Unreachable {
-    /// Nothing listens at the address.
-    Refused,
-    /// The host name has no address.
-    UnknownHost,
-}
-
-impl Unreachable {
-    fn of(error: &reqwest::Error) -> Option<Unreachable> {
         let causes = || std::iter::successors(error.source(), |cause| (*cause).source());
-        let is_refused = |cause: &(dyn Error + 'static)| {
-            let io = cause.downcast_ref::<std::io::Error>();
-            io.is_some_and(|io| io.kind() == std::io::ErrorKind::ConnectionRefused)
-        };
         // The connector has no other mark for it.
-        let is_unknown = |cause: &(dyn Error + 'static)| cause.to_string() == "dns error";
-        if causes().any(is_unknown) {
-            return Some(Unreachable::UnknownHost);
+        let is_unknown = causes().any(|cause| cause.to_string() == "dns error");
+        let is_refused = !is_unknown
+            && causes()
+                .filter_map(|cause| cause.downcast_ref::<std::io::Error>())
+                .any(|io| io.kind() == std::io::ErrorKind::ConnectionRefused);
+        let why = match (is_refused, is_unknown) {
+            (true, _) => "the connection was refused".into(),
+            (_, true) => "the host name is not known".into(),
+            _ => self.target.redact(&transport_error(error)),
+        };
+        let advice = match catalog::provider(self.target.provider) {
+            Some(ModelProvider { name, base_url_variable, hosting: Hosting::Local { .. }, .. }) if is_refused => {
+                format!("; is {name} running there? {base_url_variable} says where")
+            }
+            Some(ModelProvider { base_url_variable, hosting: Hosting::Local { .. }, .. }) if is_unknown => {
+                format!("; is {base_url_variable} right?")
+            }
+            Some(ModelProvider { base_url_variable, hosting: Hosting::Hosted, .. }) if is_refused || is_unknown => {
+                format!("; check the network, the proxy, and {base_url_variable} if it is set")
+            }
+            _ => String::new(),
+        };
+        let error = ModelError::new(FailureKind::Network, format!("cannot reach {provider} at {host}: {why}{advice}"));
+        // Nothing listens there: that rarely passes by itself. A name is unknown as long as there is no network.
+        match is_refused {
+            true => error.with_max_retries(u32::from(!is_loopback(&self.url))),
+            false => error,
         }
-        causes().any(is_refused).then_some(Unreachable::Refused)
     }
 }
 

@@ -5,18 +5,17 @@
 //! Tool calls are not streamed in parts, and often have no id.
 
 use super::api_error::ApiError;
-use super::json::{str_field, u64_field};
-use super::protocol::{Completion, Flow, LastOutput, ResponseReader, event_json, has_text, input_object, safe_name};
+use super::json::{array_field, str_field, u64_field};
+use super::protocol::{Completion, Output, ResponseReader, has_text, input_object, safe_name};
 use super::request_options::{Effort, RequestOptions, Requested};
-use super::sse::SseEvent;
 use super::target::Target;
-use crate::event::{FailureKind, Usage};
+use crate::event::FailureKind;
 use crate::message::{Block, CallResult, Message, ToolCall};
-use crate::model::{ModelError, ModelEvent, ModelRequest};
+use crate::model::{ModelError, ModelRequest};
 use crate::tool::ToolDefinition;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::ops::ControlFlow;
 
 /// The documented placeholder for the signature of a call that Gemini did not make.
 const UNSIGNED_CALL: &str = "skip_thought_signature_validator";
@@ -176,114 +175,91 @@ fn function_response(result: &CallResult, id: Option<&str>) -> Value {
 
 // ---- response ----
 
+#[derive(Default)]
 pub(super) struct GeminiReader {
-    target: Arc<Target>,
     call_count: usize,
-    finish_reason: Option<String>,
-    last_output: LastOutput,
+    completion: Completion,
 }
 
 impl GeminiReader {
-    pub(super) fn new(target: Arc<Target>) -> GeminiReader {
-        GeminiReader { target, call_count: 0, finish_reason: None, last_output: LastOutput::None }
-    }
-
-    fn read_part(&mut self, part: &Value, output: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
-        let provider = self.target.provider;
-        let signature = str_field(part, "thoughtSignature");
+    fn read_part(&mut self, part: &Value, output: &mut Output) -> Result<(), ModelError> {
+        let signature = part.get("thoughtSignature").filter(|_| str_field(part, "thoughtSignature").is_some());
         if let Some(call) = part.get("functionCall") {
-            let name =
-                str_field(call, "name").ok_or_else(|| self.target.protocol_error("a tool call without a name"))?;
             self.call_count += 1;
-            self.last_output = LastOutput::Call;
             let id = str_field(call, "id");
-            let mut extra = json!({});
-            if let Some(id) = id {
-                extra["id"] = json!(id);
-            }
-            if let Some(signature) = signature {
-                extra["thoughtSignature"] = json!(signature);
-            }
-            let has_extra = extra.as_object().is_some_and(|extra| !extra.is_empty());
+            let own = [("id", id.map(Value::from)), ("thoughtSignature", signature.cloned())];
+            let own: Map<_, _> = own.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect();
+            let extra = (!own.is_empty()).then(|| json!({(output.target.provider): own}));
             let input = match &call["args"] {
                 Value::Null => json!({}),
                 args @ Value::Object(_) => args.clone(),
                 other => Value::String(other.to_string()),
             };
             let id = id.map_or_else(|| format!("call_{}", self.call_count), str::to_owned);
-            let extra = has_extra.then(|| json!({provider: extra}));
-            output.push(ModelEvent::Call(ToolCall { id, name: name.to_owned(), input, extra }));
+            let name = output.call_name(str_field(call, "name"))?;
+            output.call(ToolCall { id, name, input, extra });
             return Ok(());
         }
-        let text = str_field(part, "text");
-        match text {
-            Some(text) if part["thought"] == true => output.push(ModelEvent::Thought(text.to_owned())),
-            Some(text) => {
-                self.last_output = LastOutput::Text;
-                output.push(ModelEvent::Text(text.to_owned()));
-            }
-            None => {}
+        let is_thought = part["thought"] == true;
+        let text = str_field(part, "text").unwrap_or_default();
+        match is_thought {
+            true if text.is_empty() => {}
+            true => output.thought(text),
+            false => output.text(text),
         }
         if let Some(signature) = signature {
             let mut value = json!({"thoughtSignature": signature});
-            if let Some(text) = text.filter(|_| part["thought"] != true) {
+            if !is_thought && !text.is_empty() {
                 value["signed_bytes"] = json!(text.len());
             }
-            output.push(ModelEvent::Opaque(Block::Opaque { provider: provider.into(), value }));
+            output.opaque(value);
         }
         Ok(())
     }
+}
 
-    fn check_reason(&self, reason: &str, candidate: &Value) -> Result<(), ModelError> {
-        let why = match str_field(candidate, "finishMessage") {
-            Some(message) => format!("{reason}: {message}"),
-            None => reason.to_owned(),
-        };
-        match reason {
-            "STOP" | "FINISH_REASON_UNSPECIFIED" => Ok(()),
-            "MAX_TOKENS" if self.last_output != LastOutput::None => Ok(()),
-            "MAX_TOKENS" => Err(self.target.token_limit_reached()),
-            // The model has failed, and mostly does not fail twice.
-            "MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" | "MALFORMED_RESPONSE" => {
-                Err(self.target.aborted(FailureKind::Overloaded, why).with_max_retries(MAX_MALFORMED_RETRIES))
-            }
-            "TOO_MANY_TOOL_CALLS" | "MISSING_THOUGHT_SIGNATURE" => Err(self.target.aborted(FailureKind::Protocol, why)),
-            // SAFETY, RECITATION, PROHIBITED_CONTENT, and future reasons: the response is not complete.
-            _ => Err(self.target.aborted(FailureKind::Rejected, why)),
+/// How complete a response is that ends for this reason.
+fn completion(reason: &str, candidate: &Value, target: &Target) -> Result<Completion, ModelError> {
+    let why = match str_field(candidate, "finishMessage") {
+        Some(message) => format!("{reason}: {message}"),
+        None => reason.to_owned(),
+    };
+    match reason {
+        "STOP" | "FINISH_REASON_UNSPECIFIED" => Ok(Completion::Complete),
+        "MAX_TOKENS" => Ok(Completion::TokenLimit),
+        // The model has failed, and mostly does not fail twice.
+        "MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" | "MALFORMED_RESPONSE" => {
+            Err(target.aborted(FailureKind::Overloaded, why).with_max_retries(MAX_MALFORMED_RETRIES))
         }
+        "TOO_MANY_TOOL_CALLS" | "MISSING_THOUGHT_SIGNATURE" => Err(target.aborted(FailureKind::Protocol, why)),
+        // SAFETY, RECITATION, PROHIBITED_CONTENT, and future reasons: the response is not complete.
+        _ => Err(target.aborted(FailureKind::Rejected, why)),
     }
 }
 
 impl ResponseReader for GeminiReader {
-    fn read(&mut self, event: &SseEvent, output: &mut Vec<ModelEvent>) -> Result<Flow, ModelError> {
-        let event = event_json(event, &self.target)?;
+    fn read(&mut self, event: &Value, output: &mut Output) -> Result<ControlFlow<()>, ModelError> {
         if let Some(reason) = str_field(&event["promptFeedback"], "blockReason") {
             let message = format!("the prompt was blocked ({reason})");
-            return Err(self.target.model_error(&ApiError { message, ..ApiError::default() }));
+            return Err(output.target.model_error(&ApiError { message, ..ApiError::default() }));
         }
         let usage = &event["usageMetadata"];
         if usage.is_object() {
             let count = |key| u64_field(usage, key).unwrap_or(0);
-            let input_tokens = count("promptTokenCount") + count("toolUsePromptTokenCount");
-            let output_tokens = count("candidatesTokenCount") + count("thoughtsTokenCount");
-            output.push(ModelEvent::Usage(Usage { input_tokens, output_tokens }));
+            let input = count("promptTokenCount") + count("toolUsePromptTokenCount");
+            output.usage(input, count("candidatesTokenCount") + count("thoughtsTokenCount"));
         }
         let candidate = &event["candidates"][0];
-        for part in candidate["content"]["parts"].as_array().into_iter().flatten() {
+        for part in array_field(&candidate["content"], "parts") {
             self.read_part(part, output)?;
         }
         if let Some(reason) = str_field(candidate, "finishReason") {
-            self.check_reason(reason, candidate)?;
-            self.finish_reason = Some(reason.to_owned());
+            self.completion = completion(reason, candidate, &output.target)?;
         }
-        Ok(Flow::Continue)
+        Ok(ControlFlow::Continue(()))
     }
 
-    fn end(&mut self, _output: &mut Vec<ModelEvent>) -> Result<Completion, ModelError> {
-        Ok(match self.finish_reason.as_deref() {
-            None => Completion::Unfinished,
-            Some("MAX_TOKENS") if self.last_output == LastOutput::Text => Completion::TokenLimit,
-            Some(_) => Completion::Complete,
-        })
+    fn end(&mut self, _output: &mut Output) -> Result<Completion, ModelError> {
+        Ok(self.completion)
     }
 }

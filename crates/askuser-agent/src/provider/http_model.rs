@@ -1,10 +1,10 @@
 //! A [`Model`] reached over HTTP: encodes the request for its protocol, and decodes the response while it is streamed.
 
 use super::catalog::Protocol;
-use super::endpoint::{Endpoint, FailedRequest, JsonBody, ResponseBody, transport_error};
-use super::protocol::{Completion, Flow, ResponseReader};
+use super::endpoint::{Endpoint, FailedRequest, ResponseBody, transport_error};
+use super::protocol::{Output, ResponseReader};
 use super::request_options::RequestOptions;
-use super::sse::{Parser, SseEvent};
+use super::sse::Parser;
 use super::target::Target;
 use super::{anthropic, context_windows, gemini, openai_chat, openai_responses};
 use crate::event::FailureKind;
@@ -12,7 +12,7 @@ use crate::model::{Model, ModelError, ModelEvent, ModelRequest, RecordedModel, R
 use futures_util::stream;
 use reqwest::Response;
 use serde_json::Value;
-use std::collections::VecDeque;
+use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub(super) struct HttpModel {
@@ -70,16 +70,6 @@ impl HttpModel {
         }
     }
 
-    fn response_reader(&self, protocol: Protocol) -> Box<dyn ResponseReader> {
-        let target = self.target().clone();
-        match protocol {
-            Protocol::Anthropic => Box::new(anthropic::AnthropicReader::new(target)),
-            Protocol::OpenAiResponses => Box::new(openai_responses::ResponsesReader::new(target)),
-            Protocol::OpenAiChat => Box::new(openai_chat::ChatReader::new(target)),
-            Protocol::Gemini => Box::new(gemini::GeminiReader::new(target)),
-        }
-    }
-
     /// Learns from an error. Returns the options for another try, if there is another way to make the request.
     fn learn(&self, protocol: Protocol, failed: &FailedRequest, options: RequestOptions) -> Option<RequestOptions> {
         let api_error = failed.api_error.as_ref()?;
@@ -114,29 +104,33 @@ impl Model for HttpModel {
     }
 
     fn respond<'a>(&'a self, request: ModelRequest<'a>) -> ResponseStream<'a> {
-        let (protocol, _) = self.endpoint();
-        let options = self.known().options;
         let response = InFlight {
-            connection: Connection::Unsent { model: self, request, options },
-            target: self.target(),
+            connection: Connection::Unsent { model: self, request, options: self.known().options },
             sse: Parser::default(),
-            reader: self.response_reader(protocol),
-            queue: VecDeque::new(),
+            reader: response_reader(self.protocol),
+            output: Output::new(self.target().clone()),
             error: None,
         };
         Box::pin(stream::unfold(response, |mut response| async move { Some((response.next().await?, response)) }))
     }
 }
 
+fn response_reader(protocol: Protocol) -> Box<dyn ResponseReader> {
+    match protocol {
+        Protocol::Anthropic => Box::<anthropic::AnthropicReader>::default(),
+        Protocol::OpenAiResponses => Box::<openai_responses::ResponsesReader>::default(),
+        Protocol::OpenAiChat => Box::<openai_chat::ChatReader>::default(),
+        Protocol::Gemini => Box::<gemini::GeminiReader>::default(),
+    }
+}
+
 /// A request and its response, as far as it has been read.
 struct InFlight<'a> {
     connection: Connection<'a>,
-    target: &'a Target,
     sse: Parser,
     reader: Box<dyn ResponseReader>,
-    /// Events that have been read but not yet returned.
-    queue: VecDeque<ModelEvent>,
-    /// The error to return once the queue is empty.
+    output: Output,
+    /// The error to return once all output is passed on.
     error: Option<ModelError>,
 }
 
@@ -149,7 +143,7 @@ enum Connection<'a> {
 impl InFlight<'_> {
     async fn next(&mut self) -> Option<Result<ModelEvent, ModelError>> {
         loop {
-            if let Some(event) = self.queue.pop_front() {
+            if let Some(event) = self.output.events.pop_front() {
                 return Some(Ok(event));
             }
             if let Some(error) = self.error.take() {
@@ -159,10 +153,10 @@ impl InFlight<'_> {
             match &mut self.connection {
                 Connection::Unsent { model, request, options } => {
                     let (protocol, endpoint) = model.endpoint();
-                    self.reader = model.response_reader(protocol);
+                    self.reader = response_reader(protocol);
                     match endpoint.post(&model.body(protocol, request, *options)).await {
                         Ok(ResponseBody::Stream(response)) => self.connection = Connection::Streaming(response),
-                        Ok(ResponseBody::Json(body)) => self.read_json(body),
+                        Ok(ResponseBody::Json(json, not_a_response)) => self.read_json(json, not_a_response),
                         // Made again at once: each time less is asked for, so this ends.
                         Err(failed) => match model.learn(protocol, &failed, *options) {
                             Some(other) => *options = other,
@@ -185,8 +179,8 @@ impl InFlight<'_> {
         let malformed = self.sse.push(bytes, &mut events).err();
         for event in &events {
             match self.read_event(event) {
-                Ok(Flow::Continue) => {}
-                Ok(Flow::Done) => {
+                Ok(ControlFlow::Continue(())) => {}
+                Ok(ControlFlow::Break(())) => {
                     // Ignore whatever follows.
                     self.sse = Parser::default();
                     return self.end_of_stream("it ended before the response was complete");
@@ -194,54 +188,46 @@ impl InFlight<'_> {
                 Err(error) => return self.error = Some(error),
             }
         }
-        self.error = malformed.map(|malformed| self.target.protocol_error(malformed));
+        self.error = malformed.map(|malformed| self.output.target.protocol_error(malformed));
+    }
+
+    fn read_event(&mut self, data: &str) -> Result<ControlFlow<()>, ModelError> {
+        if data.trim() == "[DONE]" {
+            self.reader.done();
+            return Ok(ControlFlow::Break(()));
+        }
+        let not_json = |error| self.output.target.protocol_error(format_args!("an event is not JSON: {error}"));
+        self.read_value(&serde_json::from_str(data).map_err(not_json)?)
+    }
+
+    fn read_value(&mut self, event: &Value) -> Result<ControlFlow<()>, ModelError> {
+        self.output.check(event)?;
+        self.reader.read(event, &mut self.output)
     }
 
     /// A response that did not stream is read as one event, or as one for each of an array.
-    fn read_json(&mut self, JsonBody { json, not_a_response }: JsonBody) {
+    fn read_json(&mut self, json: Value, not_a_response: ModelError) {
         self.connection = Connection::Finished;
-        let parts: Vec<String> = match serde_json::from_str::<Vec<Value>>(&json) {
-            Ok(parts) => parts.iter().map(Value::to_string).collect(),
-            Err(_) => vec![json],
-        };
-        for data in parts {
-            if let Err(error) = self.read_event(&SseEvent { name: String::new(), data }) {
-                return self.error = Some(error);
-            }
+        let parts = json.as_array().map_or(std::slice::from_ref(&json), Vec::as_slice);
+        match parts.iter().try_for_each(|part| self.read_value(part).map(drop)) {
+            Ok(()) => self.finish(not_a_response),
+            Err(error) => self.error = Some(error),
         }
-        self.finish(not_a_response);
-    }
-
-    fn read_event(&mut self, event: &SseEvent) -> Result<Flow, ModelError> {
-        let mut output = Vec::new();
-        let flow = self.reader.read(event, &mut output);
-        self.queue.extend(output);
-        flow
     }
 
     fn end_of_stream(&mut self, why: &str) {
         self.connection = Connection::Finished;
-        if let Some(event) = self.sse.end()
-            && let Err(error) = self.read_event(&event)
-        {
+        let interrupted = self.output.target.interrupted(why);
+        match self.sse.end().map(|event| self.read_event(&event)) {
             // A truncated event cannot be parsed; the interruption is what matters.
-            let is_truncated = error.kind == FailureKind::Protocol;
-            self.error = Some(if is_truncated { self.target.interrupted(why) } else { error });
-            return;
+            Some(Err(error)) if error.kind == FailureKind::Protocol => self.error = Some(interrupted),
+            Some(Err(error)) => self.error = Some(error),
+            _ => self.finish(interrupted),
         }
-        self.finish(self.target.interrupted(why));
     }
 
-    /// Queues what the reader held back, or `unfinished` if the provider has not completed the response.
     fn finish(&mut self, unfinished: ModelError) {
-        let mut output = Vec::new();
-        let completion = self.reader.end(&mut output);
-        self.queue.extend(output);
-        match completion {
-            Ok(Completion::Complete) => {}
-            Ok(Completion::TokenLimit) => self.queue.push_back(ModelEvent::Truncated),
-            Ok(Completion::Unfinished) => self.error = Some(unfinished),
-            Err(error) => self.error = Some(error),
-        }
+        let completion = self.reader.end(&mut self.output);
+        self.error = completion.and_then(|completion| self.output.end(completion, unfinished)).err();
     }
 }

@@ -37,12 +37,9 @@ pub enum ListError {
 }
 
 /// Asks a provider which models it offers. The newest come first.
-///
-/// # Errors
-/// If its API key is missing, the base URL cannot be used, or the request fails.
 pub async fn list_models(provider: &ModelProvider, config: &ProviderConfig<'_>) -> Result<Vec<ModelInfo>, ListError> {
-    let connection = connect::reach(provider, config)?;
-    let endpoint = connection.endpoint("", |base| list_url(base, provider.protocol));
+    let base = connect::reach(provider, "", config)?;
+    let endpoint = base.at(list_url(base.url.clone(), provider.protocol));
     let list = endpoint.get_json().await.map_err(|failed| match failed {
         FailedRequest { api_error: Some(api_error), .. } if api_error.status == Some(404) => {
             let message = format!("{} at {} has no list of models (404)", provider.name, endpoint.target.host);
@@ -58,32 +55,29 @@ fn list_url(base: Url, protocol: Protocol) -> Url {
     if let Ok(mut path) = url.path_segments_mut() {
         path.push("models");
     }
-    match protocol {
-        Protocol::Anthropic => {
-            url.query_pairs_mut().append_pair("limit", "1000");
-        }
-        Protocol::Gemini => {
-            url.query_pairs_mut().append_pair("pageSize", "1000");
-        }
-        Protocol::OpenAiResponses | Protocol::OpenAiChat => {}
-    }
+    let limit = match protocol {
+        Protocol::Anthropic => "limit",
+        Protocol::Gemini => "pageSize",
+        Protocol::OpenAiResponses | Protocol::OpenAiChat => return url,
+    };
+    url.query_pairs_mut().append_pair(limit, "1000");
     url
 }
 
 fn read(provider: &ModelProvider, list: &Value) -> Vec<ModelInfo> {
-    let mut models: Vec<(Reverse<Age>, ModelInfo)> = match provider.protocol {
+    let mut models: Vec<(Age, ModelInfo)> = match provider.protocol {
         Protocol::Gemini => array_field(list, "models").filter_map(gemini_model).collect(),
         _ => array_field(list, "data").filter_map(|model| other_model(provider, model)).collect(),
     };
     // Keeps the order of the provider where nothing is known of their age.
-    models.sort_by_key(|(age, _)| *age);
+    models.sort_by_key(|(age, _)| Reverse(*age));
     models.into_iter().map(|(_, model)| model).collect()
 }
 
 /// When a model was made: a number that grows, comparable among the models of one provider.
 type Age = u64;
 
-fn gemini_model(model: &Value) -> Option<(Reverse<Age>, ModelInfo)> {
+fn gemini_model(model: &Value) -> Option<(Age, ModelInfo)> {
     let name = str_field(model, "name")?;
     let name = name.strip_prefix("models/").unwrap_or(name);
     if !array_field(model, "supportedGenerationMethods").any(|method| method == "generateContent") {
@@ -93,7 +87,7 @@ fn gemini_model(model: &Value) -> Option<(Reverse<Age>, ModelInfo)> {
     let age = if name.ends_with("-latest") { u64::MAX } else { version(name) };
     let title = str_field(model, "displayName").map(str::to_owned);
     let context_window = u64_field(model, "inputTokenLimit");
-    Some((Reverse(age), ModelInfo { name: name.to_owned(), title, context_window }))
+    Some((age, ModelInfo { name: name.to_owned(), title, context_window }))
 }
 
 /// The version in a name such as `gemini-2.5-pro`, in hundredths.
@@ -102,7 +96,7 @@ fn version(name: &str) -> u64 {
     (number * 100.0) as u64
 }
 
-fn other_model(provider: &ModelProvider, model: &Value) -> Option<(Reverse<Age>, ModelInfo)> {
+fn other_model(provider: &ModelProvider, model: &Value) -> Option<(Age, ModelInfo)> {
     let name = str_field(model, "id")?;
     if !writes_text(provider, name, model) {
         return None;
@@ -122,7 +116,7 @@ fn other_model(provider: &ModelProvider, model: &Value) -> Option<(Reverse<Age>,
     let title = title.filter(|title| *title != name).map(str::to_owned);
     let windows = ["max_input_tokens", "context_length", "max_model_len"];
     let context_window = windows.iter().find_map(|key| u64_field(model, key)).filter(|tokens| *tokens > 0);
-    Some((Reverse(age), ModelInfo { name: name.to_owned(), title, context_window }))
+    Some((age, ModelInfo { name: name.to_owned(), title, context_window }))
 }
 
 /// Whether a model can hold a conversation with tools, as far as the list tells.

@@ -4,21 +4,15 @@
 //! held back until the response is complete. The presence of calls decides, not the finish reason. A response that does
 //! not stream has the same shape, with `message` instead of `delta`, and is read as one event.
 
-use super::api_error::ApiError;
-use super::json::{str_field, u64_field};
-use super::protocol::{
-    Completion, Flow, LastOutput, ResponseReader, event_json, has_text, input_object, parse_input, safe_name,
-    truncated_call,
-};
+use super::json::{array_field, str_field, u64_field};
+use super::protocol::{Completion, LastOutput, Output, ResponseReader, has_text, input_object, parse_input, safe_name};
 use super::request_options::{RequestOptions, Requested};
-use super::sse::SseEvent;
 use super::target::Target;
-use crate::event::{FailureKind, Usage};
 use crate::message::{Block, CallResult, Message, ToolCall};
-use crate::model::{ModelError, ModelEvent, ModelRequest};
+use crate::model::{ModelError, ModelRequest};
 use crate::tool::ToolDefinition;
 use serde_json::{Map, Value, json};
-use std::sync::Arc;
+use std::ops::ControlFlow;
 
 /// The names that servers have for what the model thinks, in words. DeepSeek requires it back with the calls it led to.
 const THOUGHT_FIELDS: [&str; 2] = ["reasoning_content", "reasoning"];
@@ -107,18 +101,18 @@ fn tool_call(call: &ToolCall, provider: &str) -> Value {
 
 // ---- response ----
 
+#[derive(Default)]
 pub(super) struct ChatReader {
-    target: Arc<Target>,
     calls: Vec<PartialCall>,
     /// OpenRouter's reasoning details, which are sent back.
     reasoning: Vec<Value>,
     /// What the model thought in words, and the field that it came in; sent back too.
     thoughts: Option<(&'static str, String)>,
     /// The beginning of the content, as long as it may be a thought between tags, which some servers leave there.
-    head: Option<String>,
+    head: String,
+    past_head: bool,
     finish_reason: Option<String>,
     done: bool,
-    last_output: LastOutput,
     /// Whether the response is read from `delta`: a `message` beside or after it repeats the content, one alone is read.
     has_deltas: bool,
 }
@@ -134,23 +128,7 @@ struct PartialCall {
 }
 
 impl ChatReader {
-    pub(super) fn new(target: Arc<Target>) -> ChatReader {
-        let (calls, reasoning) = (Vec::new(), Vec::new());
-        ChatReader {
-            target,
-            calls,
-            reasoning,
-            thoughts: None,
-            head: Some(String::new()),
-            finish_reason: None,
-            done: false,
-            last_output: LastOutput::None,
-            has_deltas: false,
-        }
-    }
-
     fn add_call(&mut self, part: &Value) {
-        self.last_output = LastOutput::Call;
         let function = &part["function"];
         let (index, id, name) = (u64_field(part, "index"), str_field(part, "id"), str_field(function, "name"));
         let position = self.find_call(index, id, name).unwrap_or_else(|| {
@@ -209,50 +187,39 @@ impl ChatReader {
     }
 
     /// A thought between tags is one only once it is closed: at its beginning nothing else is known of it.
-    fn add_text(&mut self, text: &str, output: &mut Vec<ModelEvent>) {
-        let Some(mut head) = self.head.take() else { return self.push_text(text, output) };
-        head.push_str(text);
-        let start = head.trim_start();
+    fn add_text(&mut self, text: &str, output: &mut Output) {
+        if self.past_head {
+            return output.text(text);
+        }
+        self.head.push_str(text);
+        let start = self.head.trim_start();
         match start.strip_prefix(THINK).map(|inside| inside.split_once(END_OF_THINK)) {
+            Some(None) if self.head.len() < MAX_THINK => return,
+            None if THINK.starts_with(start) => return,
             Some(Some((thought, said))) => {
-                output.push(ModelEvent::Thought(thought.trim().to_owned()));
-                self.push_text(said.trim_start(), output);
+                output.thought(thought.trim());
+                output.text(said.trim_start());
             }
-            Some(None) if head.len() < MAX_THINK => self.head = Some(head),
-            None if THINK.starts_with(start) => self.head = Some(head),
-            _ => self.push_text(&head, output),
+            _ => output.text(&self.head),
         }
-    }
-
-    fn push_text(&mut self, text: &str, output: &mut Vec<ModelEvent>) {
-        if !text.is_empty() {
-            self.last_output = LastOutput::Text;
-            output.push(ModelEvent::Text(text.to_owned()));
-        }
+        self.past_head = true;
     }
 
     /// Keeps a thought in words, under the name that the server has for it.
-    fn add_thought(&mut self, message: &Value, output: &mut Vec<ModelEvent>) {
+    fn add_thought(&mut self, message: &Value, output: &mut Output) {
         let Some((name, text)) = thought(message) else { return };
         self.thoughts.get_or_insert((name, String::new())).1.push_str(text);
-        output.push(ModelEvent::Thought(text.to_owned()));
+        output.thought(text);
     }
 
-    fn finish(&mut self, output: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+    fn finish(&mut self, output: &mut Output) -> Result<(), ModelError> {
         // What was never closed is said.
-        self.head.take().into_iter().for_each(|head| self.push_text(&head, output));
-        let reason = self.finish_reason.as_deref();
-        match reason {
-            Some("content_filter") => {
-                let why = "stopped by the content filter (content_filter)";
-                return Err(self.target.aborted(FailureKind::Rejected, why));
-            }
-            Some("error") => {
-                return Err(self.target.aborted(FailureKind::Overloaded, "it failed without a reason"));
-            }
-            Some("length") if self.last_output == LastOutput::None => {
-                return Err(self.target.token_limit_reached());
-            }
+        if !self.past_head {
+            output.text(&self.head);
+        }
+        match self.finish_reason.as_deref() {
+            Some("content_filter") => return Err(output.target.filtered()),
+            Some("error") => return Err(output.target.failed()),
             _ => {}
         }
         let thoughts = self.thoughts.take().map(|(name, text)| json!({name: text}));
@@ -260,23 +227,16 @@ impl ChatReader {
             true => thoughts,
             false => Some(json!({"reasoning_details": std::mem::take(&mut self.reasoning)})),
         };
-        let provider = self.target.provider.to_owned();
-        output.extend(value.map(|value| ModelEvent::Opaque(Block::Opaque { provider, value })));
-        let last = self.calls.len();
+        value.into_iter().for_each(|value| output.opaque(value));
+        // They come late: text may have followed them.
+        let last = output.last;
         for (i, call) in std::mem::take(&mut self.calls).into_iter().enumerate() {
-            if call.name.is_empty() {
-                return Err(self.target.protocol_error("a tool call without a name"));
-            }
-            let input = parse_input(&call.arguments);
-            let is_truncated = !input.is_object() || call.arguments.trim().is_empty();
+            let name = output.call_name(Some(&call.name))?;
             let id = call.id.unwrap_or_else(|| format!("call_{}", i + 1));
-            if reason == Some("length") && i + 1 == last && is_truncated {
-                output.push(truncated_call(id, call.name, call.arguments));
-                break;
-            }
-            let extra = call.extra.map(|extra| json!({(self.target.provider): extra}));
-            output.push(ModelEvent::Call(ToolCall { id, name: call.name, input, extra }));
+            let extra = call.extra.map(|extra| json!({(output.target.provider): extra}));
+            output.written_call(id, name, &call.arguments, extra);
         }
+        output.last = last;
         Ok(())
     }
 }
@@ -328,22 +288,14 @@ fn merge(detail: &mut Map<String, Value>, part: &Map<String, Value>) {
 }
 
 impl ResponseReader for ChatReader {
-    fn read(&mut self, event: &SseEvent, output: &mut Vec<ModelEvent>) -> Result<Flow, ModelError> {
-        if event.data.trim() == "[DONE]" {
-            self.done = true;
-            return Ok(Flow::Done);
-        }
-        let event = event_json(event, &self.target)?;
+    fn read(&mut self, event: &Value, output: &mut Output) -> Result<ControlFlow<()>, ModelError> {
         if let Some(usage) = event.get("usage").filter(|usage| usage.is_object()) {
             let count = |key| u64_field(usage, key).unwrap_or(0);
-            let usage = Usage { input_tokens: count("prompt_tokens"), output_tokens: count("completion_tokens") };
-            output.push(ModelEvent::Usage(usage));
+            output.usage(count("prompt_tokens"), count("completion_tokens"));
         }
         let choice = &event["choices"][0];
         // OpenRouter reports errors of the provider behind it here.
-        if let Some(api_error) = ApiError::from_json(choice) {
-            return Err(self.target.model_error(&api_error));
-        }
+        output.check(choice)?;
         let delta = &choice["delta"];
         self.has_deltas |= has_content(delta);
         let message = if self.has_deltas { delta } else { &choice["message"] };
@@ -352,21 +304,26 @@ impl ResponseReader for ChatReader {
             self.add_text(text, output);
         }
         self.add_reasoning(&message["reasoning_details"]);
-        for part in message["tool_calls"].as_array().into_iter().flatten() {
+        for part in array_field(message, "tool_calls") {
             self.add_call(part);
+            output.last = LastOutput::Call;
         }
         if let Some(reason) = str_field(choice, "finish_reason") {
             self.finish_reason = Some(reason.to_owned());
         }
-        Ok(Flow::Continue)
+        Ok(ControlFlow::Continue(()))
     }
 
-    fn end(&mut self, output: &mut Vec<ModelEvent>) -> Result<Completion, ModelError> {
+    fn done(&mut self) {
+        self.done = true;
+    }
+
+    fn end(&mut self, output: &mut Output) -> Result<Completion, ModelError> {
         if !self.done && self.finish_reason.is_none() {
             return Ok(Completion::Unfinished);
         }
         self.finish(output)?;
-        let is_truncated = self.finish_reason.as_deref() == Some("length") && self.last_output == LastOutput::Text;
+        let is_truncated = self.finish_reason.as_deref() == Some("length");
         Ok(if is_truncated { Completion::TokenLimit } else { Completion::Complete })
     }
 }

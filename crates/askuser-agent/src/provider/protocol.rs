@@ -1,37 +1,47 @@
 //! What the protocols share: reading a response event by event, and converting tool calls in both directions.
 
 use super::api_error::ApiError;
-use super::sse::SseEvent;
 use super::target::Target;
-use crate::message::ToolCall;
+use crate::event::Usage;
+use crate::message::{Block, ToolCall};
 use crate::model::{ModelError, ModelEvent};
 use serde_json::{Map, Value, json};
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
+use std::sync::Arc;
 
 pub(super) trait ResponseReader: Send {
-    /// Reads an event and appends what it contains to `output`.
-    fn read(&mut self, event: &SseEvent, output: &mut Vec<ModelEvent>) -> Result<Flow, ModelError>;
+    /// Reads an event; breaks where the response ends with it.
+    fn read(&mut self, event: &Value, output: &mut Output) -> Result<ControlFlow<()>, ModelError>;
 
-    /// The stream has ended: appends what was held back, and says whether the provider had completed the response.
-    fn end(&mut self, output: &mut Vec<ModelEvent>) -> Result<Completion, ModelError>;
+    /// The stream says itself that it ends here.
+    fn done(&mut self) {}
+
+    /// The stream has ended: outputs what was held back, and says whether the provider had completed the response.
+    fn end(&mut self, output: &mut Output) -> Result<Completion, ModelError>;
 }
 
-/// Whether the response goes on after an event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Flow {
-    Continue,
-    Done,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Completion {
     Complete,
-    /// Its text ends at the token limit.
+    /// Its last output ends at the token limit.
     TokenLimit,
     /// The provider has not said that it is complete.
+    #[default]
     Unfinished,
 }
 
-/// The last output of a response: the only one that the token limit can have truncated.
+/// What has been read of a response.
+pub(super) struct Output {
+    pub(super) target: Arc<Target>,
+    /// What has not been passed on.
+    pub(super) events: VecDeque<ModelEvent>,
+    /// The only output that the token limit can have truncated.
+    pub(super) last: LastOutput,
+    /// The last call, if nothing shows yet that it was not truncated.
+    pub(super) unconfirmed_call: Option<ToolCall>,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LastOutput {
     None,
@@ -39,13 +49,90 @@ pub(super) enum LastOutput {
     Call,
 }
 
-/// The JSON of an event. An error object inside a stream becomes a model error.
-pub(super) fn event_json(event: &SseEvent, target: &Target) -> Result<Value, ModelError> {
-    let value: Value = serde_json::from_str(&event.data)
-        .map_err(|error| target.protocol_error(format_args!("an event is not JSON: {error}")))?;
-    match ApiError::from_json(&value) {
-        Some(api_error) => Err(target.model_error(&api_error)),
-        None => Ok(value),
+impl Output {
+    pub(super) fn new(target: Arc<Target>) -> Output {
+        Output { target, events: VecDeque::new(), last: LastOutput::None, unconfirmed_call: None }
+    }
+
+    pub(super) fn text(&mut self, text: &str) {
+        if !text.is_empty() {
+            self.confirm_call();
+            self.last = LastOutput::Text;
+            self.events.push_back(ModelEvent::Text(text.to_owned()));
+        }
+    }
+
+    pub(super) fn thought(&mut self, text: &str) {
+        self.events.push_back(ModelEvent::Thought(text.to_owned()));
+    }
+
+    /// Data that only this provider understands.
+    pub(super) fn opaque(&mut self, value: Value) {
+        self.confirm_call();
+        let provider = self.target.provider.into();
+        self.events.push_back(ModelEvent::Opaque(Block::Opaque { provider, value }));
+    }
+
+    pub(super) fn usage(&mut self, input_tokens: u64, output_tokens: u64) {
+        self.events.push_back(ModelEvent::Usage(Usage { input_tokens, output_tokens }));
+    }
+
+    /// The response goes on once it is sent back.
+    pub(super) fn paused(&mut self) {
+        self.confirm_call();
+        self.events.push_back(ModelEvent::Paused);
+    }
+
+    /// A call that is known to be complete.
+    pub(super) fn call(&mut self, call: ToolCall) {
+        self.confirm_call();
+        self.last = LastOutput::Call;
+        self.events.push_back(ModelEvent::Call(call));
+    }
+
+    /// A call with its input as the model wrote it. A JSON object shows its own end; after anything else, what follows does.
+    pub(super) fn written_call(&mut self, id: String, name: String, written: &str, extra: Option<Value>) {
+        let call = ToolCall { id, name, input: parse_input(written), extra };
+        if call.input.is_object() && has_text(written) {
+            self.call(call);
+        } else {
+            self.confirm_call();
+            self.unconfirmed_call = Some(call);
+        }
+    }
+
+    /// The token limit has not truncated the last call: something follows it, or the response is complete.
+    pub(super) fn confirm_call(&mut self) {
+        if let Some(call) = self.unconfirmed_call.take() {
+            self.call(call);
+        }
+    }
+
+    /// The response has ended like this, or with `unfinished` if it has not.
+    pub(super) fn end(&mut self, completion: Completion, unfinished: ModelError) -> Result<(), ModelError> {
+        match (completion, self.unconfirmed_call.take(), self.last) {
+            (Completion::Unfinished, ..) => return Err(unfinished),
+            (Completion::Complete, None, _) | (Completion::TokenLimit, None, LastOutput::Call) => {}
+            (Completion::Complete, Some(call), _) => self.call(call),
+            (Completion::TokenLimit, Some(call), _) => {
+                // Its input stays text, also where the part would be complete by chance.
+                let input = Value::String(call.input.as_str().unwrap_or_default().to_owned());
+                self.events.push_back(ModelEvent::TruncatedCall(ToolCall { input, ..call }));
+            }
+            (Completion::TokenLimit, None, LastOutput::Text) => self.events.push_back(ModelEvent::Truncated),
+            (Completion::TokenLimit, None, LastOutput::None) => return Err(self.target.token_limit_reached()),
+        }
+        Ok(())
+    }
+
+    pub(super) fn call_name(&self, name: Option<&str>) -> Result<String, ModelError> {
+        let name = name.filter(|name| !name.is_empty()).map(str::to_owned);
+        name.ok_or_else(|| self.target.protocol_error("a tool call without a name"))
+    }
+
+    /// An error object in a response becomes a model error.
+    pub(super) fn check(&self, value: &Value) -> Result<(), ModelError> {
+        ApiError::from_json(value).map_or(Ok(()), |api_error| Err(self.target.model_error(&api_error)))
     }
 }
 
@@ -59,11 +146,6 @@ pub(super) fn parse_input(json: &str) -> Value {
         Ok(Value::Object(object)) => Value::Object(object),
         Ok(_) | Err(_) => Value::String(json.to_owned()),
     }
-}
-
-/// A tool call that the token limit cut off. Its input stays text, also where the part would be complete by chance.
-pub(super) fn truncated_call(id: String, name: String, written: String) -> ModelEvent {
-    ModelEvent::TruncatedCall(ToolCall { id, name, input: Value::String(written), extra: None })
 }
 
 /// The input of an earlier tool call as it is sent back. Providers reject a conversation with an input that is not an

@@ -1,18 +1,10 @@
 //! A parser for server-sent events in chunks of bytes that may be split anywhere.
 //!
-//! Only complete lines are decoded, so a split inside a character or between CR and LF does no harm. `id` and `retry` are
-//! ignored: a response cannot be resumed.
+//! Only complete lines are decoded, so a split inside a character or between CR and LF does no harm. An event is its `data`:
+//! what kind it is, providers say in there too. `id` and `retry` are ignored: a response cannot be resumed.
 
 /// The longest line and event. The longest that providers send are tool calls that write a file.
 const MAX_EVENT_BYTES: usize = 16 * 1024 * 1024;
-
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct SseEvent {
-    /// The `event` field; empty if there is none.
-    pub(super) name: String,
-    /// The `data` fields, joined with line feeds.
-    pub(super) data: String,
-}
 
 /// Why the bytes are not an event stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -26,8 +18,8 @@ pub(super) enum SseError {
 #[derive(Debug, Default)]
 pub(super) struct Parser {
     line: Vec<u8>,
-    event: SseEvent,
-    has_data: bool,
+    /// The `data` fields of the event so far, joined with line feeds.
+    data: Option<String>,
     /// The last byte was a CR; an LF that follows belongs to it.
     after_cr: bool,
     /// The first line, which may start with a byte order mark, is over.
@@ -36,7 +28,7 @@ pub(super) struct Parser {
 
 impl Parser {
     /// Parses a chunk and appends the events that are complete now, also those before an error.
-    pub(super) fn push(&mut self, mut bytes: &[u8], events: &mut Vec<SseEvent>) -> Result<(), SseError> {
+    pub(super) fn push(&mut self, mut bytes: &[u8], events: &mut Vec<String>) -> Result<(), SseError> {
         while !bytes.is_empty() {
             if std::mem::take(&mut self.after_cr) && bytes[0] == b'\n' {
                 bytes = &bytes[1..];
@@ -60,13 +52,12 @@ impl Parser {
 
     /// The stream has ended: returns an event that is complete but for the empty line after it. A line without its end may
     /// be truncated, and is dropped.
-    pub(super) fn end(&mut self) -> Option<SseEvent> {
+    pub(super) fn end(&mut self) -> Option<String> {
         self.line.clear();
-        let event = std::mem::take(&mut self.event);
-        std::mem::take(&mut self.has_data).then_some(event)
+        self.data.take()
     }
 
-    fn end_line(&mut self, events: &mut Vec<SseEvent>) -> Result<(), SseError> {
+    fn end_line(&mut self, events: &mut Vec<String>) -> Result<(), SseError> {
         let bytes = std::mem::take(&mut self.line);
         let line = std::str::from_utf8(&bytes).map_err(|_| SseError::NotUtf8)?;
         let line = if std::mem::replace(&mut self.past_first_line, true) {
@@ -74,20 +65,10 @@ impl Parser {
         } else {
             line.strip_prefix('\u{feff}').unwrap_or(line)
         };
-        if line.is_empty() {
-            let event = std::mem::take(&mut self.event);
-            if std::mem::take(&mut self.has_data) {
-                events.push(event);
-            }
-        } else {
-            let (field, value) = line.split_once(':').unwrap_or((line, ""));
-            let value = value.strip_prefix(' ').unwrap_or(value);
-            // A comment is a line with an empty field name.
-            match field {
-                "data" => self.add_data(value)?,
-                "event" => self.event.name = value.to_owned(),
-                _ => {}
-            }
+        match line.split_once(':').unwrap_or((line, "")) {
+            _ if line.is_empty() => events.extend(self.data.take()),
+            ("data", value) => self.add_data(value.strip_prefix(' ').unwrap_or(value))?,
+            _ => {}
         }
         // Reuse the buffer for the next line.
         self.line = bytes;
@@ -96,14 +77,14 @@ impl Parser {
     }
 
     fn add_data(&mut self, value: &str) -> Result<(), SseError> {
-        let data = &mut self.event.data;
-        if data.len() + value.len() >= MAX_EVENT_BYTES {
+        let before = self.data.as_ref().map_or(0, String::len);
+        if before + value.len() >= MAX_EVENT_BYTES {
             return Err(SseError::TooLong);
         }
-        if std::mem::replace(&mut self.has_data, true) {
-            data.push('\n');
+        match &mut self.data {
+            Some(data) => data.extend(["\n", value]),
+            None => self.data = Some(value.to_owned()),
         }
-        data.push_str(value);
         Ok(())
     }
 }

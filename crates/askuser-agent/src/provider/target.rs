@@ -83,6 +83,14 @@ impl Target {
         ModelError::new(kind, format!("{} aborted the response: {}", self.provider, self.redact(&why.to_string())))
     }
 
+    pub(super) fn filtered(&self) -> ModelError {
+        self.aborted(FailureKind::Rejected, "stopped by the content filter (content_filter)")
+    }
+
+    pub(super) fn failed(&self) -> ModelError {
+        self.aborted(FailureKind::Overloaded, "it failed without a reason")
+    }
+
     /// The response reached its token limit before there was any output.
     pub(super) fn token_limit_reached(&self) -> ModelError {
         let message = format!(

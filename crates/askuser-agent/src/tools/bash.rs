@@ -1,6 +1,5 @@
 //! Bash: runs a shell command. It never outlives its call: background processes are stopped with it.
 
-use super::agreed::Remembered;
 use super::head_tail::HeadTail;
 use super::live_output::LiveOutput;
 use super::process::{self, ProcessGroup};
@@ -13,8 +12,9 @@ use crate::message::ToolCall;
 use crate::permission::PermissionMode;
 use crate::permission_rules::PermissionRule;
 use crate::sandbox::{Reach, Sandbox};
-use crate::tool::{Access, Consent, Running, Tool, ToolContext, ToolDefinition, ToolResult};
-use askuser::{Limits, Purpose, sanitize};
+use crate::secrets::Redactor;
+use crate::tool::{Access, Agreed, Consent, Running, Tool, ToolContext, ToolDefinition, ToolResult};
+use askuser::{Limits, sanitize};
 use serde::Deserialize;
 use serde_json::json;
 use std::ffi::OsString;
@@ -26,14 +26,13 @@ use std::time::{Duration, SystemTime};
 use tokio::io::AsyncReadExt;
 use tokio::process::ChildStdout;
 use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 
 /// Runs a command.
 #[derive(Clone, Debug)]
 pub struct Bash {
     /// The wall around it, or why there is none.
     sandbox: Result<Arc<Sandbox>, String>,
-    /// How far each call reaches, as it was when it was agreed to: the mode may be another one when it runs.
-    reaches: Remembered<Option<Reach>>,
 }
 
 impl Default for Bash {
@@ -45,7 +44,7 @@ impl Default for Bash {
 impl Bash {
     /// Commands run inside of this; or the reason why not, and every command without a rule of its own is asked for.
     pub fn with_sandbox(sandbox: Result<Sandbox, String>) -> Bash {
-        Bash { sandbox: sandbox.map(Arc::new), reaches: Remembered::default() }
+        Bash { sandbox: sandbox.map(Arc::new) }
     }
 
     /// How far a command reaches in this mode; `None` where there is no sandbox.
@@ -122,9 +121,11 @@ impl Tool for Bash {
         let input = parse(call)?;
         let command = input.command.to_owned();
         let reach = self.reach(call, &input, context.shared.permissions().mode)?;
-        self.reaches.remember(context.shared.key(&call.id, Purpose::Permission), reach);
         let always = |how: &str| format!("Run exactly this command{how} in this folder without asking");
-        let consent = |rule, how: &str| Consent::new(question(&input, how), rule, always(how));
+        let consent = |rule, how: &str| Consent {
+            agreed: Some(Agreed::Reach(reach)),
+            ..Consent::new(question(&input, how), rule, always(how))
+        };
         Ok(match (reach, &self.sandbox) {
             (Some(Reach::Network), _) => Consent {
                 because: Some("it leaves the sandbox for the network".into()),
@@ -140,7 +141,7 @@ impl Tool for Bash {
             },
             (_, Ok(_)) => Consent {
                 is_inside: true,
-                prefixes: command_prefix::prefixes(input.command),
+                plain_words: command_prefix::plain_words(input.command).unwrap_or_default(),
                 ..consent(PermissionRule::Command(command), "")
             },
         })
@@ -148,14 +149,12 @@ impl Tool for Bash {
 
     fn run<'a>(&'a self, call: &'a ToolCall, context: &'a ToolContext) -> Running<'a> {
         Box::pin(async move {
-            let input = match parse(call) {
-                Ok(input) => input,
-                Err(rejected) => return Ok(rejected),
-            };
-            let agreed = self.reaches.take(&context.shared.key(&call.id, Purpose::Permission));
-            let mode = context.shared.permissions().mode;
-            let reach = match agreed.map_or_else(|| self.reach(call, &input, mode), Ok) {
-                Ok(reach) => reach,
+            let parsed = parse(call).and_then(|input| match context.agreed {
+                Some(Agreed::Reach(reach)) => Ok((input, reach)),
+                _ => self.reach(call, &input, context.shared.permissions().mode).map(|reach| (input, reach)),
+            });
+            let (input, reach) = match parsed {
+                Ok(parsed) => parsed,
                 Err(rejected) => return Ok(rejected),
             };
             let wall = match (&self.sandbox, reach) {
@@ -163,7 +162,7 @@ impl Tool for Bash {
                 _ => None,
             };
             let start = SystemTime::now() - CLOCK;
-            let Ran { mut result, .. } = run(&call.id, input.command, wall, input.timeout, context).await;
+            let mut result = run(&call.id, input.command, wall, input.timeout, context).await;
             if reach != Some(Reach::Look) {
                 name_instructions(&mut result, start, context);
             }
@@ -230,11 +229,7 @@ impl CommandInput<'_> {
 fn parse(call: &ToolCall) -> Result<CommandInput<'_>, ToolResult> {
     let Input { command, timeout_ms, description, network, outside, reason } = call.typed_input()?;
     let command = call.non_blank("command", command)?;
-    let length = command.chars().count();
-    if length > MAX_COMMAND {
-        let (fact, limit) = (format!("{length} characters"), format!("at most {MAX_COMMAND}; put it in a file"));
-        return Err(call.invalid_input("command", &fact, &limit));
-    }
+    call.at_most("command", command, MAX_COMMAND, "; put it in a file")?;
     // The user must see all of what they approve.
     let shown = command.replace('\t', "    ");
     if sanitize::block(&shown) != shown {
@@ -257,10 +252,7 @@ fn parse(call: &ToolCall) -> Result<CommandInput<'_>, ToolResult> {
 /// A reason of one line, which cannot be taken for anything else.
 fn shown_reason<'a>(call: &ToolCall, reason: Option<&'a str>) -> Result<&'a str, ToolResult> {
     let reason = call.non_blank("reason", reason.unwrap_or_default())?.trim();
-    let length = reason.chars().count();
-    if length > MAX_REASON {
-        return Err(call.invalid_input("reason", &format!("{length} characters"), &format!("at most {MAX_REASON}")));
-    }
+    call.at_most("reason", reason, MAX_REASON, "")?;
     match sanitize::line(reason) == reason {
         true => Ok(reason),
         false => Err(call.invalid_input("reason", "has characters that cannot be shown", "must be one line of text")),
@@ -276,21 +268,17 @@ enum Exit {
     Stopped,
 }
 
-pub(crate) struct Ran {
-    pub(crate) result: ToolResult,
-    pub(crate) was_stopped: bool,
-}
-
 /// Runs a command of the person's own: it takes as long as they let it.
-pub(crate) async fn run_command(call: &str, command: &str, context: &ToolContext) -> Ran {
+pub(crate) async fn run_command(call: &str, command: &str, context: &ToolContext) -> ToolResult {
     run(call, command, None, Duration::MAX, context).await
 }
 
-/// What a command writes: kept for the result, and told while it runs.
+/// What a command writes, without keys: kept for the result, and told while it runs.
 struct Output<'a> {
     decoder: Utf8Decoder,
+    redactor: Redactor<'a>,
     kept: HeadTail,
-    whole: WholeOutput<'a>,
+    whole: WholeOutput,
     live: LiveOutput<'a>,
 }
 
@@ -298,21 +286,27 @@ impl<'a> Output<'a> {
     fn new(call: &'a str, context: &'a ToolContext) -> Output<'a> {
         let live = LiveOutput::new(call, context);
         let (kept, whole) = (HeadTail::new(MAX_OUTPUT), WholeOutput::new(context, MAX_OUTPUT));
-        Output { decoder: Utf8Decoder::default(), kept, whole, live }
+        let redactor = context.shared.secrets.redactor();
+        Output { decoder: Utf8Decoder::default(), redactor, kept, whole, live }
     }
 
     fn push(&mut self, bytes: &[u8]) {
         let text = self.decoder.decode(bytes);
-        self.live.push(&text);
-        self.kept.push(&text);
-        self.whole.push(&text);
+        let text = self.redactor.push(&text);
+        self.add(&text);
+    }
+
+    fn add(&mut self, text: &str) {
+        self.live.push(text);
+        self.kept.push(text);
+        self.whole.push(text);
     }
 
     /// What the model reads of it, and the file with all of it if that is longer.
     fn finish(mut self) -> (String, Option<PathBuf>) {
-        let rest = self.decoder.finish();
-        self.kept.push(rest);
-        self.whole.push(rest);
+        let rest = self.redactor.push(self.decoder.finish()) + &self.redactor.finish();
+        self.add(&rest);
+        self.live.tell();
         let file = self.whole.finish();
         let where_all_is = file
             .as_ref()
@@ -327,26 +321,16 @@ async fn run(
     wall: Option<Vec<OsString>>,
     time_limit: Duration,
     context: &ToolContext,
-) -> Ran {
+) -> ToolResult {
     let (mut group, mut pipe) = match process::spawn_shell(command, wall, context) {
         Ok(spawned) => spawned,
         Err(error) => {
             let cwd = context.cwd.display();
-            let result = ToolResult::error(format!("Not run: no shell could be started in {cwd}: {error}"));
-            return Ran { result, was_stopped: false };
+            return ToolResult::error(format!("Not run: no shell could be started in {cwd}: {error}"));
         }
     };
     let mut output = Output::new(call, context);
-    let exit = tokio::select! {
-        biased;
-        () = context.abort.cancelled() => {
-            group.stop().await;
-            let _ = timeout(BACKGROUND_GRACE, read_output(&mut pipe, &mut output)).await;
-            Ok(Exit::Stopped)
-        }
-        exit = supervise(&mut group, &mut pipe, &mut output, time_limit) => exit,
-    };
-    let was_stopped = matches!(exit, Ok(Exit::Stopped));
+    let exit = supervise(&mut group, &mut pipe, &mut output, time_limit, &context.abort).await;
     let (text, file) = output.finish();
     let mut result = match exit {
         Ok(exit) => report(&text, &exit, time_limit),
@@ -357,7 +341,7 @@ async fn run(
     {
         details["output_file"] = json!(file);
     }
-    Ran { result, was_stopped }
+    result
 }
 
 /// What a terminal would show of a text, without what only a terminal understands: colours, and lines that were written over.
@@ -374,6 +358,7 @@ async fn supervise(
     pipe: &mut ChildStdout,
     output: &mut Output<'_>,
     time_limit: Duration,
+    abort: &CancellationToken,
 ) -> io::Result<Exit> {
     let exited = timeout(time_limit, async {
         tokio::select! {
@@ -382,16 +367,23 @@ async fn supervise(
             () = read_output(pipe, output) => group.wait().await,
         }
     });
-    let Ok(status) = exited.await else {
-        // Its output while it is being stopped is kept too.
-        tokio::select! {
-            () = group.stop() => {}
-            never = async { read_output(pipe, output).await; std::future::pending().await } => never,
-        }
-        let _ = timeout(BACKGROUND_GRACE, read_output(pipe, output)).await;
-        return Ok(Exit::TimedOut);
+    let exited = tokio::select! {
+        biased;
+        () = abort.cancelled() => Err(Exit::Stopped),
+        exited = exited => exited.map_err(|_| Exit::TimedOut),
     };
-    let status = status?;
+    let status = match exited {
+        Ok(status) => status?,
+        Err(exit) => {
+            // Its output while it is being stopped is kept too.
+            tokio::select! {
+                () = group.stop() => {}
+                never = async { read_output(pipe, output).await; std::future::pending().await } => never,
+            }
+            let _ = timeout(BACKGROUND_GRACE, read_output(pipe, output)).await;
+            return Ok(exit);
+        }
+    };
     let _ = timeout(BACKGROUND_GRACE, async { tokio::join!(read_output(pipe, output), group.wait_all()) }).await;
     if !group.is_alive() {
         group.mark_finished();

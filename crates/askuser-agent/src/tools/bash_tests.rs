@@ -39,7 +39,7 @@ fn is_running(pid: Pid) -> bool {
 }
 
 async fn run_within(test: &TestFolder, command: &str, ms: u64) -> ToolResult {
-    run("call_1", command, None, Duration::from_millis(ms), &test.context).await.result
+    run("call_1", command, None, Duration::from_millis(ms), &test.context).await
 }
 
 #[tokio::test]
@@ -124,7 +124,7 @@ async fn a_line_longer_than_a_piece_is_told_by_its_end() {
 async fn a_key_is_not_told_while_a_command_runs() {
     let mut test = TestFolder::new();
     let environment = |_: &str| Some("sk-secret-1".to_owned());
-    let secrets = crate::secrets::Secrets::in_variables(["A_KEY"], environment, &[]);
+    let secrets = crate::secrets::Secrets::in_variables(["A_KEY"], [], environment, &[]);
     std::sync::Arc::make_mut(&mut test.context.shared).secrets = secrets;
     bash(&test, "printf 'x sk-sec'; sleep 0.3; echo ret-1 y").await;
     assert_eq!(told(&mut test).concat(), "x [key removed] y\n");
@@ -308,10 +308,11 @@ fn consent_shows_the_whole_command_and_allows_exactly_that() {
         context: None,
         rule: PermissionRule::Command("make \\\n  all".into()),
         always: "Run exactly this command in this folder without asking".into(),
-        prefixes: Default::default(),
+        plain_words: Default::default(),
         always_ask: false,
         is_inside: false,
         because: Some("there is no sandbox here: none was set up".into()),
+        agreed: Some(Agreed::Reach(None)),
     };
     assert_eq!(consent, Ok(expected));
 }
@@ -319,7 +320,7 @@ fn consent_shows_the_whole_command_and_allows_exactly_that() {
 #[test]
 fn without_a_sandbox_no_rule_by_prefix_lets_anything_through() {
     let consent = TestFolder::new().consent(&Bash::default(), json!({"command": "cargo test -p x"})).unwrap();
-    assert_eq!((consent.prefixes, consent.is_inside), (Default::default(), false));
+    assert_eq!((consent.plain_words, consent.is_inside), (Vec::new(), false));
 }
 
 #[tokio::test]
@@ -380,7 +381,7 @@ async fn the_model_reads_no_control_characters_of_a_command() {
 async fn all_of_a_long_output_is_in_a_file_that_read_and_grep_find() {
     let mut test = TestFolder::new();
     let sessions = test.outside("sessions");
-    let secrets = Secrets::in_variables(["A_KEY"], |_| Some("sk-secret-1".into()), &[]);
+    let secrets = Secrets::in_variables(["A_KEY"], [], |_| Some("sk-secret-1".into()), &[]);
     let transcript = Transcript::create(&sessions, &test.context.cwd).unwrap();
     test.context.shared = Agent::new(Script::default()).with_transcript(transcript).with_secrets(secrets).shared;
     let command = "for n in $(seq 1 9000); do echo line $n; done; echo sk-secret-1; seq 1 9000";
@@ -392,7 +393,7 @@ async fn all_of_a_long_output_is_in_a_file_that_read_and_grep_find() {
     let read = test.run(&Read, json!({"path": file, "offset": 5000, "limit": 1})).await;
     assert!(read.output.starts_with("5000\tline 5000\n"), "{}", read.output);
     assert!(test.run(&Grep, json!({"path": file, "pattern": "^line 4321$"})).await.output.contains("line 4321"));
-    assert!(!test.run(&Write::default(), json!({"path": file, "content": "x"})).await.success);
+    assert!(!test.run(&Write, json!({"path": file, "content": "x"})).await.success);
     // Nothing else of the session is reached.
     let session = test.context.shared.transcript.path().unwrap();
     assert!(!test.run(&Read, json!({"path": session})).await.success);

@@ -1,7 +1,6 @@
 //! Edit: replaces one string in a file by another. The match must be exact and unique; only line endings and the byte order
 //! mark, which models do not see, are adapted to the file.
 
-use super::agreed::{Agreed, Shown};
 use super::file_change::{self, Change};
 use super::s;
 use crate::message::ToolCall;
@@ -10,10 +9,8 @@ use serde::Deserialize;
 use serde_json::json;
 
 /// Replaces a string in a file.
-#[derive(Clone, Debug, Default)]
-pub struct Edit {
-    agreed: Agreed,
-}
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Edit;
 
 const NAME: &str = "Edit";
 const BOM: char = '\u{feff}';
@@ -38,11 +35,11 @@ impl Tool for Edit {
     }
 
     fn consent(&self, call: &ToolCall, context: &ToolContext) -> Result<Consent, ToolResult> {
-        self.agreed.consent(NAME, plan, call, context)
+        plan(call, context)?.consent(NAME, context)
     }
 
     fn run<'a>(&'a self, call: &'a ToolCall, context: &'a ToolContext) -> Running<'a> {
-        Box::pin(self.agreed.apply(NAME, plan, call, context))
+        Box::pin(file_change::run(NAME, plan, call, context))
     }
 }
 
@@ -54,7 +51,7 @@ struct Input<'a> {
     replace_all: Option<bool>,
 }
 
-fn plan(call: &ToolCall, context: &ToolContext, agreed: Option<&Shown>) -> Result<Change, ToolResult> {
+fn plan(call: &ToolCall, context: &ToolContext) -> Result<Change, ToolResult> {
     let Input { path, old_string: old, new_string: new, replace_all } = call.typed_input()?;
     let path = file_change::target_path(call, path, context)?;
     let occurrences = if replace_all == Some(true) { Occurrences::All } else { Occurrences::Unique };
@@ -71,9 +68,7 @@ fn plan(call: &ToolCall, context: &ToolContext, agreed: Option<&Shown>) -> Resul
         }
     }
     let shown = path.display();
-    let original = file_change::load(&path)?;
-    agreed.map_or(Ok(()), |agreed| agreed.check(original.as_ref(), &shown))?;
-    let Some(original) = original else {
+    let Some(original) = file_change::load_as_agreed(&path, context)? else {
         return Err(ToolResult::error(format!("{shown} does not exist; nothing was done. Write makes new files.")));
     };
     let Ok(text) = std::str::from_utf8(&original.bytes) else {
@@ -125,17 +120,16 @@ fn replace(text: &str, old: &str, new: &str, occurrences: Occurrences) -> Result
     };
     let without_mark = |string: &str| -> String { string.strip_prefix(BOM).unwrap_or(string).to_owned() };
     let (old, new) = if mark.is_empty() { (old.into(), new.into()) } else { (without_mark(old), without_mark(new)) };
-    let (after, count) = match LineEndings::of(body) {
+    let (all, crlf) = (body.matches('\n').count(), body.matches("\r\n").count());
+    let as_in_file: fn(&str) -> String = if crlf == 0 { to_lf } else { to_crlf };
+    let (after, count) = if crlf > 0 && crlf == all {
         // Edited with LF and converted back: the file keeps CRLF, and no edit splits a CR from its LF.
-        LineEndings::Crlf => {
-            let (after, count) = replace_exact(&to_lf(body), &to_lf(&old), &to_lf(&new), occurrences)?;
-            (after.replace('\n', "\r\n"), count)
-        }
-        LineEndings::Lf if !body.contains(&*old) => replace_exact(body, &to_lf(&old), &to_lf(&new), occurrences)?,
-        LineEndings::Mixed if !body.contains(&*old) => {
-            replace_exact(body, &to_crlf(&old), &to_crlf(&new), occurrences)?
-        }
-        LineEndings::Lf | LineEndings::Mixed => replace_exact(body, &old, &new, occurrences)?,
+        let (after, count) = replace_exact(&to_lf(body), &to_lf(&old), &to_lf(&new), occurrences)?;
+        (after.replace('\n', "\r\n"), count)
+    } else if body.contains(&*old) {
+        replace_exact(body, &old, &new, occurrences)?
+    } else {
+        replace_exact(body, &as_in_file(&old), &as_in_file(&new), occurrences)?
     };
     let after = format!("{mark}{after}");
     if after == text { Err(EditError::NoChange) } else { Ok((after, count)) }
@@ -167,23 +161,6 @@ fn check_unique(body: &str, old: &str) -> Result<usize, EditError> {
     match body[next..].contains(old) {
         false => Ok(1),
         true => Err(EditError::Ambiguous(body.matches(old).count().max(2))),
-    }
-}
-
-enum LineEndings {
-    Lf,
-    Crlf,
-    Mixed,
-}
-
-impl LineEndings {
-    fn of(body: &str) -> LineEndings {
-        let (all, crlf) = (body.matches('\n').count(), body.matches("\r\n").count());
-        match crlf {
-            0 => LineEndings::Lf,
-            _ if crlf == all => LineEndings::Crlf,
-            _ => LineEndings::Mixed,
-        }
     }
 }
 

@@ -1,9 +1,9 @@
 use super::*;
 use crate::permission_rules::PermissionRule;
-use crate::tools::test_fixtures::{TestFolder, call};
+use crate::tool::Agreed;
+use crate::tools::test_fixtures::TestFolder;
 use proptest::prelude::*;
 use serde_json::Value;
-use tokio_util::sync::CancellationToken;
 
 fn input(old: &str, new: &str) -> Value {
     json!({"path": "file", "old_string": old, "new_string": new})
@@ -11,7 +11,7 @@ fn input(old: &str, new: &str) -> Value {
 
 async fn edit_text(text: &str, old: &str, new: &str) -> (ToolResult, String) {
     let test = TestFolder::new().with_file("file", text);
-    let result = test.run(&Edit::default(), input(old, new)).await;
+    let result = test.run(&Edit, input(old, new)).await;
     (result, test.text("file"))
 }
 
@@ -33,7 +33,7 @@ async fn the_only_match_is_replaced() {
 async fn replace_all_replaces_every_match() {
     let test = TestFolder::new().with_file("file", "a b a b a");
     let input = json!({"path": "file", "old_string": "a", "new_string": "aa", "replace_all": true});
-    assert_eq!(test.run(&Edit::default(), input).await.output, "Edited file (3 replacements).");
+    assert_eq!(test.run(&Edit, input).await.output, "Edited file (3 replacements).");
     assert_eq!(test.text("file"), "aa b aa b aa");
 }
 
@@ -129,14 +129,14 @@ async fn inputs_that_make_no_sense_are_refused() {
 #[tokio::test]
 async fn a_missing_file_is_an_error() {
     let expected = "file does not exist; nothing was done. Write makes new files.";
-    assert_eq!(TestFolder::new().run(&Edit::default(), input("a", "b")).await, ToolResult::error(expected));
+    assert_eq!(TestFolder::new().run(&Edit, input("a", "b")).await, ToolResult::error(expected));
 }
 
 #[tokio::test]
 async fn a_file_in_another_encoding_is_left_alone() {
     let test = TestFolder::new().with_file("file", b"caf\xe9 a");
     let expected = "file is not UTF-8 text, which Edit cannot change; nothing was done.";
-    assert_eq!(test.run(&Edit::default(), input("a", "b")).await, ToolResult::error(expected));
+    assert_eq!(test.run(&Edit, input("a", "b")).await, ToolResult::error(expected));
 }
 
 #[test]
@@ -147,19 +147,20 @@ fn an_edit_is_shown_before_it_is_made() {
         context: Some(askuser::Context::Diff("--- a/file\n+++ b/file\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n".into())),
         rule: PermissionRule::Edits,
         always: "Change files in this folder without asking".into(),
-        prefixes: Default::default(),
+        plain_words: Default::default(),
         always_ask: false,
         is_inside: false,
         because: None,
+        agreed: Some(Agreed::Change(Some(b"one\ntwo\n".to_vec()))),
     };
-    assert_eq!(test.consent(&Edit::default(), input("two", "2")), Ok(expected));
+    assert_eq!(test.consent(&Edit, input("two", "2")), Ok(expected));
     assert_eq!(test.text("file"), "one\ntwo\n");
 }
 
 #[test]
 fn nobody_is_asked_about_an_edit_that_does_not_apply() {
     let test = TestFolder::new().with_file("file", "one");
-    assert!(test.consent(&Edit::default(), input("two", "2")).is_err());
+    assert!(test.consent(&Edit, input("two", "2")).is_err());
 }
 
 /// What a person agreed to is the diff that they saw, of the file that it was made from.
@@ -175,37 +176,27 @@ async fn an_edit_of_a_file_that_has_changed_since_it_was_shown_changes_nothing()
         (&all, "two\nthree\none\n"),
         (&all, "two\nthree\n"),
     ] {
-        let test = TestFolder::new().with_file("file", "one\ntwo\nthree\n");
-        let tool = Edit::default();
-        test.consent(&tool, input.clone()).unwrap();
+        let test = TestFolder::new().with_file("file", "one\ntwo\nthree\n").agree(&Edit, input.clone());
         let test = test.with_file("file", meanwhile);
         let expected = "file was changed by another program meanwhile; nothing was written. Read it again first.";
-        assert_eq!(test.run(&tool, input.clone()).await, ToolResult::error(expected), "{meanwhile:?}");
+        assert_eq!(test.run(&Edit, input.clone()).await, ToolResult::error(expected), "{meanwhile:?}");
         assert_eq!(test.text("file"), meanwhile);
     }
 }
 
 #[tokio::test]
 async fn an_agreed_edit_is_made() {
-    let test = TestFolder::new().with_file("file", "one two");
-    let tool = Edit::default();
-    test.consent(&tool, input("one", "1")).unwrap();
-    assert!(test.run(&tool, input("one", "1")).await.success);
+    let test = TestFolder::new().with_file("file", "one two").agree(&Edit, input("one", "1"));
+    assert!(test.run(&Edit, input("one", "1")).await.success);
     assert_eq!(test.text("file"), "1 two");
 }
 
-#[test]
-fn edits_at_the_same_time_are_all_made() {
+#[tokio::test]
+async fn edits_at_the_same_time_are_all_made() {
     let text: String = (0..40).map(|n| format!("<{n}>\n")).collect();
     let test = TestFolder::new().with_file("file", text);
-    std::thread::scope(|scope| {
-        for n in 0..40 {
-            let (test, call) = (&test, call(&Edit::default(), input(&format!("<{n}>"), &format!("[{n}]"))));
-            scope.spawn(move || {
-                Edit::default().agreed.apply_now(NAME, plan, &call, &test.context, &CancellationToken::new()).unwrap()
-            });
-        }
-    });
+    let edits = (0..40).map(|n| test.run(&Edit, input(&format!("<{n}>"), &format!("[{n}]"))));
+    assert!(futures_util::future::join_all(edits).await.iter().all(|edited| edited.success));
     assert_eq!(test.text("file"), (0..40).map(|n| format!("[{n}]\n")).collect::<String>());
 }
 

@@ -1,9 +1,10 @@
 //! A change of a file: its old and new content, the diff that the user approves, and the write.
 //!
-//! A change is computed twice, once to ask for permission and once to apply it, since the file may change in between. A
-//! lock serialises the changes of this process, so that none is lost between reading and writing; other programs lose
-//! nothing either ([`shared_file`](crate::shared_file)).
+//! A change is computed twice, once to ask for permission and once to apply it, since the file may change in between: then
+//! nothing is done, wherever in the file that is. A lock serialises the changes of this process, so that none is lost between
+//! reading and writing; other programs lose nothing either ([`shared_file`](crate::shared_file)).
 
+use super::blocking;
 use super::confined_path::{self, ConfinedPath, RootKind};
 use super::folder::Opened;
 use super::sensitive;
@@ -11,7 +12,7 @@ use crate::event::AgentEvent;
 use crate::message::ToolCall;
 use crate::permission_rules::PermissionRule;
 use crate::shared_file::{Original, Update, UpdateError};
-use crate::tool::{Consent, ToolContext, ToolResult};
+use crate::tool::{Agreed, Consent, Stop, ToolContext, ToolResult};
 use crate::undo::UndoLog;
 use askuser::{Context, sanitize};
 use serde_json::json;
@@ -92,6 +93,38 @@ pub(crate) fn load(path: &ConfinedPath) -> Result<Option<Original>, ToolResult> 
         return Err(ToolResult::error(format!("{shown} is a binary file; nothing was done.")));
     }
     Ok(Some(Original { bytes, metadata }))
+}
+
+/// The file that a call changes: what the person was shown, if they were, and nothing else.
+pub(crate) fn load_as_agreed(path: &ConfinedPath, context: &ToolContext) -> Result<Option<Original>, ToolResult> {
+    let original = load(path)?;
+    match &context.agreed {
+        Some(Agreed::Change(shown)) if shown.as_ref() != original.as_ref().map(|original| &original.bytes) => {
+            Err(changed_meanwhile(&path.display()))
+        }
+        _ => Ok(original),
+    }
+}
+
+/// The change that a call makes.
+pub(crate) type Plan = fn(&ToolCall, &ToolContext) -> Result<Change, ToolResult>;
+
+/// Makes the change of a call.
+pub(crate) async fn run(
+    tool: &'static str,
+    plan: Plan,
+    call: &ToolCall,
+    context: &ToolContext,
+) -> Result<ToolResult, Stop> {
+    let (call, own_context) = (call.clone(), context.clone());
+    let made = blocking::run(context, move |cancel| {
+        let _lock = change_lock();
+        let change = plan(&call, &own_context)?;
+        change.apply(&own_context, cancel)?;
+        own_context.shared.known_files.has_written(&change, tool == "Write");
+        Ok(change.result(tool))
+    });
+    Ok(made.await?.flatten().unwrap_or_else(|rejected| rejected))
 }
 
 /// What the model reads where a file is not what a change was made from any more.
@@ -192,7 +225,8 @@ impl Change {
             }
         };
         let consent = Consent::new(question, rule, always).with_context(Context::Diff(diff.text));
-        Ok(Consent { always_ask, because: sensitive.map(str::to_owned), ..consent })
+        let agreed = Agreed::Change(self.original.as_ref().map(|original| original.bytes.clone()));
+        Ok(Consent { always_ask, because: sensitive.map(str::to_owned), agreed: Some(agreed), ..consent })
     }
 
     pub(crate) fn result(&self, tool: &str) -> ToolResult {

@@ -4,7 +4,7 @@ use crate::tools::test_fixtures::TestFolder;
 use askuser::exact::Charset;
 
 fn consent(test: &TestFolder, path: &str, content: &str) -> Result<Consent, ToolResult> {
-    test.consent(&Write::default(), json!({"path": path, "content": content}))
+    test.consent(&Write, json!({"path": path, "content": content}))
 }
 
 // Windows has no modes.

@@ -8,6 +8,7 @@ use crate::shared_file::{self, Update, UpdateError};
 use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::{File, Metadata};
 use std::io;
@@ -20,12 +21,6 @@ pub(crate) enum Opened {
     /// A pipe, device, socket, or symbolic link. It is not opened: that might hang, have effects, or lead elsewhere.
     Other,
     Missing,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Entry {
-    pub(crate) name: String,
-    pub(crate) is_folder: bool,
 }
 
 #[derive(Debug)]
@@ -68,20 +63,20 @@ impl Folder {
         Ok(if metadata.is_file() { Opened::File(file, metadata) } else { Opened::Other })
     }
 
-    /// The first `max` entries by name, and how many there are.
-    pub(crate) fn entries(&self, max: usize) -> io::Result<(Vec<Entry>, usize)> {
-        let mut entries = std::collections::BTreeSet::new();
+    /// The first `max` entries by name, each with whether it is a folder, and how many there are.
+    pub(crate) fn entries(&self, max: usize) -> io::Result<(BTreeMap<String, bool>, usize)> {
+        let mut entries = BTreeMap::new();
         let mut count = 0;
         for entry in self.0.entries()? {
             let entry = entry?;
             count += 1;
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            entries.insert(Entry { name: entry.file_name().to_string_lossy().into_owned(), is_folder });
+            entries.insert(entry.file_name().to_string_lossy().into_owned(), is_folder);
             if entries.len() > max {
                 entries.pop_last();
             }
         }
-        Ok((entries.into_iter().collect(), count))
+        Ok((entries, count))
     }
 
     /// Changes the file `name`, all of it or nothing, unless another program has changed it meanwhile.

@@ -138,13 +138,9 @@ impl Search {
         let mut report = Report { mode: self.mode, ..Report::default() };
         walk::files(&self.path.absolute(), self.glob.as_ref(), cancel, |below, _| {
             let Some(file) = opener.open(below) else { return ControlFlow::Continue(()) };
-            let mut sink = Matches { mode: self.mode, budget: report.budget(), ..Matches::default() };
-            let reader = CancellableFile { file, cancel };
-            match searcher.search_reader(&self.matcher, reader, &mut sink) {
-                Ok(()) => report.add(&self.path.display_below(below), sink),
-                Err(_) if cancel.is_cancelled() => {}
-                Err(_) => report.unread += 1,
-            }
+            let searched = searcher.search_reader(&self.matcher, CancellableFile { file, cancel }, &mut report);
+            report.unread += usize::from(searched.is_err() && !cancel.is_cancelled());
+            report.end_file(searched.is_ok().then(|| self.path.display_below(below)));
             if report.full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         report.timed_out = cancel.is_cancelled();
@@ -175,24 +171,29 @@ impl Opener<'_> {
 }
 
 #[derive(Default)]
-struct Matches {
+struct Report {
     mode: OutputMode,
-    budget: Budget,
-    text: String,
+    output: String,
+    /// How long it is, with what was found in the file that is being searched.
     chars: usize,
-    count: usize,
-    binary: bool,
-    /// Whether matches were left out.
-    truncated: bool,
-}
-
-#[derive(Clone, Copy, Default)]
-struct Budget {
     matches: usize,
-    chars: usize,
+    files: usize,
+    unread: usize,
+    file: Found,
+    /// Whether something was left out.
+    full: bool,
+    timed_out: bool,
 }
 
-impl Matches {
+/// What was found in one file so far.
+#[derive(Default)]
+struct Found {
+    text: String,
+    count: usize,
+    is_binary: bool,
+}
+
+impl Report {
     fn line(&mut self, number: Option<u64>, mark: char, bytes: &[u8]) -> bool {
         let text = String::from_utf8_lossy(bytes);
         let text = text.trim_end_matches(['\n', '\r']);
@@ -202,101 +203,35 @@ impl Matches {
             None => format!("{number}{mark}{text}\n"),
         };
         let chars = line.chars().count();
-        if self.chars + chars > self.budget.chars {
-            self.truncated = true;
-            return false;
+        self.full = self.chars + chars > MAX_CHARS;
+        if !self.full {
+            self.chars += chars;
+            self.file.text.push_str(&line);
         }
-        self.chars += chars;
-        self.text.push_str(&line);
-        true
-    }
-}
-
-impl Sink for Matches {
-    type Error = io::Error;
-
-    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
-        match self.mode {
-            OutputMode::Files => {
-                self.count = 1;
-                return Ok(false);
-            }
-            OutputMode::Count => {
-                self.count += 1;
-                return Ok(true);
-            }
-            OutputMode::Content => {}
-        }
-        if self.count == self.budget.matches {
-            self.truncated = true;
-            return Ok(false);
-        }
-        if !self.line(found.line_number(), ':', found.bytes()) {
-            return Ok(false);
-        }
-        self.count += 1;
-        Ok(true)
+        !self.full
     }
 
-    fn context(&mut self, _: &Searcher, line: &SinkContext<'_>) -> io::Result<bool> {
-        Ok(self.line(line.line_number(), '-', line.bytes()))
-    }
-
-    fn context_break(&mut self, _: &Searcher) -> io::Result<bool> {
-        self.text.push_str("--\n");
-        self.chars += 3;
-        Ok(true)
-    }
-
-    fn binary_data(&mut self, _: &Searcher, _: u64) -> io::Result<bool> {
-        self.binary = true;
-        Ok(false)
-    }
-}
-
-#[derive(Default)]
-struct Report {
-    mode: OutputMode,
-    output: String,
-    chars: usize,
-    matches: usize,
-    files: usize,
-    unread: usize,
-    full: bool,
-    timed_out: bool,
-}
-
-impl Report {
-    fn budget(&self) -> Budget {
-        Budget { matches: MAX_MATCHES.saturating_sub(self.matches), chars: MAX_CHARS.saturating_sub(self.chars) }
-    }
-
-    fn add(&mut self, shown: &str, found: Matches) {
+    /// A file has been searched; without its name, what was found does not count.
+    fn end_file(&mut self, shown: Option<String>) {
+        let Found { text, count, is_binary } = std::mem::take(&mut self.file);
+        self.chars -= text.chars().count();
         // Matches before the first NUL byte do not count: the file is binary.
-        if found.binary {
+        let Some(shown) = shown.filter(|_| count > 0 && !is_binary) else { return };
+        if self.mode != OutputMode::Content && self.files == MAX_MATCHES {
+            self.full = true;
             return;
         }
-        if found.count > 0 {
-            let entry = match self.mode {
-                OutputMode::Content if self.files == 0 => format!("{shown}\n{}", found.text),
-                OutputMode::Content => format!("\n{shown}\n{}", found.text),
-                OutputMode::Files => format!("{shown}\n"),
-                OutputMode::Count => format!("{shown}:{}\n", found.count),
-            };
-            let has_room = match self.mode {
-                OutputMode::Content => true,
-                OutputMode::Files | OutputMode::Count => self.files < MAX_MATCHES,
-            };
-            if !has_room {
-                self.full = true;
-                return;
-            }
-            self.chars += entry.chars().count();
-            self.output.push_str(&entry);
-            self.files += 1;
-            self.matches += found.count;
-        }
-        self.full |= found.truncated || self.chars > MAX_CHARS;
+        let entry = match self.mode {
+            OutputMode::Content if self.files == 0 => format!("{shown}\n{text}"),
+            OutputMode::Content => format!("\n{shown}\n{text}"),
+            OutputMode::Files => format!("{shown}\n"),
+            OutputMode::Count => format!("{shown}:{count}\n"),
+        };
+        self.chars += entry.chars().count();
+        self.output.push_str(&entry);
+        self.files += 1;
+        self.matches += count;
+        self.full |= self.chars > MAX_CHARS;
     }
 
     fn into_result(mut self) -> ToolResult {
@@ -332,6 +267,39 @@ impl Report {
             self.output.push_str(&format!("{before}({})\n", notes.join(" ")));
         }
         ToolResult::ok(self.output)
+    }
+}
+
+impl Sink for Report {
+    type Error = io::Error;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
+        if self.mode == OutputMode::Content {
+            if self.matches + self.file.count == MAX_MATCHES {
+                self.full = true;
+                return Ok(false);
+            }
+            if !self.line(found.line_number(), ':', found.bytes()) {
+                return Ok(false);
+            }
+        }
+        self.file.count += 1;
+        Ok(self.mode != OutputMode::Files)
+    }
+
+    fn context(&mut self, _: &Searcher, line: &SinkContext<'_>) -> io::Result<bool> {
+        Ok(self.line(line.line_number(), '-', line.bytes()))
+    }
+
+    fn context_break(&mut self, _: &Searcher) -> io::Result<bool> {
+        self.file.text.push_str("--\n");
+        self.chars += 3;
+        Ok(true)
+    }
+
+    fn binary_data(&mut self, _: &Searcher, _: u64) -> io::Result<bool> {
+        self.file.is_binary = true;
+        Ok(false)
     }
 }
 

@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 /// The head and tail of a text, as far as it has been read.
+#[derive(Default)]
 pub(crate) struct HeadTail {
     /// The maximum lengths, in characters.
     max_head: usize,
@@ -18,14 +19,7 @@ impl HeadTail {
     /// Keeps at most `max` characters: a quarter of them from the beginning, the rest from the end.
     pub(crate) fn new(max: usize) -> HeadTail {
         let max_head = max / 4;
-        HeadTail {
-            max_head,
-            max_tail: max - max_head,
-            head: String::new(),
-            head_chars: 0,
-            tail: VecDeque::new(),
-            left_out: 0,
-        }
+        HeadTail { max_head, max_tail: max - max_head, ..HeadTail::default() }
     }
 
     pub(crate) fn push(&mut self, text: &str) {

@@ -2,7 +2,6 @@
 //! times a second, and of a flood only the end of each. The result has what the model reads.
 
 use crate::event::AgentEvent;
-use crate::secrets::Redactor;
 use crate::tool::ToolContext;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -16,7 +15,6 @@ const LEFT_OUT: &str = "\n…\n";
 pub(crate) struct LiveOutput<'a> {
     context: &'a ToolContext,
     call: &'a str,
-    redactor: Redactor<'a>,
     /// What has not been told yet.
     unsent: String,
     /// Whether something before it was left out.
@@ -27,13 +25,12 @@ pub(crate) struct LiveOutput<'a> {
 
 impl<'a> LiveOutput<'a> {
     pub(crate) fn new(call: &'a str, context: &'a ToolContext) -> LiveOutput<'a> {
-        let redactor = context.shared.secrets.redactor();
-        LiveOutput { context, call, redactor, unsent: String::new(), cut: false, due: Instant::now() }
+        LiveOutput { context, call, unsent: String::new(), cut: false, due: Instant::now() }
     }
 
     /// Takes in what was written, and tells it if the last piece is long enough ago.
     pub(crate) fn push(&mut self, text: &str) {
-        self.unsent.push_str(&self.redactor.push(text));
+        self.unsent.push_str(text);
         if self.unsent.len() > MAX_PIECE {
             let from = self.unsent.ceil_char_boundary(self.unsent.len() - MAX_PIECE);
             let line = self.unsent[from..].find('\n').map(|end| from + end + 1);

@@ -1,7 +1,6 @@
 //! The built-in tools, one file each, and what they share: `confined_path` and `folder` decide what can be reached,
 //! `file_change` how files are changed, `process` how commands end, `walk` what is searched.
 
-mod agreed;
 mod ask_user;
 mod bash;
 mod blocking;
@@ -29,7 +28,7 @@ mod write;
 
 pub use ask_user::AskUserQuestion;
 pub use bash::Bash;
-pub(crate) use bash::{Ran, run_command};
+pub(crate) use bash::run_command;
 pub(crate) use confined_path::ConfinedPath;
 pub use edit::Edit;
 pub use exit_plan_mode::ExitPlanMode;
@@ -48,7 +47,7 @@ use serde_json::{Value, json};
 
 /// All built-in tools.
 pub fn all() -> Registry {
-    talking().with(Read).with(Glob).with(Grep).with(Edit::default()).with(Write::default()).with(Bash::default())
+    talking().with(Read).with(Glob).with(Grep).with(Edit).with(Write).with(Bash::default())
 }
 
 /// The tools that need no file system: asking, planning, subagents.

@@ -67,7 +67,7 @@ struct Input<'a> {
     limit: Option<u64>,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct LineRange {
     first: u64,
     max: u64,
@@ -113,8 +113,8 @@ fn read(path: &ConfinedPath, range: LineRange, known: &KnownFiles, cancel: &Canc
 fn listing(folder: &Folder, shown: &str) -> io::Result<ToolResult> {
     let (entries, count) = folder.entries(MAX_ENTRIES)?;
     let mut output = format!("{shown} is a folder with {count} entr{}:\n", if count == 1 { "y" } else { "ies" });
-    for entry in &entries {
-        output.push_str(&format!("{}{}\n", entry.name, if entry.is_folder { "/" } else { "" }));
+    for (name, is_folder) in &entries {
+        output.push_str(&format!("{name}{}\n", if *is_folder { "/" } else { "" }));
     }
     if count > entries.len() {
         output.push_str(&format!("({} more; Glob narrows it down)\n", count - entries.len()));
@@ -160,12 +160,6 @@ struct Page {
     line: Vec<u8>,
     line_bytes: u64,
     line_chars: u64,
-}
-
-impl Default for LineRange {
-    fn default() -> LineRange {
-        LineRange { first: 1, max: MAX_LINES }
-    }
 }
 
 impl Page {

@@ -47,14 +47,11 @@ impl Tool for Task {
     fn run<'a>(&'a self, call: &'a ToolCall, context: &'a ToolContext) -> Running<'a> {
         Box::pin(async move {
             let input = call.typed_input().and_then(|Input { description, prompt }| {
-                Ok((call.non_blank("description", description)?, call.non_blank("prompt", prompt)?))
+                call.non_blank("description", description)?;
+                // It is shown with every question of the task.
+                Ok((call.at_most("description", description, MOST_CHARS, "")?, call.non_blank("prompt", prompt)?))
             });
             let (description, prompt) = match input {
-                // It is shown with every question of the task.
-                Ok((description, _)) if description.chars().count() > MOST_CHARS => {
-                    let fact = format!("{} characters", description.chars().count());
-                    return Ok(call.invalid_input("description", &fact, &format!("at most {MOST_CHARS}")));
-                }
                 Ok(input) => input,
                 Err(refused) => return Ok(refused),
             };
@@ -65,7 +62,7 @@ impl Tool for Task {
                 Err(error) => ToolResult::error(format!("The task broke off: {}", error.message)),
             };
             // It may not say so itself.
-            for words in context.halted.words_of(&call.id) {
+            for words in context.shared.halts_below(&call.id).filter_map(|(_, words)| words) {
                 result.output.push_str(&format!("\n\nNot answered or not allowed in this task: {words}"));
             }
             Ok(result.with_title(NAME, description))
@@ -78,9 +75,9 @@ fn child(call: &ToolCall, description: &str, context: &ToolContext) -> Agent {
     let parent = &context.shared;
     // A subagent that starts subagents is hard to follow for a person it asks.
     let tools = parent.tools.clone().without(NAME).without("ExitPlanMode");
-    let shared = parent.for_subagent(&call.id, &context.halted, description, tools);
+    let shared = parent.for_subagent(&call.id, description, tools);
     let history = shared.transcript.history(&shared.tasks);
-    Agent::of(shared, history)
+    Agent { abort: context.abort.clone(), ..Agent::of(shared, history) }
 }
 
 async fn work(
@@ -95,10 +92,9 @@ async fn work(
         return Err(Stop::Interrupted);
     }
     let finished = child.messages().last().map(Message::text);
-    let abort = context.abort.child_token();
     let run = match finished {
-        None => Some(child.run_until(prompt, abort)),
-        Some(_) => child.resume_until(context.user_returned.clone(), abort),
+        None => Some(child.run(prompt)),
+        Some(_) => child.resume_until_user_returned(context.user_returned.clone()),
     };
     let Some(mut run) = run else { return Ok(Ok(finished.unwrap_or_default())) };
     let mut ended = Err(Failure::new(FailureKind::Protocol, "it ended without a word"));

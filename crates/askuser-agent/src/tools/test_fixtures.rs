@@ -1,10 +1,8 @@
 //! A temporary folder, a tool context and calls for the tests of the tools.
 
 use crate::agent::Agent;
-use crate::asking::Exclusive;
 use crate::event::AgentEvent;
 use crate::event_channel::EventSender;
-use crate::halting::HaltedCalls;
 use crate::message::ToolCall;
 use crate::script::Script;
 use crate::tool::{Consent, Stop, Tool, ToolContext, ToolResult};
@@ -36,11 +34,11 @@ impl TestFolder {
             protected: Vec::new(),
             abort: CancellationToken::new(),
             asker: None,
+            agreed: None,
             said_before: None,
             shared: Agent::new(Script::default()).shared,
             events,
-            exclusive: Exclusive::Free,
-            halted: HaltedCalls::default(),
+            is_exclusive: false,
             user_returned: CancellationToken::new(),
         };
         TestFolder { context, outer, events: receiver }
@@ -80,6 +78,12 @@ impl TestFolder {
 
     pub(crate) async fn try_run(&self, tool: &impl Tool, input: Value) -> Result<ToolResult, Stop> {
         tool.run(&call(tool, input), &self.context).await
+    }
+
+    /// With this call agreed to.
+    pub(crate) fn agree(mut self, tool: &impl Tool, input: Value) -> TestFolder {
+        self.context.agreed = self.consent(tool, input).unwrap().agreed;
+        self
     }
 
     pub(crate) fn consent(&self, tool: &impl Tool, input: Value) -> Result<Consent, ToolResult> {

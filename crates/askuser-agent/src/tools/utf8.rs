@@ -10,27 +10,16 @@ pub(crate) struct Utf8Decoder {
 impl Utf8Decoder {
     /// The text of a chunk. Invalid bytes become U+FFFD; the beginning of a character waits for its end.
     pub(crate) fn decode(&mut self, chunk: &[u8]) -> String {
-        let mut joined = std::mem::take(&mut self.partial);
-        joined.extend_from_slice(chunk);
-        let (mut text, mut rest) = (String::with_capacity(joined.len()), joined.as_slice());
-        loop {
-            match std::str::from_utf8(rest) {
-                Ok(valid) => {
-                    text.push_str(valid);
-                    return text;
-                }
-                Err(error) => {
-                    let (valid, bad) = rest.split_at(error.valid_up_to());
-                    text.push_str(&String::from_utf8_lossy(valid));
-                    let Some(bad_bytes) = error.error_len() else {
-                        self.partial = bad.to_vec();
-                        return text;
-                    };
-                    text.push('\u{fffd}');
-                    rest = &bad[bad_bytes..];
-                }
-            }
-        }
+        self.partial.extend_from_slice(chunk);
+        let bytes = self.partial.as_slice();
+        let is_beginning = |at: &usize| match std::str::from_utf8(&bytes[*at..]) {
+            Err(error) => error.valid_up_to() == 0 && error.error_len().is_none(),
+            Ok(_) => false,
+        };
+        let end = (bytes.len().saturating_sub(3)..bytes.len()).find(is_beginning).unwrap_or(bytes.len());
+        let text = String::from_utf8_lossy(&bytes[..end]).into_owned();
+        self.partial.drain(..end);
+        text
     }
 
     /// What an incomplete character at the very end becomes.

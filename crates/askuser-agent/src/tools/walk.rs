@@ -3,7 +3,6 @@
 
 use super::ignore_rules::IgnoreRules;
 use globset::{GlobBuilder, GlobMatcher, GlobSet, GlobSetBuilder};
-use std::ffi::OsStr;
 use std::ops::ControlFlow;
 use std::path::Path;
 use tokio_util::sync::CancellationToken;
@@ -44,10 +43,6 @@ impl Pattern {
             }
         }
         Ok(Pattern { matcher: glob.compile_matcher(), hidden: hidden.build().unwrap_or_default() })
-    }
-
-    fn names_hidden(&self, name: &OsStr) -> bool {
-        self.hidden.is_match(name)
     }
 }
 
@@ -91,5 +86,5 @@ pub(crate) fn files(
 /// Whether it is hidden, and the pattern does not name it.
 fn is_left_out(entry: &DirEntry, pattern: Option<&Pattern>) -> bool {
     let name = entry.file_name();
-    name.as_encoded_bytes().starts_with(b".") && !pattern.is_some_and(|pattern| pattern.names_hidden(name))
+    name.as_encoded_bytes().starts_with(b".") && !pattern.is_some_and(|pattern| pattern.hidden.is_match(name))
 }

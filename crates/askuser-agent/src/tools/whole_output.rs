@@ -1,10 +1,9 @@
-//! All of an output that is longer than what the model reads of it, in a file beside the session: bounded, without keys, and as
+//! All of an output that is longer than what the model reads of it, in a file beside the session: bounded, and as
 //! private as the session. Read and Grep reach it; commands in the sandbox do not.
 
 use crate::regular_file;
-use crate::secrets::Redactor;
 use crate::tool::ToolContext;
-use crate::transcript::{Transcript, private};
+use crate::transcript::Transcript;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -17,9 +16,9 @@ pub(crate) fn folder(transcript: &Transcript) -> Option<PathBuf> {
     Some(transcript.path()?.with_extension("outputs"))
 }
 
-pub(crate) struct WholeOutput<'a> {
+#[derive(Default)]
+pub(crate) struct WholeOutput {
     folder: Option<PathBuf>,
-    redactor: Redactor<'a>,
     /// What has not been written.
     text: String,
     /// How many characters need no file.
@@ -29,10 +28,9 @@ pub(crate) struct WholeOutput<'a> {
     file: Option<(PathBuf, File)>,
 }
 
-impl<'a> WholeOutput<'a> {
-    pub(crate) fn new(context: &'a ToolContext, short: usize) -> WholeOutput<'a> {
-        let (folder, redactor) = (folder(&context.shared.transcript), context.shared.secrets.redactor());
-        WholeOutput { folder, redactor, text: String::new(), short, chars: 0, bytes: 0, file: None }
+impl WholeOutput {
+    pub(crate) fn new(context: &ToolContext, short: usize) -> WholeOutput {
+        WholeOutput { folder: folder(&context.shared.transcript), short, ..WholeOutput::default() }
     }
 
     pub(crate) fn push(&mut self, text: &str) {
@@ -40,7 +38,7 @@ impl<'a> WholeOutput<'a> {
             return;
         }
         self.chars += text.chars().count();
-        self.text.push_str(&self.redactor.push(text));
+        self.text.push_str(text);
         // A file that cannot be written is done without, as before.
         if self.chars > self.short && self.write().is_err() {
             (self.folder, self.file) = (None, None);
@@ -57,7 +55,7 @@ impl<'a> WholeOutput<'a> {
             regular_file::make_private_folder(folder)?;
             let number = std::fs::read_dir(folder)?.count() + 1;
             let path = folder.join(format!("{number}.txt"));
-            let file = private().create_new(true).open(&path)?;
+            let file = regular_file::private().create_new(true).open(&path)?;
             self.file = Some((path, file));
         }
         self.file.as_mut().map_or(Ok(()), |(_, file)| file.write_all(text.as_bytes()))

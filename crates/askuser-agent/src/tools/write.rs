@@ -1,6 +1,5 @@
 //! Write: creates a file, or replaces its whole content.
 
-use super::agreed::{Agreed, Shown};
 use super::file_change::{self, Change};
 use super::s;
 use crate::message::ToolCall;
@@ -10,10 +9,8 @@ use serde::Deserialize;
 use serde_json::json;
 
 /// Writes a file.
-#[derive(Clone, Debug, Default)]
-pub struct Write {
-    agreed: Agreed,
-}
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Write;
 
 const NAME: &str = "Write";
 
@@ -38,23 +35,22 @@ impl Tool for Write {
     }
 
     fn consent(&self, call: &ToolCall, context: &ToolContext) -> Result<Consent, ToolResult> {
-        self.agreed.consent(NAME, plan, call, context)
+        plan(call, context)?.consent(NAME, context)
     }
 
     fn run<'a>(&'a self, call: &'a ToolCall, context: &'a ToolContext) -> Running<'a> {
-        Box::pin(self.agreed.apply(NAME, plan, call, context))
+        Box::pin(file_change::run(NAME, plan, call, context))
     }
 }
 
-fn plan(call: &ToolCall, context: &ToolContext, agreed: Option<&Shown>) -> Result<Change, ToolResult> {
+fn plan(call: &ToolCall, context: &ToolContext) -> Result<Change, ToolResult> {
     let Input { path, content } = call.typed_input()?;
     let path = file_change::target_path(call, path, context)?;
     if content.len() > file_change::MAX_CONTENT {
         let (fact, limit) = (format!("{} bytes", content.len()), format!("at most {}", file_change::MAX_CONTENT));
         return Err(call.invalid_input("content", &fact, &limit));
     }
-    let original = file_change::load(&path)?;
-    agreed.map_or(Ok(()), |shown| shown.check(original.as_ref(), &path.display()))?;
+    let original = file_change::load_as_agreed(&path, context)?;
     if original.as_ref().is_some_and(|original| original.bytes == content.as_bytes()) {
         let shown = path.display();
         let same = format!("{shown} already has exactly this content; nothing was written.");

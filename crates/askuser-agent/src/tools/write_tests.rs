@@ -1,5 +1,6 @@
 use super::*;
 use crate::permission_rules::PermissionRule;
+use crate::tool::Agreed;
 use crate::tools::test_fixtures::{TestFolder, call, write};
 use crate::tools::{Edit, Read};
 #[cfg(unix)]
@@ -7,7 +8,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use tokio_util::sync::CancellationToken;
 
 async fn write_file(test: &TestFolder, path: &str, content: &str) -> ToolResult {
-    test.run(&Write::default(), json!({"path": path, "content": content})).await
+    test.run(&Write, json!({"path": path, "content": content})).await
 }
 
 /// No temporary file is left anywhere.
@@ -123,17 +124,18 @@ async fn the_result_repeats_the_beginning_of_a_large_diff() {
 #[tokio::test]
 async fn consent_shows_what_would_be_written_and_writes_nothing() {
     let test = TestFolder::new().with_file("a.txt", "one\ntwo\n");
-    let tool = Write::default();
+    let tool = Write;
     let consent = test.consent(&tool, json!({"path": "a.txt", "content": "one\n2\n3\n"})).unwrap();
     let expected = Consent {
         question: "Write a.txt (+2 −1)?".into(),
         context: Some(askuser::Context::Diff("--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,3 @@\n one\n-two\n+2\n+3\n".into())),
         rule: PermissionRule::Edits,
         always: "Change files in this folder without asking".into(),
-        prefixes: Default::default(),
+        plain_words: Default::default(),
         always_ask: false,
         is_inside: false,
         because: None,
+        agreed: Some(Agreed::Change(Some(b"one\ntwo\n".to_vec()))),
     };
     assert_eq!(consent, expected);
     let new = test.consent(&tool, json!({"path": "b.txt", "content": "x"})).unwrap();
@@ -144,7 +146,7 @@ async fn consent_shows_what_would_be_written_and_writes_nothing() {
 #[tokio::test]
 async fn nobody_is_asked_about_what_is_there_already() {
     let test = TestFolder::new().with_file("file", "same");
-    let result = test.consent(&Write::default(), json!({"path": "file", "content": "same"}));
+    let result = test.consent(&Write, json!({"path": "file", "content": "same"}));
     let expected = "file already has exactly this content; nothing was written.";
     assert_eq!(result, Err(ToolResult::ok(expected).with_title("Write", "file")));
 }
@@ -152,9 +154,9 @@ async fn nobody_is_asked_about_what_is_there_already() {
 #[tokio::test]
 async fn a_change_by_another_program_while_the_person_thought_is_not_replaced() {
     let test = TestFolder::new().with_file("file", "old");
-    let tool = Write::default();
+    let tool = Write;
     let input = json!({"path": "file", "content": "new"});
-    test.consent(&tool, input.clone()).unwrap();
+    let test = test.agree(&tool, input.clone());
     let test = test.with_file("file", "theirs");
     let result = test.run(&tool, input).await;
     assert!(result.output.starts_with("file was changed by another program meanwhile; nothing was written"));
@@ -165,9 +167,9 @@ async fn a_change_by_another_program_while_the_person_thought_is_not_replaced() 
 #[tokio::test]
 async fn a_file_that_appeared_while_the_person_thought_is_not_replaced() {
     let test = TestFolder::new();
-    let tool = Write::default();
+    let tool = Write;
     let input = json!({"path": "file", "content": "new"});
-    test.consent(&tool, input.clone()).unwrap();
+    let test = test.agree(&tool, input.clone());
     let test = test.with_file("file", "theirs");
     assert!(!test.run(&tool, input).await.success);
     assert_eq!(test.text("file"), "theirs");
@@ -176,9 +178,9 @@ async fn a_file_that_appeared_while_the_person_thought_is_not_replaced() {
 #[tokio::test]
 async fn an_agreed_write_is_made() {
     let test = TestFolder::new().with_file("file", "old");
-    let tool = Write::default();
+    let tool = Write;
     let input = json!({"path": "file", "content": "new"});
-    test.consent(&tool, input.clone()).unwrap();
+    let test = test.agree(&tool, input.clone());
     assert!(test.run(&tool, input).await.success);
     assert_eq!(test.text("file"), "new");
 }
@@ -190,7 +192,7 @@ async fn write_does_not_replace_what_the_person_saved_since_the_model_read_it() 
     let refused =
         ToolResult::error("file was changed since you read it; nothing was written. Read it first, or use Edit.");
     assert_eq!(write_file(&test, "file", "new").await, refused);
-    assert_eq!(test.consent(&Write::default(), json!({"path": "file", "content": "new"})), Err(refused));
+    assert_eq!(test.consent(&Write, json!({"path": "file", "content": "new"})), Err(refused));
     assert_eq!(test.text("file"), "saved since");
     assert!(test.run(&Read, json!({"path": "file"})).await.success);
     assert!(write_file(&test, "file", "new").await.success);
@@ -210,7 +212,7 @@ async fn write_does_not_replace_a_file_that_the_model_has_never_read() {
     assert_eq!(test.text("file"), "theirs");
     // An edit of one part tells nothing of the others.
     let edit = json!({"path": "file", "old_string": "the", "new_string": "THE"});
-    assert!(test.run(&Edit::default(), edit).await.success);
+    assert!(test.run(&Edit, edit).await.success);
     assert!(!write_file(&test, "file", "new").await.success);
     assert_eq!(test.text("file"), "THEirs");
 }
@@ -221,7 +223,7 @@ async fn an_edit_of_a_file_that_was_read_leaves_it_known() {
     write(&test.path("file"), "one two");
     assert!(test.run(&Read, json!({"path": "file", "limit": 1})).await.success);
     let edit = json!({"path": "file", "old_string": "one", "new_string": "1"});
-    assert!(test.run(&Edit::default(), edit).await.success);
+    assert!(test.run(&Edit, edit).await.success);
     assert!(write_file(&test, "file", "new").await.success);
 }
 
@@ -266,7 +268,7 @@ async fn of_100_saves_by_rename_none_is_lost() {
 async fn writing_does_not_hold_up_the_runtime() {
     let test = TestFolder::new();
     let lock = file_change::change_lock();
-    let tool = Write::default();
+    let tool = Write;
     let mut writing = Box::pin(test.run(&tool, json!({"path": "a", "content": "x"})));
     // Another process changes a file: waiting for it must not block everything else.
     assert!(futures_util::FutureExt::now_or_never(&mut writing).is_none());
@@ -278,7 +280,7 @@ async fn writing_does_not_hold_up_the_runtime() {
 #[tokio::test]
 async fn what_was_stopped_before_it_was_written_is_not_written_later() {
     let test = TestFolder::new();
-    let change = plan(&call(&Write::default(), json!({"path": "a", "content": "x"})), &test.context, None).unwrap();
+    let change = plan(&call(&Write, json!({"path": "a", "content": "x"})), &test.context).unwrap();
     let cancel = CancellationToken::new();
     cancel.cancel();
     assert!(change.apply(&test.context, &cancel).is_err() && !test.path("a").exists());
@@ -288,8 +290,7 @@ async fn what_was_stopped_before_it_was_written_is_not_written_later() {
 async fn what_is_saved_while_a_file_is_written_is_not_replaced() {
     let test = TestFolder::new().with_file("old", "old");
     for (path, meanwhile) in [("old", "saved meanwhile"), ("new", "made meanwhile")] {
-        let change =
-            plan(&call(&Write::default(), json!({"path": path, "content": "x"})), &test.context, None).unwrap();
+        let change = plan(&call(&Write, json!({"path": path, "content": "x"})), &test.context).unwrap();
         std::fs::write(test.path(path), meanwhile).unwrap();
         let refused = change.apply(&test.context, &CancellationToken::new()).unwrap_err();
         let expected =

@@ -13,9 +13,7 @@ use std::path::PathBuf;
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-#[allow(missing_docs)]
-#[non_exhaustive]
-pub enum Entry {
+pub(crate) enum Entry {
     /// The first line.
     Session { id: String, cwd: PathBuf, version: String },
     /// A message of the person.
@@ -88,13 +86,20 @@ impl Entry {
     pub(super) fn has_effect(&self) -> bool {
         matches!(self, Entry::Asked { .. } | Entry::Started { .. })
     }
+
+    /// The call that something was asked for, or that began to act.
+    pub(super) fn call(&self) -> Option<&str> {
+        match self {
+            Entry::Asked { id, .. } | Entry::Outcome { id, .. } | Entry::Started { id } => Some(id),
+            _ => None,
+        }
+    }
 }
 
 /// Something that no summary replaces.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-#[allow(missing_docs)]
-pub enum Verbatim {
+pub(crate) enum Verbatim {
     /// A message of the person.
     #[serde(rename = "said")]
     Message { text: String },
@@ -105,7 +110,8 @@ pub enum Verbatim {
 /// Why the later calls of a message do not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Halt {
+#[expect(clippy::enum_variant_names)]
+pub(crate) enum Halt {
     /// A question before them has no answer: it was dismissed, declined, to be discussed, or no person was there.
     NotAnswered,
     /// A question before them was not put to anybody: its input was not valid.
@@ -114,7 +120,7 @@ pub enum Halt {
     NotAllowed,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Line {
     /// Milliseconds since 1970.
     pub(super) at: u64,

@@ -17,7 +17,7 @@ pub(crate) struct History {
     /// Results of the calls of the last message, until all are there.
     results: HashMap<String, ToolResult>,
     /// Which of them let no later call of that message run.
-    pub(crate) halts: HashMap<String, Halt>,
+    halts: HashMap<String, Halt>,
     /// Those of its calls that asked something or began to act.
     begun: HashSet<String>,
     /// The names of all calls there ever were, those from before a clearing included: a name that comes back would bring
@@ -223,10 +223,7 @@ impl History {
     /// A name for a call that no other call of this session has: some providers give none, or the same again.
     pub(crate) fn free_id(&self, wanted: &str, taken: &[Block]) -> String {
         let is_taken = |id: &str| {
-            let mut now = taken.iter().filter_map(|block| match block {
-                Block::Call(call) => Some(call),
-                Block::Text { .. } | Block::Opaque { .. } => None,
-            });
+            let mut now = taken.iter().filter_map(Block::as_call);
             self.ids.contains(id) || now.any(|call| call.id == id)
         };
         let wanted = if wanted.is_empty() { "call" } else { wanted };

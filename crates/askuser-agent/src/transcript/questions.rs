@@ -80,19 +80,15 @@ impl RecordedQuestion {
 pub(super) fn upgrade(session: &str, lines: &mut [Line]) {
     let mut plans: HashSet<(Vec<String>, String)> = HashSet::new();
     for line in lines.iter_mut() {
+        let is_plan = |id: &str| plans.contains(&(line.tasks.clone(), id.to_owned()));
         match &mut line.entry {
             Entry::Assistant { content, .. } => {
-                for block in content.iter() {
-                    if let Block::Call(call) = block
-                        && call.name == "ExitPlanMode"
-                    {
-                        plans.insert((line.tasks.clone(), call.id.clone()));
-                    }
-                }
+                let calls = content.iter().filter_map(Block::as_call).filter(|call| call.name == "ExitPlanMode");
+                plans.extend(calls.map(|call| (line.tasks.clone(), call.id.clone())));
             }
             Entry::Asked { purpose: Some(_), questions, .. } => drop(questions.take()),
             Entry::Asked { id, purpose: purpose @ None, questions, request } => {
-                let (call, of) = old_purpose(id, |id| plans.contains(&(line.tasks.clone(), id.to_owned())));
+                let (call, of) = old_purpose(id, is_plan);
                 let key = RequestKey::new(session, &call).in_tasks(&line.tasks).for_purpose(of);
                 let input = json!({ "questions": questions.take() });
                 // Those were asked under the first version of the rules.
@@ -102,7 +98,7 @@ pub(super) fn upgrade(session: &str, lines: &mut [Line]) {
                 (*id, *purpose) = (call, Some(of));
             }
             Entry::Outcome { id, purpose: purpose @ None, .. } => {
-                let (call, of) = old_purpose(id, |id| plans.contains(&(line.tasks.clone(), id.to_owned())));
+                let (call, of) = old_purpose(id, is_plan);
                 (*id, *purpose) = (call, Some(of));
             }
             _ => {}

@@ -1,8 +1,9 @@
 //! Makes a transcript with a bad line in its middle usable again: everything from that line on is cut off, and a copy of the
 //! whole is kept. Only on request: what is cut off may be an answer or something that was done.
 
-use super::{Transcript, TranscriptError, entry, open_file, private};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use super::{Transcript, TranscriptError, entry, read_file};
+use crate::regular_file;
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 impl Transcript {
@@ -12,10 +13,8 @@ impl Transcript {
     /// # Errors
     /// Where the session does not exist, is open elsewhere, is damaged in its very first line, or cannot be copied or cut.
     pub fn repair(folder: &Path, id: &str) -> Result<Option<PathBuf>, TranscriptError> {
-        let (path, mut file) = open_file(folder, id)?;
+        let (path, mut file, bytes) = read_file(folder, id)?;
         let failed = |source| TranscriptError::File { path: path.clone(), source };
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(failed)?;
         let whole = entry::end_of_lines(&bytes);
         let bad = match entry::read(&bytes[..whole]) {
             Ok(_) => return Ok(None),
@@ -38,7 +37,7 @@ fn keep_copy(folder: &Path, id: &str, bytes: &[u8]) -> Result<PathBuf, Transcrip
     let mut number = 1;
     loop {
         let path = folder.join(format!("{id}.damaged-{number}"));
-        let written = private().create_new(true).open(&path).and_then(|mut copy| {
+        let written = regular_file::private().create_new(true).open(&path).and_then(|mut copy| {
             copy.write_all(bytes)?;
             copy.sync_all()
         });

@@ -11,14 +11,11 @@ impl Transcript {
     /// and their results, what the person said. A question is in the result of its call; what subagents did is left out.
     pub fn replay(&self) -> Vec<AgentEvent> {
         let inner = self.inner();
-        let begin = inner.lines.iter().rposition(|line| line.entry == Entry::Cleared).unwrap_or_default();
-        replayed(&inner.lines[begin..])
+        let begin = inner.read_back.iter().rposition(|line| line.entry == Entry::Cleared).unwrap_or_default();
+        replayed(&inner.read_back[begin..])
     }
 
     /// The same of all of a session, whoever has it open; nothing is changed. Lines that cannot be read are left out.
-    ///
-    /// # Errors
-    /// Where there is no such session.
     pub fn events(folder: &Path, id: &str) -> Result<Vec<AgentEvent>, TranscriptError> {
         lines(folder, id).map(|lines| replayed(&lines))
     }
@@ -82,10 +79,7 @@ fn events(entry: &Entry) -> Vec<AgentEvent> {
         Entry::Result { id, name, result, .. } => {
             vec![AgentEvent::ToolResult { id: id.clone(), name: name.clone(), result: result.clone() }]
         }
-        Entry::Interrupted => {
-            let error = Failure::interrupted();
-            vec![AgentEvent::Error { error }]
-        }
+        Entry::Interrupted => vec![AgentEvent::Error { error: Failure::interrupted() }],
         Entry::Mode { mode } => vec![AgentEvent::Mode { mode: *mode }],
         Entry::Compacted { before_tokens, after_tokens, .. } => {
             vec![AgentEvent::Compacted { before_tokens: *before_tokens, after_tokens: *after_tokens, left_out: 0 }]

@@ -120,7 +120,7 @@ async fn a_question_that_ended_says_how_with_the_id_it_was_asked_under() {
 
 #[tokio::test]
 async fn a_providers_key_in_an_answer_is_in_no_event() {
-    let secrets = Secrets::in_variables(["A_KEY"], |_| Some("sk-secret-1".into()), &[]);
+    let secrets = Secrets::in_variables(["A_KEY"], [], |_| Some("sk-secret-1".into()), &[]);
     let mut agent = Agent::new(calling([json!([ask("Which?")])]))
         .with_tools(tools::talking())
         .with_asker(Person::new([other("the one of sk-secret-1")]))

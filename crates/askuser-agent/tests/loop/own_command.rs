@@ -69,7 +69,7 @@ async fn a_command_that_is_stopped_keeps_what_it_wrote() {
 #[cfg_attr(windows, ignore = "the command is for a shell that Windows does not have")]
 async fn it_gets_no_keys_and_shows_none() {
     let environment = |_: &str| Some("sk-secret-1".to_owned());
-    let secrets = Secrets::in_variables(["PATH_OF_A_KEY"], environment, &[]);
+    let secrets = Secrets::in_variables(["PATH_OF_A_KEY"], [], environment, &[]);
     let mut agent = agent().with_secrets(secrets);
     collect(agent.run_command("echo ${PATH_OF_A_KEY-none} sk-secret-1")).await;
     finish(&mut agent, "go").await;

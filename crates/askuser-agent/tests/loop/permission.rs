@@ -153,10 +153,6 @@ async fn allowed_always_is_asked_once() {
 pub(crate) struct Kept(pub(crate) Mutex<BTreeSet<PermissionRule>>);
 
 impl Allowed for Kept {
-    fn contains(&self, rule: &PermissionRule) -> bool {
-        self.0.lock().unwrap().contains(rule)
-    }
-
     fn insert(&self, rule: &PermissionRule) -> io::Result<()> {
         self.0.lock().unwrap().insert(rule.clone());
         Ok(())
@@ -193,9 +189,6 @@ async fn allowed_always_is_kept_for_the_next_agent() {
 async fn a_permission_that_cannot_be_kept_lasts_as_long_as_the_agent() {
     struct Full;
     impl Allowed for Full {
-        fn contains(&self, _: &PermissionRule) -> bool {
-            false
-        }
         fn insert(&self, _: &PermissionRule) -> io::Result<()> {
             Err(io::Error::other("full"))
         }

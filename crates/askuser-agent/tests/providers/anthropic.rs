@@ -200,7 +200,7 @@ async fn a_tool_call_without_its_end_is_an_error() {
 async fn a_complete_tool_call_before_the_token_limit_counts() {
     let events = read(SPEC, &stopped(&called("{\"zone\": 1}"), "max_tokens")).await;
     let now = ModelEvent::Call(call("t", "Now", json!({"zone": 1}), None));
-    assert_eq!(events, [usage(1, 1), usage(1, 2), now]);
+    assert_eq!(events, [usage(1, 1), now, usage(1, 2)]);
 }
 
 #[tokio::test]
@@ -223,7 +223,7 @@ async fn complete_text_is_not_marked_as_truncated() {
 async fn text_before_a_complete_tool_call_is_not_marked_as_truncated() {
     let blocks = format!("{TEXT}\n{}", called("{\"zone\": 1}"));
     let now = ModelEvent::Call(call("t", "Now", json!({"zone": 1}), None));
-    assert_eq!(read(SPEC, &stopped(&blocks, "max_tokens")).await, [usage(1, 1), text("Well"), usage(1, 2), now]);
+    assert_eq!(read(SPEC, &stopped(&blocks, "max_tokens")).await, [usage(1, 1), text("Well"), now, usage(1, 2)]);
 }
 
 #[tokio::test]

@@ -138,7 +138,7 @@ fn secrets(passed: &[String]) -> Secrets {
     let addresses = provider::address_variables().chain(["ASKUSER_BASE_URL"]);
     // The token of a store at an address asks in this agent's name: commands get none.
     let keys = provider::key_variables().chain([store::TOKEN]);
-    Secrets::in_variables(keys, environment::variable, passed).with_addresses(addresses, environment::variable, passed)
+    Secrets::in_variables(keys, addresses, environment::variable, passed)
 }
 
 /// Commands run as the same user: they must not read the keys from this process's memory.
