@@ -27,6 +27,13 @@ const check = async (page, name) => {
   assert.equal(wide, false, `${name} scrolls sideways`);
 };
 
+const inBothColours = async (page, name) => {
+  for (const colorScheme of ['dark', 'light']) {
+    await page.emulateMedia({ colorScheme });
+    await check(page, `${name} ${colorScheme}`);
+  }
+};
+
 journeys['a link lets one browser in, once, and leaves no code behind'] = async stage => {
   const link = stage.link;
   const page = await stage.device();
@@ -67,7 +74,7 @@ journeys['what is for others comes last, is read, and cannot be answered'] = asy
   assert.deepEqual(rows, [[`#/q/${mine}`, false], [`#/q/${bobs}`, true]], 'mine first');
   await page.getByText('for ada, bob').waitFor();
   assert.equal(await page.title(), '(1) askuser', 'what waits for me');
-  await check(page, 'a list with what is for others');
+  await inBothColours(page, 'a list with what is for others');
   await page.locator('.list a').nth(1).click();
   await page.getByRole('heading', { name: 'This question is for bob' }).waitFor();
   await page.getByText('only they can answer it').waitFor();
@@ -75,7 +82,7 @@ journeys['what is for others comes last, is read, and cannot be answered'] = asy
   assert.equal(await page.locator('main form, main input, main textarea').count(), 0, 'there is nothing to answer with');
   await page.keyboard.press('1');
   await page.keyboard.press('d');
-  await check(page, 'a question for others');
+  await inBothColours(page, 'a question for others');
   await picture(page, 'for-others');
   await page.keyboard.press('Escape');
   await page.locator('.list a').first().click();
@@ -102,6 +109,7 @@ journeys['answers with the keyboard alone, Other, several choices, a note and a 
   await page.keyboard.press('Escape');
   await page.getByRole('button', { name: 'Review' }).click();
   await page.getByText('Check your answers').waitFor();
+  await inBothColours(page, 'review');
   await picture(page, 'review');
   await page.getByRole('button', { name: 'Send' }).click();
   const stored = await state(stage, id, 'answered');
@@ -115,11 +123,13 @@ journeys['declines with a reason, and talks first'] = async stage => {
   await open(page, first);
   await page.keyboard.press('d');
   await page.keyboard.type('not now');
+  await inBothColours(page, 'declining');
   await page.getByRole('button', { name: 'Decline' }).click();
   assert.equal((await state(stage, first, 'declined')).resolution.reason, 'not now');
   await open(page, second);
   await page.keyboard.press('c');
   await page.keyboard.type('which load?');
+  await inBothColours(page, 'talking first');
   await page.getByRole('button', { name: 'Send' }).click();
   assert.equal((await state(stage, second, 'discuss')).resolution.message, 'which load?');
 };
@@ -189,6 +199,7 @@ journeys['offline it keeps the draft and says so, and is live again afterwards']
   await page.getByText('Other').click();
   await page.locator('#other').fill('typed offline');
   await page.locator('#connection').waitFor();
+  await inBothColours(page, 'offline');
   await page.context().setOffline(false);
   await page.locator('#connection').waitFor({ state: 'hidden' });
   await page.goto(`${stage.origin}/#/`);
@@ -200,6 +211,11 @@ journeys['offline it keeps the draft and says so, and is live again afterwards']
 journeys['a new question comes to an open list, and to the title'] = async stage => {
   const page = await stage.device();
   await page.getByText('Nothing waits for you').waitFor();
+  await inBothColours(page, 'an empty list');
+  await page.keyboard.press('?');
+  await page.locator('#keys').waitFor();
+  await inBothColours(page, 'keys');
+  await page.keyboard.press('Escape');
   stage.ask(database);
   await page.locator('.list a').waitFor();
   await page.waitForFunction(() => document.title.startsWith('(1)'));
@@ -342,7 +358,7 @@ journeys['phones, desks, light, dark and forced colours: nothing scrolls sideway
   const stranger = await stage.device({ paired: false });
   await stranger.goto(stage.origin);
   await stranger.locator('.code-big').waitFor();
-  await check(stranger, 'pairing');
+  await inBothColours(stranger, 'pairing');
 };
 
 journeys['a page on another port or under a rebinding name reads nothing, changes nothing and gets no credential'] = async stage => {

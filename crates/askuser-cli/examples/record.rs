@@ -85,7 +85,7 @@ fn main() -> Result<()> {
             let typed = "askuser agent --script examples/agent/database.json";
             let mut recorder = Recorder::start(typed, &binary()?, &args, &work)?;
             recorder.play(AGENT)?;
-            recorder.watch("or go on")?;
+            recorder.watch("or continue")?;
             recorder.settle();
             recorder.hold(LAST);
             recorder.child.kill()?;

@@ -80,7 +80,10 @@ pub(crate) fn pick() -> Command {
     described("pick", "Pick from the lines on standard input and print the choice", more).after_help(EXIT_CODES).defer(
         |command| {
             let multi = switch("multi", "Allow several lines to be picked; each is printed on a line of its own");
-            command.arg(asked("QUESTION").help("What to ask [default: Pick one]")).arg(multi).args(of_a_form())
+            command
+                .arg(asked("QUESTION").help("What to ask [default: Choose from the list]"))
+                .arg(multi)
+                .args(of_a_form())
         },
     )
 }
@@ -126,10 +129,10 @@ fn inbox_copy() -> Command {
         word(name, names, help).required(true).value_parser(clap::value_parser!(OsString))
     };
     Command::new("copy")
-        .about("Copy a whole inbox; begun again it goes on where it was broken off")
+        .about("Copy a whole inbox; if it was interrupted, run it again to continue")
         .arg(place("from", "FROM", "A file, or postgres://…"))
-        .arg(place("to", "TO", "A file, or postgres://…: new, or of a copy that was broken off"))
-        .arg(switch("with-waiting", "Copy what is still waiting too; its askers go on waiting at FROM"))
+        .arg(place("to", "TO", "A file, or postgres://…: new, or from an interrupted copy"))
+        .arg(switch("with-waiting", "Copy what is still waiting too; its askers keep waiting at FROM"))
 }
 
 pub(crate) fn wait() -> Command {

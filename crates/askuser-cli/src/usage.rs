@@ -49,7 +49,10 @@ pub(crate) fn failure(program: &str, error: &clap::Error) -> Failure {
         },
         ErrorKind::MissingRequiredArgument if argument == "--question" => Failure::new("-q is missing")
             .hint("-o, -H and --multi belong to a question: askuser ask -q \"Which?\" -o A -o B"),
-        ErrorKind::MissingRequiredArgument => Failure::new(format!("{argument} is missing")).hint(help),
+        ErrorKind::MissingRequiredArgument => {
+            let are = if argument.contains(", ") { "are" } else { "is" };
+            Failure::new(format!("{argument} {are} missing")).hint(help)
+        }
         _ => {
             let text = error.to_string();
             let first = text.lines().next().unwrap_or_default();

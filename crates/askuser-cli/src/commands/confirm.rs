@@ -16,7 +16,7 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
 /// The question of a command, without its options.
 pub(super) fn question(args: &ArgMatches, header: &str) -> QuestionInput {
     let given = |name: &str| args.get_one::<String>(name).map(String::as_str);
-    QuestionInput::new(given("question").unwrap_or("Pick one"), given("header").unwrap_or(header))
+    QuestionInput::new(given("question").unwrap_or("Choose from the list"), given("header").unwrap_or(header))
 }
 
 /// Asks by rules that no model's input is read by.

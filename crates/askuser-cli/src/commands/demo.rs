@@ -7,7 +7,7 @@ use crate::config::Settings;
 use crate::failure::{Failure, exit};
 use crate::result::{exit_code, write};
 use crate::source;
-use crate::store::{self, done, open, words};
+use crate::store::{self, done, open};
 use crate::surfaces::terminal_options;
 use crate::wrapped::wrapped_for;
 use askuser::prompt::Trigger;
@@ -28,7 +28,7 @@ const EXAMPLES: [(&str, &str); 6] = [
 const COUNT: usize = EXAMPLES.len() + 1;
 
 /// What the last of the examples is about, and how long it waits.
-const DIFF: &str = "--- a/src/retry.rs\n+++ b/src/retry.rs\n@@ -7,5 +7,5 @@\n fn delay(attempt: u32) -> Duration {\n\
+const DIFF: &str = "--- a/src/retry.rs\n+++ b/src/retry.rs\n@@ -7,3 +7,3 @@\n fn delay(attempt: u32) -> Duration {\n\
                     -    Duration::from_secs(1)\n+    Duration::from_millis(100 * 2u64.pow(attempt))\n }\n";
 const TIME: Duration = Duration::from_secs(90);
 
@@ -79,7 +79,7 @@ fn open_inbox(settings: Settings) -> Result<(), Failure> {
     let request = request(include_str!("../../demo/database.json"), &settings)?.with_origin(store::origin("demo"));
     let store = open(&settings)?;
     let put = done(InboxAsker::new(store.clone(), store::person()).keep(&request, None))?;
-    write(&format!("\nAn agent {}\n", words::how_to_answer(&put.question)))?;
+    write("\nAn agent has asked in the background. `askuser inbox` lists such questions; Enter there opens one:\n")?;
     let person = Handle::new(store, Principal::person(store::person(), Via::Inbox));
     answer::at_the_prompt(&person, &put.question, &settings, Trigger::Opened)?;
     Ok(())

@@ -1,7 +1,7 @@
 //! `askuser log`: what was asked and what was decided, by whom, and how long it waited.
 
 use crate::config::{Settings, duration};
-use crate::failure::{Failure, exit};
+use crate::failure::{Failure, exit, notice};
 use crate::json::escape_invisible;
 use crate::result::{finish, write};
 use crate::store::{at_the_terminal, done, for_each_page, location, only_a_person, open_for_person, open_kept, words};
@@ -37,7 +37,9 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
     }
     let from = args.get_one::<String>("from").cloned();
     let theme = Options::detect().theme;
+    let mut is_empty = true;
     for_each_page(&store, Filter { since_ms, from, ..Filter::default() }, |questions| {
+        is_empty &= questions.is_empty();
         let shown = |question| match (json, columns) {
             (true, _) => escape_invisible(&report::stored(question)),
             (false, None) => line(question),
@@ -45,6 +47,9 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
         };
         write(&questions.iter().map(|question| shown(question) + "\n").collect::<String>())
     })?;
+    if is_empty && !json {
+        notice("no questions to show");
+    }
     Ok(exit::ANSWERED)
 }
 

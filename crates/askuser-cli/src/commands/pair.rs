@@ -35,7 +35,7 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
         return Ok(exit::NOT_ANSWERED);
     }
     match done(store.approve(code, whose, &person()))? {
-        true => finish("paired; the page goes on by itself\n"),
+        true => finish("paired; the page continues by itself\n"),
         false => Err(Failure::new("the code's time is over").hint("the page shows a new one")),
     }
 }

@@ -36,6 +36,9 @@ pub(super) fn list(args: &ArgMatches, of_devices: bool) -> Result<u8, Failure> {
     let settings = Layers::detect(args)?.settings()?;
     let known = done(administration(&settings)?.credentials())?;
     let lines: String = known.iter().filter(|known| known.made.is_device == of_devices).map(line).collect();
+    if lines.is_empty() {
+        failure::notice(if of_devices { "no device is paired" } else { "there are no tokens" });
+    }
     finish(&lines)
 }
 

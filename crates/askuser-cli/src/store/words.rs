@@ -71,7 +71,7 @@ pub(crate) fn name(question: &StoredQuestion) -> String {
 pub(crate) fn how_to_answer(question: &StoredQuestion) -> String {
     let (id, names) = (&question.id, question.request.audience_words());
     let names = names.map(|names| format!(" for {names}")).unwrap_or_default();
-    format!("waits in the inbox as {id}{names}; answer it with `askuser inbox` or `askuser answer {id}`")
+    format!("the question waits in the inbox as {id}{names}; answer it with `askuser inbox` or `askuser answer {id}`")
 }
 
 /// Who asks: `claude-code (task 'tests')`.

@@ -6,8 +6,13 @@ use std::os::unix::fs::PermissionsExt;
 
 /// A stage whose `notify-send` writes its words down.
 fn stage() -> Stage {
-    let stage = Stage::new().file("bin/notify-send", "#!/bin/sh\nprintf '%s|' \"$@\" >> \"$HOME/told\"\n");
-    fs::set_permissions(stage.path("bin/notify-send"), fs::Permissions::from_mode(0o755)).unwrap();
+    with_program("notify-send")
+}
+
+fn with_program(name: &str) -> Stage {
+    let file = format!("bin/{name}");
+    let stage = Stage::new().file(&file, "#!/bin/sh\nprintf '%s|' \"$@\" >> \"$HOME/told\"\n");
+    fs::set_permissions(stage.path(&file), fs::Permissions::from_mode(0o755)).unwrap();
     let binaries = std::path::Path::new(env!("CARGO_BIN_EXE_askuser")).parent().unwrap().display();
     let path = format!("{}:{binaries}:/usr/bin:/bin", stage.path("bin").display());
     stage.env("PATH", &path)
@@ -52,4 +57,18 @@ fn it_is_silent_if_told_so_and_where_the_user_has_a_command_or_a_terminal() {
     let words = ASK.iter().map(|word| format!("'{word}'")).collect::<Vec<_>>().join(" ");
     assert_eq!(stage.shell(&format!("exec askuser {words} >out")).finish().code, Some(75));
     assert_eq!(stage.read("told"), "");
+}
+
+#[test]
+fn a_popup_has_the_theme_of_the_process_that_opens_it() {
+    let check = |colours: &str, words: &[&str], theme: &str| {
+        let stage = with_program("zellij").env("ZELLIJ", "0").env("COLORFGBG", colours);
+        assert_eq!(stage.run(&[ASK, words].concat()).code, Some(75));
+        wait_until("the popup was opened", || stage.read("told").contains("|answer|"));
+        assert!(stage.read("told").ends_with(&format!("inbox.sqlite|{theme}")), "{}", stage.read("told"));
+    };
+    check("15;0", &[], "--theme|dark|");
+    check("0;15", &[], "--theme|light|");
+    check("0;15", &["--theme", "contrast"], "--theme|contrast|");
+    check("", &[], "");
 }

@@ -30,7 +30,7 @@ const TRIALS: &[Trial] = &[
     trial("askuser inbox", &[("Inbox", "q")], 0, ""),
     trial("askuser ask examples/database.json --via inbox", &[("askuser inbox", "\x03")], 130, ""),
     trial("askuser ask examples/database.json --via terminal,inbox", &[("? keys", "2")], 0, "MongoDB"),
-    trial("askuser log", &[], 0, ""),
+    trial("askuser log", &[], 0, "no questions to show"),
     trial("askuser serve", &[("Ctrl-C ends", "\x03")], 130, "/#pair="),
     trial("askuser token new ci --ask", &[], 0, "au_"),
     trial("askuser people add ada", &[], 0, "ada was added"),
@@ -102,6 +102,23 @@ fn every_documented_command_is_tried() {
     let documented: Vec<String> = ["README.md", "docs/ask.md"].iter().flat_map(|document| commands(document)).collect();
     let tried: Vec<&str> = TRIALS.iter().map(|trial| trial.command).collect();
     assert_eq!(documented, tried);
+}
+
+#[test]
+fn every_example_that_the_readme_runs_is_there() {
+    let readme = fs::read_to_string(root().join("README.md")).expect("the README");
+    let runs = readme.lines().filter(|line| line.starts_with("cargo run -p") || line.starts_with("cargo install"));
+    let missing: Vec<&str> = runs
+        .filter(|line| {
+            let after = |flag: &str| line.split(flag).nth(1).and_then(|rest| rest.split_whitespace().next());
+            let file = match (after(" -p "), after(" --example ")) {
+                (Some(package), Some(example)) => format!("crates/{package}/examples/{example}.rs"),
+                _ => format!("{}/Cargo.toml", after(" --path ").unwrap_or("nowhere")),
+            };
+            !root().join(file).is_file()
+        })
+        .collect();
+    assert_eq!(missing, [""; 0]);
 }
 
 #[test]

@@ -158,7 +158,8 @@ fn questions_of_scripts_wait_in_the_inbox_and_are_answered_there() {
     let text = detached(&stage, &["input", "Name?"], b"");
     let line = detached(&stage, &["pick", "Which?"], b"one\ntwo (Recommended)\n");
     let listed = stage.run(&["inbox", "--json"]).stdout;
-    assert!(["Deploy?", "Really?", "Name?", "Which?"].iter().all(|question| listed.contains(question)), "{listed}");
+    let shown = ["Deploy?", "Really?", "Name?", "Which?", "askuser confirm", "askuser input", "askuser pick"];
+    assert!(shown.iter().all(|words| listed.contains(words)), "{listed}");
     for (id, flag, value) in [(&yes, "--select", "Yes"), (&no, "--select", "No"), (&text, "--other", "Ann")] {
         assert_eq!(stage.run(&["answer", id, flag, value]).code, Some(0), "{value}");
     }

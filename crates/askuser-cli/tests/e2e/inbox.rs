@@ -509,7 +509,9 @@ fn a_digit_answers_nothing_in_a_prompt_that_came_unbidden() {
 fn output_notice(stage: &Stage) -> String {
     let question = &lines(stage, &["log", "--json"])[0];
     let id = id(question);
-    format!("askuser: waits in the inbox as {id}; answer it with `askuser inbox` or `askuser answer {id}`\n")
+    format!(
+        "askuser: the question waits in the inbox as {id}; answer it with `askuser inbox` or `askuser answer {id}`\n"
+    )
 }
 
 #[test]

@@ -254,6 +254,7 @@ fn what_cannot_be_set_is_refused_and_the_file_stays() {
     refused("", ["thema", "dark"], "askuser: unknown setting thema\nhint: did you mean theme? ");
     let folder = Stage::new();
     assert!(folder.run(&["config", "set", "theme"]).stderr.starts_with("askuser: VALUE is missing\n"));
+    assert!(folder.run(&["config", "set"]).stderr.starts_with("askuser: KEY, VALUE are missing\n"));
     let broken = "theme = \n";
     let stage = Stage::new().file(FILE, broken);
     let ended = stage.run(&["config", "set", "theme", "dark"]);

@@ -277,7 +277,7 @@ fn more_is_offered_added_if_agreed_to_and_all_of_it_removed_to_the_byte() {
     terminal.keys(" <down> <down> ");
     terminal.wait_for("3 ticked");
     terminal.keys("<enter>");
-    for question in ["Add Claude Code's hooks?", "Add a line for Claude Code?", "Add a key of tmux?"] {
+    for question in ["Add Claude Code's hooks?", "Add a line for Claude Code?", "Add a tmux key?"] {
         terminal.wait_for(question);
         for _ in 0..6 {
             terminal.keys("<pgdn>");
@@ -298,7 +298,7 @@ fn more_is_offered_added_if_agreed_to_and_all_of_it_removed_to_the_byte() {
     fs::write(stage.path("home/.tmux.conf"), "set -g mouse on").unwrap();
     let mut terminal = guided(&stage, "init");
     terminal.wait_for("Anything else? Esc for nothing.");
-    terminal.wait_for("A key of tmux, prefix a");
+    terminal.wait_for("A tmux key (prefix a)");
     terminal.keys("<esc>");
     let ended = terminal.finish();
     assert!(ended.code == Some(0) && ended.stderr.contains("set up already: Claude Code"), "{}", ended.stderr);

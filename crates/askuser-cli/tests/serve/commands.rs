@@ -38,7 +38,8 @@ fn the_link_lets_one_browser_in_and_the_device_is_listed_and_revoked() {
     fails(&home.run(&["token", "revoke", "Pixel"]), 2, "there is no token");
     assert_eq!(text(&home.run(&["devices", "revoke", "Pixel"]).stdout), "revoked Pixel\n");
     assert!(server.send("GET", "/api/v1/questions", Some(token), "").starts_with("HTTP/1.1 401"));
-    assert_eq!(text(&home.run(&["devices"]).stdout), "");
+    let none = home.run(&["devices"]);
+    assert_eq!((text(&none.stdout), text(&none.stderr)), ("", "askuser: no device is paired\n"));
     let doctor = home.run(&["doctor"]);
     for words in ["✔ inbox", "✘ credentials   2 did not count", "fix: if that is a device or an agent of yours"] {
         assert!(text(&doctor.stdout).contains(words), "{words}: {}", text(&doctor.stdout));

@@ -609,7 +609,7 @@ const questionView = id => {
     const text = el('textarea', {id: kind, 'aria-label': field, maxlength: pageOf().typed_max});
     text.value = work[kind];
     text.addEventListener('input', () => { work[kind] = text.value; save(); });
-    return el('section', {}, el('h2', {}, title), text, el('div', {class: 'actions'},
+    return el('section', {}, el('h1', {}, title), pageOf().questions.map(asked => el('p', {class: 'muted'}, asked.text)), text, el('div', {class: 'actions'},
       el('button', {type: 'button', class: 'main', onclick: () => send(path, kind === 'decline' ? {reason: work.decline || undefined} : {message: work.discuss || undefined})}, button),
       el('button', {type: 'button', onclick: () => { work[kind] = null; save(); draw(); }}, 'Back')));
   };

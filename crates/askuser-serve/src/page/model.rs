@@ -36,14 +36,21 @@ fn context(context: &Context) -> Value {
         Context::Prose(_) => json!({"kind": "prose", "rows": askuser_markdown::rows(&text)}),
         Context::Diff(diff) => {
             let numbered = askuser_markdown::numbered(diff.strip_suffix('\n').unwrap_or(diff)).unwrap_or_default();
+            let mut is_first = true;
             let line = |(at, line): (usize, &str)| match numbered.get(at) {
                 Some(NumberedLine { says: DiffLine::Place, .. }) => {
-                    json!({"text": line.splitn(3, "@@").nth(2), "says": DiffLine::Place, "number": "⋮"})
+                    let text = line.splitn(3, "@@").nth(2).unwrap_or_default();
+                    // Before the first numbers of a file it says nothing more.
+                    let is_needed = !std::mem::take(&mut is_first) || !text.is_empty();
+                    is_needed.then(|| json!({"text": text, "says": DiffLine::Place, "number": "⋮"}))
                 }
-                Some(NumberedLine { says, number }) => json!({"text": line, "says": says, "number": number}),
-                None => json!({"text": line, "says": DiffLine::of(line)}),
+                Some(NumberedLine { says, number }) => {
+                    is_first |= *says == DiffLine::File;
+                    Some(json!({"text": line, "says": says, "number": number}))
+                }
+                None => Some(json!({"text": line, "says": DiffLine::of(line)})),
             };
-            json!({"kind": "diff", "lines": text.split('\n').enumerate().map(line).collect::<Vec<_>>()})
+            json!({"kind": "diff", "lines": text.split('\n').enumerate().filter_map(line).collect::<Vec<_>>()})
         }
         _ => {
             let lines = text.split('\n').map(|line| json!({"text": line, "says": null}));
@@ -138,12 +145,15 @@ mod tests {
         let model = shown(request("Write it?", Purpose::Permission).with_context(Context::Diff("-a\n+b\n".into())));
         let lines = json!([{"text": "-a", "says": "removed"}, {"text": "+b", "says": "added"}]);
         assert_eq!(model["context"]["lines"], lines);
-        let whole = Context::Diff("@@ -7 +7 @@\n-a\n+b\n".into());
+        let whole = Context::Diff("--- x\n+++ x\n@@ -7 +7 @@\n-a\n+b\n@@ -20 +19,0 @@\n-c\n".into());
         let model = shown(request("Write it?", Purpose::Permission).with_context(whole));
         let lines = json!([
-            {"text": "", "says": "place", "number": "⋮"},
+            {"text": "--- x", "says": "file", "number": null},
+            {"text": "+++ x", "says": "file", "number": null},
             {"text": "-a", "says": "removed", "number": 7},
             {"text": "+b", "says": "added", "number": 7},
+            {"text": "", "says": "place", "number": "⋮"},
+            {"text": "-c", "says": "removed", "number": 20},
         ]);
         assert_eq!(model["context"]["lines"], lines);
     }

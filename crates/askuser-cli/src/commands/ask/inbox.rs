@@ -10,7 +10,7 @@ use crate::store::{
 };
 use crate::surfaces::Surfaces;
 use askuser::store::{Handle, Principal, StoreError};
-use askuser::{AskError, Asker, Decision, Inbox, QuestionSet, Request, RequestKey};
+use askuser::{AskError, Asker, Decision, Form, Inbox, QuestionSet, Request, RequestKey};
 use askuser_inbox::InboxAsker;
 use askuser_terminal::TerminalAsker;
 use clap::ArgMatches;
@@ -18,7 +18,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub(super) fn run(set: QuestionSet, args: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
-    let from = args.get_one::<String>("from").map_or("askuser ask", String::as_str);
+    let command = match set.rules().form() {
+        Form::Tool => "askuser ask",
+        Form::Confirm => "askuser confirm",
+        Form::Input => "askuser input",
+        _ => "askuser pick",
+    };
+    let from = args.get_one::<String>("from").map_or(command, String::as_str);
     let request = Request::new(key(args)?, set).with_origin(origin(from)).with_deadline(settings.timeout);
     let request = request.with_audience(audience(args, settings)?);
     let surfaces = Surfaces::of(settings)?;

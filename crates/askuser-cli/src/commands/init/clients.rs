@@ -258,7 +258,7 @@ pub(super) const CLIENTS: &[Client] = &[
     },
 ];
 
-/// What is offered beside the server: Claude Code's hooks, a line of instructions, a key of tmux.
+/// What is offered beside the server: Claude Code's hooks, a line of instructions, a tmux key.
 pub(super) const EXTRAS: &[Client] = &[
     Client {
         title: "Claude Code's hooks",
@@ -279,8 +279,8 @@ pub(super) const EXTRAS: &[Client] = &[
         ..USUAL
     },
     Client {
-        title: "a key of tmux",
-        offer: Some("A key of tmux, prefix a, that answers the next question in a popup"),
+        title: "a tmux key",
+        offer: Some("A tmux key (prefix a) that answers the next question in a popup"),
         format: Format::Line("bind-key a display-popup -E -w 90% -h 90% 'askuser inbox --next'"),
         user_file: |home| {
             let [old, new] = [home.folder.join(".tmux.conf"), home.config().join("tmux/tmux.conf")];

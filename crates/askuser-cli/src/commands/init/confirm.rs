@@ -17,8 +17,8 @@ pub(super) fn diff(name: &str, before: &str, after: &str) -> String {
     TextDiff::from_lines(before, after).unified_diff().context_radius(3).header(name, name).to_string()
 }
 
-pub(super) fn agrees(question: &str, diff: &str, settings: &Settings) -> Result<bool, Failure> {
-    let question = QuestionInput::new(question, "Set up").option(YES, "").option(NO, "");
+pub(super) fn agrees(question: &str, header: &str, diff: &str, settings: &Settings) -> Result<bool, Failure> {
+    let question = QuestionInput::new(question, header).option(YES, "").option(NO, "");
     let set = QuestionSet::new([question], &Rules::confirm()).map_err(Failure::new)?;
     Ok(is_answered_with(&ask(set, Some(Context::Diff(diff.into())), Vec::new(), settings)?, YES))
 }

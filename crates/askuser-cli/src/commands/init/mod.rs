@@ -276,8 +276,8 @@ impl<'a> Setup<'a> {
             (true, false) => ("askuser ", format!("to {}", client.title)),
             (false, _) => ("", client.title.to_owned()),
         };
-        let question = format!("{} {what}{place}?", if removing { "Remove" } else { "Add" });
-        if !yes && !confirm::agrees(&question, &diff, self.settings)? {
+        let [verb, header] = if removing { ["Remove"; 2] } else { ["Add", "Set up"] };
+        if !yes && !confirm::agrees(&format!("{verb} {what}{place}?"), header, &diff, self.settings)? {
             notice(&format!("{shown} was left as it is"));
             return Ok(Done::Refused);
         }
