@@ -140,8 +140,8 @@ impl Server {
     }
 
     fn series(&self, request: &Request, context: &RequestContext<RoleServer>) -> Series {
-        let (session, purpose) = (session(&self.origin(context)), request.key().purpose());
-        series(&session, &self.conversation.id, request.set(), request.context(), purpose)
+        let (origin, purpose) = (self.origin(context), request.key().purpose());
+        series(&origin, &self.conversation.id, request.set(), request.context(), purpose)
     }
 
     /// A question that is stored, and waited for again.

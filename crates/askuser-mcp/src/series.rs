@@ -1,4 +1,5 @@
-//! Which questions are the same: what one client asks in one folder again is one series, of which the store finds the open one.
+//! Which questions are the same: what one client asks in one folder again is one series, of which the store finds the open one. Where the
+//! folder is not known, nothing tells two projects apart, and only what one conversation asks again is the same.
 
 use askuser::store::Series;
 use askuser::{Context, Origin, Purpose, QuestionSet};
@@ -12,7 +13,7 @@ pub(crate) fn session(origin: &Origin) -> String {
 
 /// The questions that are the same as this one.
 pub(crate) fn series(
-    session: &str,
+    origin: &Origin,
     conversation: &str,
     set: &QuestionSet,
     context: Option<&Context>,
@@ -22,5 +23,8 @@ pub(crate) fn series(
     let mut asked = json!([set.input(), context]);
     asked.sort_all_objects();
     let digest: String = Sha256::digest(asked.to_string()).iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-    Series { name: json!([session, digest, purpose]).to_string(), conversation: conversation.to_owned() }
+    let stranger = origin.folder.is_none().then_some(conversation);
+    let asker =
+        stranger.map_or_else(|| session(origin), |conversation| json!([session(origin), conversation]).to_string());
+    Series { name: json!([asker, digest, purpose]).to_string(), conversation: conversation.to_owned() }
 }
