@@ -33,6 +33,19 @@ def inbox(scene):
     run = scene.run(ASK)
     run.set_up()
     answered_in_the_inbox(run)
+    if "Unless the user is certainly here, use this" not in json.dumps(run.model.seen):
+        raise Failed("the model does not read when to take which question tool")
+
+
+def declined(scene):
+    """Refused in the inbox: the model reads that it must not assume an answer, whatever its agent shows it of a result."""
+    run = scene.run(ASK)
+    run.set_up()
+    process = run.start()
+    run.inbox.answer(run.inbox.pending(), "--decline")
+    run.stage.ended(process)
+    run.hears("The user declined to answer.")
+    run.hears("Do not assume an answer.")
 
 
 def answered_in_the_inbox(run):
@@ -58,6 +71,7 @@ def ticket(scene):
     run.set_up()
     process = run.start()
     run.hears("not answered yet")
+    run.hears("run `askuser inbox` in a terminal")
     run.inbox.answer(run.inbox.pending(), *SECOND)
     run.stage.ended(process)
     run.answered_once("inbox")
@@ -84,7 +98,7 @@ def two_projects(scene):
     for label in ["PostgreSQL (Recommended)", "SQLite"]:
         known = {question["id"] for _, question, *_ in runs}
         run = scene.run(ASK)
-        run.set_up()
+        run.set_up(names_project=False)
         process = run.start()
         new = lambda: [one for one in run.inbox.questions("inbox", "--json") if one["id"] not in known]
         runs.append((run, until("question of its own", new)[0], process, label))
@@ -95,6 +109,25 @@ def two_projects(scene):
         run.hears(label.split()[0])
     if any("PostgreSQL" in result for result in runs[1][0].model.results):
         raise Failed("the second has heard the answer of the first too")
+
+
+def other_project(scene):
+    """What was answered for one that was killed meanwhile is not the answer for another that asks the same."""
+    killed = scene.run(ASK)
+    killed.set_up(names_project=False)
+    killed.start()
+    question = killed.inbox.pending()
+    killed.stage.kill(spare=[ASKUSER])
+    until("word in the inbox that it is gone", lambda: not killed.inbox.pending()["asker"]["waits"])
+    killed.inbox.answer(question, *SECOND)
+    run = scene.run(ASK)
+    run.set_up(names_project=False)
+    process = run.start()
+    run.inbox.answer(run.inbox.pending(), "--select", "Database=PostgreSQL (Recommended)")
+    run.stage.ended(process)
+    run.hears("PostgreSQL")
+    if any("SQLite" in result for result in run.model.results):
+        raise Failed("it has heard the answer of the other")
 
 
 def dialog(scene):
@@ -260,14 +293,15 @@ CLAUDE = [
 ]
 
 
-# Those that have an address as well as a command are tried over both.
+# All of them have an address as well as a command, and are tried over both.
 TRANSPORTS = ["stdio", "http"]
+EVERYWHERE = [inbox, declined, ticket, killed, two_projects, other_project]
 
 
 def of(agent):
     """What is tried with an agent, and over what."""
     dialogs = [dialog, inbox_first] if AGENTS[agent].terminal else []
-    both = [(case, over) for over in TRANSPORTS for case in [inbox, ticket, killed, *dialogs]]
+    both = [(case, over) for over in TRANSPORTS for case in [*EVERYWHERE, *dialogs]]
     projects = [(project_file, "stdio")] if AGENTS[agent].project else []
     own = [(case, "stdio") for case in CLAUDE if agent == "claude"]
-    return [*both, (two_projects, "http"), *projects, *own]
+    return [*both, *projects, *own]

@@ -31,13 +31,19 @@ class Run:
         self.scene, self.agent = scene, scene.agent
         self.model = ScriptedModel(call)
         self.stage = self.agent.stage(self.model)
-        self.inbox = scene.server or self.stage
+        # The user's, of whose agents some are in another project.
+        self.inbox = scene.server or next((run.stage for run in scene.runs), self.stage)
+        if self.inbox is not self.stage:
+            store = self.inbox.home / ".local/state/askuser/inbox/inbox.sqlite"
+            self.stage.file(".config/askuser/askuser.toml", f'store = "{store}"\n')
 
-    def set_up(self):
+    def set_up(self, names_project=True):
         """By `askuser init`; over HTTP, which it does not write, as docs/clients.md says."""
         if self.scene.transport == "http":
             self.scene.address = self.scene.address or self.scene.server.serve()
-            self.agent.remote(self.stage, *self.scene.address)
+            url, token = self.scene.address
+            project = f"?project={self.stage.home.name}" if names_project else ""
+            self.agent.remote(self.stage, url + project, token)
         else:
             self.stage.set_up(self.scene.name)
 

@@ -135,7 +135,7 @@ impl Call<'_> {
     }
 
     fn series(&self, request: &Request) -> Series {
-        series(&session(&self.origin), &self.server.conversation.id, request)
+        series(&self.origin, &self.server.conversation.id, request)
     }
 
     /// A question that is stored, and waited for again.

@@ -9,10 +9,12 @@ use crate::server::Conversation;
 use askuser::store::{Draft, Handle, QuestionId};
 use askuser::{Answer, Asker, Asking, Delivery, Outcome, Question, Request, Resolution, Status, Via};
 use rmcp::model::{
-    CancelledNotificationParam, ClientResult, ElicitRequest, ElicitResult, ElicitationAction, RequestId, ServerRequest,
+    CancelledNotificationParam, ClientResult, ElicitRequest, ElicitResult, ElicitationAction, PingRequest, RequestId,
+    ServerRequest,
 };
 use rmcp::service::PeerRequestOptions;
 use rmcp::{Peer, RoleServer};
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::time::Instant;
@@ -65,8 +67,7 @@ impl Dialog {
     async fn one(&self, request: &Request, question: &Question, is_person_there: bool) -> FormResult {
         let mut rejected = None;
         for _ in 0..TRIES {
-            let shown_at = Instant::now();
-            let Some(result) = self.show(request, question, rejected.as_ref()).await else {
+            let Some((result, shown_at)) = self.show(request, question, rejected.as_ref()).await else {
                 return FormResult::NotAsked;
             };
             let is_instant = !is_person_there && self.conversation.is_refused_by_itself(shown_at.elapsed());
@@ -85,18 +86,34 @@ impl Dialog {
         FormResult::NotAsked
     }
 
-    /// Shows a form; `None` where that failed. Dropping the future takes it off the screen.
-    async fn show(&self, request: &Request, question: &Question, rejected: Option<&Rejected>) -> Option<ElicitResult> {
+    /// Shows a form: what comes back, and since when a person can have seen it; `None` where that failed. Dropping the future takes it off
+    /// the screen.
+    async fn show(
+        &self,
+        request: &Request,
+        question: &Question,
+        rejected: Option<&Rejected>,
+    ) -> Option<(ElicitResult, Instant)> {
         let form = ElicitRequest::new(form(request, question, self.choices, rejected)?);
-        let options = PeerRequestOptions::no_options();
-        let asked = self.peer.send_cancellable_request(ServerRequest::ElicitRequest(form), options).await.ok()?;
+        let send = |request| self.peer.send_cancellable_request(request, PeerRequestOptions::no_options());
+        // The client replies by itself, once it gets to it. On a busy machine that takes longer than a person does.
+        let ping = send(ServerRequest::PingRequest(PingRequest::default())).await.ok()?;
+        let asked = send(ServerRequest::ElicitRequest(form)).await.ok()?;
         let mut shown = Shown { peer: self.peer.clone(), request: Some(asked.id.clone()) };
         self.is_open.store(true, Ordering::Relaxed);
-        let result = asked.await_response().await;
+        let (mut shown_at, mut is_awake) = (Instant::now(), false);
+        let (mut awaking, mut asking) = (pin!(ping.await_response()), pin!(asked.await_response()));
+        let result = loop {
+            tokio::select! {
+                biased;
+                _ = &mut awaking, if !is_awake => (shown_at, is_awake) = (Instant::now(), true),
+                result = &mut asking => break result,
+            }
+        };
         self.is_open.store(false, Ordering::Relaxed);
         shown.request = None;
         match result {
-            Ok(ClientResult::ElicitResult(result)) => Some(result),
+            Ok(ClientResult::ElicitResult(result)) => Some((result, shown_at)),
             Ok(_) => None,
             Err(error) => {
                 tracing::warn!(%error, "the client's dialog has failed");

@@ -1,4 +1,5 @@
-//! Which questions are the same: what one client asks in one folder again is one series, of which the store finds the open one.
+//! Which questions are the same: what one client asks in one folder again is one series, of which the store finds the open one. Where the
+//! folder is not known, nothing tells two projects apart, and only what one conversation asks again is the same.
 
 use askuser::store::Series;
 use askuser::{Origin, Request};
@@ -11,11 +12,13 @@ pub(crate) fn session(origin: &Origin) -> String {
 }
 
 /// The questions that are the same as this one.
-pub(crate) fn series(session: &str, conversation: &str, request: &Request) -> Series {
+pub(crate) fn series(origin: &Origin, conversation: &str, request: &Request) -> Series {
     // The order in which a model writes fields does not matter.
     let mut asked = json!([request.set().input(), request.context()]);
     asked.sort_all_objects();
     let digest: String = Sha256::digest(asked.to_string()).iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-    let name = json!([session, digest, request.key().purpose]).to_string();
-    Series { name, conversation: conversation.to_owned() }
+    let stranger = origin.folder.is_none().then_some(conversation);
+    let asker =
+        stranger.map_or_else(|| session(origin), |conversation| json!([session(origin), conversation]).to_string());
+    Series { name: json!([asker, digest, request.key().purpose]).to_string(), conversation: conversation.to_owned() }
 }

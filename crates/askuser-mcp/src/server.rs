@@ -5,6 +5,7 @@ use crate::form::has_forms;
 use crate::tools;
 use askuser::store::{Attachment, QuestionId};
 use askuser::{Inbox, Origin, Rules, sanitize};
+use hyper::http::request::Parts;
 use percent_encoding::percent_decode_str;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, DiscoverRequestMethod, DiscoverResult, ErrorData, Implementation,
@@ -159,7 +160,7 @@ impl Server {
     fn origin(&self, context: &RequestContext<RoleServer>) -> Origin {
         let mut origin = self.options.origin.clone().with_agent(client_name(context));
         if !self.is_started_by_client {
-            origin.folder = self.conversation.folder.get().cloned().flatten();
+            origin.folder = self.conversation.folder.get().cloned().flatten().or_else(|| project(context));
         }
         origin
     }
@@ -180,8 +181,19 @@ async fn roots(client: &Peer<RoleServer>) -> Option<String> {
     let paths = listed.roots.iter().map(|root| root.uri.strip_prefix("file://").unwrap_or(&root.uri));
     let mut folders: Vec<_> = paths.map(|path| percent_decode_str(path).decode_utf8_lossy()).collect();
     folders.sort();
-    let folders: String = sanitize::line(&folders.join(", ")).chars().take(MOST_FOLDER_CHARS).collect();
-    (!sanitize::is_blank(&folders)).then_some(folders)
+    folder(&folders.join(", "))
+}
+
+/// The project that a client's address names: `/mcp?project=shop`.
+fn project(context: &RequestContext<RoleServer>) -> Option<String> {
+    let query = context.extensions.get::<Parts>()?.uri.query()?;
+    let name = query.split('&').find_map(|field| field.strip_prefix("project="))?;
+    folder(&percent_decode_str(&name.replace('+', " ")).decode_utf8_lossy())
+}
+
+fn folder(named: &str) -> Option<String> {
+    let folder: String = sanitize::line(named).chars().take(MOST_FOLDER_CHARS).collect();
+    (!sanitize::is_blank(&folder)).then_some(folder)
 }
 
 impl ServerHandler for Server {

@@ -58,7 +58,10 @@ async fn an_answer_in_the_inbox_closes_the_dialog() {
     let mut client = with_dialogs(&desk, "claude-code", "2025-11-25").await;
     client.call(1, ASK, database()).await;
     let dialog = dialog(&mut client).await;
-    assert_eq!(dialog["id"], 1, "the TypeScript SDK takes a cancellation of request 0 for one of nothing");
+    assert_eq!(
+        dialog["id"], 2,
+        "1 was a ping: the TypeScript SDK takes a cancellation of request 0 for one of nothing"
+    );
     desk.choose(&desk.pending(1).await[0], "SQLite").await;
     let (mut closed, mut answered) = (false, false);
     for _ in 0..2 {
@@ -91,6 +94,24 @@ async fn check_nobody(result: Value) {
 async fn a_client_that_refuses_at_once_has_asked_nobody() {
     check_nobody(json!({"action": "decline"})).await;
     check_nobody(json!({"action": "cancel"})).await;
+}
+
+/// Claude Code without a terminal beside others that start: it read the form after half a second, and refused it at once.
+#[tokio::test]
+async fn a_refusal_that_a_busy_machine_has_delayed_is_no_persons() {
+    let desk = Desk::new();
+    let mut client = with_dialogs(&desk, "claude-code", "2025-11-25").await;
+    client.call(1, ASK, database()).await;
+    let ping = client.next_of_all().await;
+    assert_eq!(ping["method"], "ping", "{ping}");
+    let dialog = dialog(&mut client).await;
+    tokio::time::sleep(WHILE).await;
+    reply(&mut client, &ping, json!({})).await;
+    reply(&mut client, &dialog, json!({"action": "cancel"})).await;
+    client.request(2, "ping", json!({})).await;
+    assert_eq!(client.next().await["id"], 2, "no result");
+    desk.choose(&desk.pending(1).await[0], "SQLite").await;
+    assert_eq!(client.result(1).await["structuredContent"]["via"], "inbox");
 }
 
 #[tokio::test]

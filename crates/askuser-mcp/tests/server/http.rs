@@ -8,9 +8,10 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-/// A server, and where it is.
+/// A server, where it is, and what clients add to that.
 struct Site {
     address: String,
+    query: &'static str,
     _end: DropGuard,
 }
 
@@ -26,14 +27,20 @@ impl Site {
         let address = listener.local_addr().unwrap().to_string();
         let end = CancellationToken::new();
         tokio::spawn(serve_http(server(desk, options()), listener, end.clone()));
-        Site { address, _end: end.drop_guard() }
+        Site { address, query: "", _end: end.drop_guard() }
+    }
+
+    /// The same for clients whose address names a project.
+    fn of_project(&mut self, query: &'static str) -> &Site {
+        self.query = query;
+        self
     }
 
     async fn send(&self, method: &str, headers: &str, body: &str) -> Reply {
         let mut stream = TcpStream::connect(&self.address).await.unwrap();
-        let (address, length) = (&self.address, body.len());
+        let (address, query, length) = (&self.address, self.query, body.len());
         let head = format!(
-            "{method} {HTTP_PATH} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer secret\r\n\
+            "{method} {HTTP_PATH}{query} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer secret\r\n\
              Accept: application/json, text/event-stream\r\nContent-Type: application/json\r\n\
              Content-Length: {length}\r\n{headers}\r\n{body}"
         );
@@ -131,7 +138,8 @@ async fn a_stream_that_broke_is_taken_up_again_and_brings_the_answer() {
 #[tokio::test]
 async fn an_answer_for_a_client_without_a_session_that_left_goes_to_its_next_call() {
     let desk = Desk::new();
-    let site = Site::new(&desk).await;
+    let mut site = Site::new(&desk).await;
+    let site = site.of_project("?project=shop");
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": {"name": "mcp", "version": "2"},
@@ -198,6 +206,42 @@ async fn agents_of_different_projects_do_not_share_an_answer_that_one_of_them_di
     desk.choose(&in_bank, "PostgreSQL (Recommended)").await;
     assert!(bank.answer().await.contains("PostgreSQL"));
     assert!(asks_in(&site, "/home/ada/the%20shop").await.answer().await.contains("SQLite"));
+}
+
+/// Codex, which names no roots, in two projects.
+#[tokio::test]
+async fn an_answer_that_a_client_did_not_stay_for_goes_to_no_other_that_does_not_say_where_it_works() {
+    let desk = Desk::new();
+    let site = Site::new(&desk).await;
+    let shop = site.ask(&site.session("2025-06-18", json!({})).await).await;
+    let in_shop = desk.pending(1).await.remove(0);
+    drop(shop);
+    desk.unattended(&in_shop.id).await;
+    desk.choose(&in_shop, "SQLite").await;
+    let bank = site.ask(&site.session("2025-06-18", json!({})).await).await;
+    let in_bank = desk.pending(1).await.remove(0);
+    assert_ne!(in_bank.id, in_shop.id);
+    desk.choose(&in_bank, "PostgreSQL (Recommended)").await;
+    assert!(bank.answer().await.contains("PostgreSQL"));
+}
+
+#[tokio::test]
+async fn an_answer_that_a_client_did_not_stay_for_goes_to_the_next_one_whose_address_names_the_same_project() {
+    let desk = Desk::new();
+    let mut site = Site::new(&desk).await;
+    let shop = site.of_project("?project=the%20shop");
+    let call = shop.ask(&shop.session("2025-06-18", json!({})).await).await;
+    let in_shop = desk.pending(1).await.remove(0);
+    assert_eq!(in_shop.request.origin().folder.as_deref(), Some("the shop"));
+    drop(call);
+    desk.unattended(&in_shop.id).await;
+    desk.choose(&in_shop, "SQLite").await;
+    let bank = site.of_project("?project=bank");
+    let _call = bank.ask(&bank.session("2025-06-18", json!({})).await).await;
+    assert_eq!(desk.pending(1).await[0].request.origin().folder.as_deref(), Some("bank"));
+    let shop = site.of_project("?a=b&project=the+shop");
+    let again = shop.ask(&shop.session("2025-06-18", json!({})).await).await;
+    assert!(again.answer().await.contains("SQLite"));
 }
 
 #[tokio::test]

@@ -219,8 +219,18 @@ impl Client {
         self.request(id, "tools/call", json!({"name": tool, "arguments": arguments})).await;
     }
 
-    /// The next message.
+    /// The next message; a ping is replied to, as clients do.
     pub(crate) async fn next(&mut self) -> Value {
+        loop {
+            let message = self.next_of_all().await;
+            if message["method"] != "ping" {
+                return message;
+            }
+            self.send(&json!({"jsonrpc": "2.0", "id": message["id"], "result": {}})).await;
+        }
+    }
+
+    pub(crate) async fn next_of_all(&mut self) -> Value {
         let line = tokio::time::timeout(PATIENCE, self.lines.next_line()).await.expect("a message in time");
         serde_json::from_str(&line.unwrap().expect("an open stream")).expect("JSON and nothing else")
     }
