@@ -234,7 +234,7 @@ def cost():
     try:
         def measure(mode, env):
             start = time.monotonic()
-            place.agent(["true"] * count, "--permissions", mode, env=env)
+            place.agent([f"true {i}" for i in range(count)], "--permissions", mode, env=env)
             return (time.monotonic() - start) / count * 1000
         # In the home there is no sandbox.
         without = dict(place.env, HOME=str(place.project), XDG_STATE_HOME=str(place.root / "state"))
