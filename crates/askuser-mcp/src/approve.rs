@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 impl Call<'_> {
     /// `approve`.
     pub(crate) async fn approve(&self, arguments: &Value) -> Result<CallToolResponse, Unasked> {
-        let refused = |why: &str| Unasked::Refused(denied(why));
+        let refused = |why: &str| Unasked::Refused(Box::new(denied(why)));
         let (Some(tool), input @ Value::Object(_)) = (arguments["tool_name"].as_str(), &arguments["input"]) else {
             return Err(refused("tool_name and input are needed to ask for permission"));
         };

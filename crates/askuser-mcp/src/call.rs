@@ -42,7 +42,7 @@ pub(crate) enum Waited {
 /// Why a call ends without what came of a question.
 pub(crate) enum Unasked {
     /// The model reads this.
-    Refused(CallToolResult),
+    Refused(Box<CallToolResult>),
     /// The client has stopped waiting.
     Left,
 }
@@ -64,7 +64,7 @@ impl Call<'_> {
         state: Option<String>,
     ) -> Result<CallToolResponse, Unasked> {
         let set = QuestionSet::parse(arguments, &self.server.options.rules)
-            .map_err(|violations| Unasked::Refused(results::refused(report::rejection(&violations))))?;
+            .map_err(|violations| Unasked::Refused(Box::new(results::refused(report::rejection(&violations)))))?;
         let called = Instant::now();
         let (put, round) = match self.resumed(&set, responses, state.as_deref()).await {
             Some((put, round)) => (put, Some(round)),
@@ -97,7 +97,7 @@ impl Call<'_> {
 
     /// `AskUserQuestionResult`: a ticket is the id of a question of this very client in this very folder.
     pub(crate) async fn redeem(&self, arguments: &Value) -> Result<CallToolResponse, Unasked> {
-        let refused = |why: String| Unasked::Refused(results::refused(why));
+        let refused = |why: String| Unasked::Refused(Box::new(results::refused(why)));
         let Some(ticket) = arguments["ticket"].as_str().map(str::trim) else {
             return Err(refused("ticket: missing, must be the ticket that AskUserQuestion returned".into()));
         };
@@ -284,7 +284,7 @@ pub(crate) fn now_ms() -> u64 {
 }
 
 fn not_asked(error: StoreError) -> Unasked {
-    Unasked::Refused(could_not_ask(&error.chain()))
+    Unasked::Refused(Box::new(could_not_ask(&error.chain())))
 }
 
 fn could_not_ask(why: &str) -> CallToolResult {

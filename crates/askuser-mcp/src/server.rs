@@ -244,7 +244,7 @@ impl ServerHandler for Server {
             name => return Err(ErrorData::invalid_params(format!("there is no tool {name}"), None)),
         };
         result.or_else(|unasked| match unasked {
-            Unasked::Refused(result) => Ok(result.into()),
+            Unasked::Refused(result) => Ok((*result).into()),
             Unasked::Left => Err(ErrorData::internal_error("stopped waiting; the question stays open", None)),
         })
     }
