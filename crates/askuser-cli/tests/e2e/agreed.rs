@@ -226,7 +226,11 @@ fn in_lines(stage: &Stage) -> String {
 
 fn in_a_dialog(command: &str) -> String {
     let (_stage, mut client) = approve(command, &json!({"elicitation": {}}));
-    let dialog = client.next();
+    let mut dialog = client.next();
+    // Asked beside it whether the client is awake.
+    while dialog["method"] == "ping" {
+        dialog = client.next();
+    }
     let message = dialog["params"]["message"].as_str().unwrap_or_else(|| panic!("{dialog}")).to_owned();
     behind_bars(&message.lines().map(str::to_owned).collect::<Vec<_>>(), "┃", "╏")
 }

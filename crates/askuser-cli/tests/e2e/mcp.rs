@@ -205,6 +205,8 @@ pub(crate) struct Http {
     server: Child,
     address: String,
     token: String,
+    /// Where messages go; its query may name a project.
+    pub(crate) path: &'static str,
 }
 
 impl Http {
@@ -216,7 +218,7 @@ impl Http {
         let file = line.split("token is in ").nth(1).unwrap();
         let token = std::fs::read_to_string(file).unwrap();
         assert_eq!(std::fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600);
-        Http { server, address, token }
+        Http { server, address, token, path: "/mcp" }
     }
 
     /// Posts a message; the status line and everything after it.
@@ -225,8 +227,8 @@ impl Http {
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         let body = body.to_string();
         let accept = "Accept: application/json, text/event-stream\r\nContent-Type: application/json";
-        let length = body.len();
-        write!(stream, "POST /mcp HTTP/1.1\r\n{headers}{accept}\r\nContent-Length: {length}\r\n\r\n{body}").unwrap();
+        let (path, length) = (self.path, body.len());
+        write!(stream, "POST {path} HTTP/1.1\r\n{headers}{accept}\r\nContent-Length: {length}\r\n\r\n{body}").unwrap();
         stream
     }
 

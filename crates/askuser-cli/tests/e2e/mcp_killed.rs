@@ -123,10 +123,11 @@ fn kill(mut process: Child) {
     process.wait().unwrap();
 }
 
-/// A server over HTTP, and a wait until it has noticed that a client is gone.
+/// A server over HTTP at an address that names a project, and a wait until it has noticed that a client is gone.
 fn observed(stage: &Stage) -> (Http, impl Fn()) {
     let file = stage.path("mcp.log");
-    let http = Http::start(stage, &["--log", "info", "--log-file", file.to_str().unwrap()]);
+    let mut http = Http::start(stage, &["--log", "info", "--log-file", file.to_str().unwrap()]);
+    http.path = "/mcp?project=shop";
     let has_noticed = move || std::fs::read_to_string(&file).unwrap().contains("the client is gone");
     (http, move || until("word that the client is gone", || has_noticed().then_some(())))
 }
