@@ -18,7 +18,7 @@ const POLL_INTERVAL: Duration = Duration::from_secs(60);
 /// The same where the system cannot tell of changes, and how soon to look again when the store could not be read.
 const RETRY_DELAY: Duration = Duration::from_secs(1);
 /// How long the thread stays awake after a call.
-const AWAKE: Duration = Duration::from_micros(20);
+const AWAKE: Duration = Duration::from_micros(150);
 /// How many events are read at once.
 const BATCH: u32 = 1000;
 
@@ -128,7 +128,8 @@ impl Thread {
             if message.is_some() || called.elapsed() > AWAKE {
                 return message;
             }
-            std::hint::spin_loop();
+            // The caller may have been woken on this very core.
+            std::thread::yield_now();
         }
     }
 
