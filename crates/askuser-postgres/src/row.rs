@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use tokio_postgres::Row;
 
-/// Whether somebody waits is known by the leases of their processes, which run by the real time. Not by `EXISTS`, for which a page of a
+/// Whether an asker waits is known by the lease of its process, which runs by the real time. Not by `EXISTS`, for which a page of a
 /// few rows would read every waiter there is.
 pub(crate) const SELECT: &str = "SELECT q.n, q.id, q.request, q.state, q.asked_ms, q.expires_ms, q.resolution, q.ended_by, \
      q.ended_ms, q.answer_key, q.delivered_ms, q.left_ms, q.asker_died, q.conversation, q.claim, q.put_by, \

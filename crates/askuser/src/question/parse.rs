@@ -122,7 +122,7 @@ impl Reader<'_> {
 
     /// A label, and whether the model recommends it.
     fn label(&mut self, label: String, path: String, names: &mut Distinct<'_>) -> Option<(Untrusted, bool)> {
-        // Nobody recommends a line of a list, and one may well be called Other.
+        // A line of a list is never recommended, and one may well be called Other.
         let is_tool = self.rules.form() == Form::Tool;
         let (name, recommended) = if is_tool { name_of(&label) } else { (shown_line(&label), false) };
         if is_tool && sanitize::is_blank(&name) {
