@@ -131,6 +131,7 @@ fn a_broken_project_file_is_a_warning_that_quotes_nothing_of_it() {
     );
 }
 
+// Windows lets only an administrator make links.
 #[cfg(unix)]
 #[test]
 fn a_project_file_that_is_a_link_is_not_followed() {
@@ -144,6 +145,7 @@ fn a_project_file_that_is_a_link_is_not_followed() {
     assert!(warning.ends_with("askuser.toml is a link, must be a regular file: it is ignored"), "{warning}");
 }
 
+// Windows has no modes.
 #[cfg(unix)]
 #[test]
 fn a_file_of_settings_that_others_can_write_is_not_taken_for_the_users() {

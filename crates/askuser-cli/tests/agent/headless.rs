@@ -361,7 +361,6 @@ fn what_was_allowed_and_is_not_any_more_is_said_to_front_ends_too() {
     }
 }
 
-#[cfg(unix)]
 #[test]
 fn a_limit_on_the_size_of_files_is_an_error_and_no_death() {
     let place = Place::new();

@@ -5,6 +5,8 @@ mod crash;
 mod front_end;
 mod headless;
 mod killed;
+#[cfg(target_os = "linux")]
+mod left_behind;
 mod models;
 mod place;
 mod provider;

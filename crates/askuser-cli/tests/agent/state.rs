@@ -1,14 +1,11 @@
 //! What outlives a session: who can read it, who waits for whom, and that only the user changes it.
 
 use crate::place::{Driver, Place};
-use rustix::fs::{FlockOperation, flock};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
-use std::thread;
-use std::time::{Duration, Instant};
 
 /// A session in which the person allows a command for good.
 fn allowing(command: &str) -> Value {
@@ -45,7 +42,7 @@ fn sessions_and_allowances_are_private_whatever_the_umask() {
     assert_eq!((mode(session), mode(&state.join("allowed.json"))), ("600".into(), "600".into()));
 }
 
-/// Whether a process waits for a lock on this file.
+/// Whether a process waits for a lock on this file, by the kernel's list in `/proc`.
 #[cfg(target_os = "linux")]
 fn is_waited_for(file: &fs::File) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -57,23 +54,24 @@ fn is_waited_for(file: &fs::File) -> bool {
 #[cfg(target_os = "linux")]
 #[test]
 fn two_sessions_that_allow_something_at_once_lose_neither() {
+    use std::time::{Duration, Instant};
     let place = Place::new();
     fs::create_dir_all(place.state()).unwrap();
     let lock = fs::File::create(place.state().join("allowed.lock")).unwrap();
-    flock(&lock, FlockOperation::LockExclusive).unwrap();
+    lock.lock().unwrap();
     let mut driver = Driver::start(place.agent(&allowing("true"), &["-p", "hi"]).args(["--output", "stream-json"]));
     let id = driver.until("ask_user")["id"].clone();
     driver.pick(&id, "Always allow in this folder");
     let deadline = Instant::now() + Duration::from_secs(20);
     while !is_waited_for(&lock) {
         assert!(Instant::now() < deadline, "it does not wait for its turn to write");
-        thread::sleep(Duration::from_millis(5));
+        std::thread::sleep(Duration::from_millis(5));
     }
     // The other session writes what its person allowed, and lets go.
     let folder = place.folder().canonicalize().unwrap().display().to_string();
     let mut rules = json!({"/elsewhere": {"Bash": ["cargo test"]}});
     fs::write(place.state().join("allowed.json"), rules.to_string()).unwrap();
-    flock(&lock, FlockOperation::Unlock).unwrap();
+    lock.unlock().unwrap();
     driver.until("done");
     assert_eq!(driver.finish(), 0);
     rules[folder] = json!({"Bash": ["true"]});

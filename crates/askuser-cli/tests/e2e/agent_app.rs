@@ -1,6 +1,6 @@
 //! `askuser agent`: a conversation in a terminal, with a scripted model.
 
-use crate::terminal::{Ended, RESTORED, Stage, Terminal, check_sleeps, switches, wait_until};
+use crate::terminal::{Ended, RESTORED, Stage, Terminal, wait_until};
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -9,9 +9,9 @@ use std::io::Read;
 use std::thread;
 use std::time::Duration;
 
-const BOX: &str = "Say what to do, or /help";
+pub(crate) const BOX: &str = "Say what to do, or /help";
 
-fn question(header: &str) -> Value {
+pub(crate) fn question(header: &str) -> Value {
     json!({"name": "AskUserQuestion", "input": {"questions": [{
         "question": "Which database?",
         "header": header,
@@ -20,14 +20,14 @@ fn question(header: &str) -> Value {
     }]}})
 }
 
-fn stage(turns: Value) -> Stage {
+pub(crate) fn stage(turns: Value) -> Stage {
     // The screen of these tests keeps its lines on a resize, as xterm does.
     Stage::new().env("XTERM_VERSION", "1").file("script.json", json!({"turns": turns}).to_string())
 }
 
 const QUICK: &[&str] = &["agent", "--script", "script.json", "--arm", "0", "--flash", "0"];
 
-fn start(stage: &Stage, args: &[&str]) -> Terminal {
+pub(crate) fn start(stage: &Stage, args: &[&str]) -> Terminal {
     stage.askuser(&[QUICK, args].concat(), "")
 }
 
@@ -423,21 +423,6 @@ fn a_question_calls_only_a_person_who_looks_elsewhere() {
     quiet.wait_gone("Working");
     quiet.keys("<c-d>");
     assert_eq!(calls(&quiet.finish()), (false, false));
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn waiting_for_the_person_costs_nothing() {
-    let stage = stage(json!([{"calls": [question("Database")]}, {"text": "ok"}]));
-    let mut terminal = start(&stage, &[]);
-    terminal.wait_for(BOX);
-    let check = |terminal: &Terminal| check_sleeps(Duration::from_secs(2), || switches(terminal.pid(), |_| true));
-    terminal.keys("half");
-    terminal.wait_for("> half");
-    check(&terminal);
-    terminal.keys("<enter>");
-    terminal.wait_for("╭─ Database ─╮");
-    check(&terminal);
 }
 
 #[test]

@@ -256,7 +256,6 @@ valid: 1 question
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), expected));
 }
 
-#[cfg(unix)]
 #[test]
 fn the_doctor_does_not_promise_an_inbox_that_would_be_refused() {
     use std::os::unix::fs::PermissionsExt;

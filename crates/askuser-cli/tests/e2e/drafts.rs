@@ -1,34 +1,34 @@
 //! What was typed and not sent: saved within a second and on every signal, whichever way the prompt goes.
 
 use crate::inbox::{Printed, detached, id, pending, run};
-use crate::terminal::{PATIENCE, RESTORED, Stage, Terminal, check_sleeps, example, switches, wait_until};
+use crate::terminal::{PATIENCE, RESTORED, Stage, Terminal, example, wait_until};
 use askuser::Via;
 use askuser::store::{Handle, Principal, QuestionId};
 use askuser_inbox::Location;
-use rustix::process::{Pid, Resource, Rlimit, Signal, prlimit};
+use rustix::process::Signal;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-fn stage() -> Stage {
+pub(crate) fn stage() -> Stage {
     Stage::new().env("USER", "ada")
 }
 
 /// The store of a stage, as another surface of the same person sees it.
-struct Drafts(Handle);
+pub(crate) struct Drafts(Handle);
 
 impl Drafts {
-    fn of(stage: &Stage) -> Drafts {
+    pub(crate) fn of(stage: &Stage) -> Drafts {
         let file = stage.path(".local/state/askuser/inbox/inbox.sqlite");
         Drafts(Handle::new(Location::File(file).open().unwrap(), Principal::person("ada", Via::Web)))
     }
 
-    fn words(&self, id: &str) -> String {
+    pub(crate) fn words(&self, id: &str) -> String {
         pollster::block_on(self.0.draft(&QuestionId::parse(id).unwrap())).unwrap().words().join("\n")
     }
 
     /// Waits until this is what was typed and not sent.
     #[track_caller]
-    fn wait_for(&self, id: &str, words: &str) {
+    pub(crate) fn wait_for(&self, id: &str, words: &str) {
         self.wait_until(id, words, |found| found == words);
     }
 
@@ -39,7 +39,7 @@ impl Drafts {
 }
 
 /// Opens the prompt of a question.
-fn answer(stage: &Stage, id: &str, args: &[&str]) -> Terminal {
+pub(crate) fn answer(stage: &Stage, id: &str, args: &[&str]) -> Terminal {
     stage.askuser(&[&["answer", id, "--arm", "0", "--flash", "0"], args].concat(), "")
 }
 
@@ -223,47 +223,6 @@ fn asking_once_more_finds_what_was_typed_at_another_prompt() {
     assert_eq!(Drafts::of(&stage).words(&id), "", "what was sent is no draft");
 }
 
-/// Whether the files that a process writes may grow.
-fn set_room(terminal: &Terminal, has_room: bool) {
-    let current = if has_room { None } else { Some(0) };
-    prlimit(Pid::from_raw(terminal.pid()), Resource::Fsize, Rlimit { current, maximum: None }).unwrap();
-}
-
-#[test]
-fn a_prompt_stays_open_where_what_was_typed_cannot_be_saved_and_who_insists_leaves() {
-    for (args, keys, leave) in [(&[][..], "4my own", "<c-c>"), (&["--plain"], "4<enter>my own", "<c-d>")] {
-        let stage = stage();
-        let id = detached(&stage, "authentication", &[]);
-        let open = || {
-            let mut terminal = answer(&stage, &id, args);
-            terminal.wait_for("Question 1 of 2");
-            set_room(&terminal, false);
-            terminal.keys(keys);
-            terminal.wait_for("my own");
-            if !args.is_empty() {
-                terminal.keys("<enter>");
-            }
-            // Within a second, by itself.
-            terminal.wait_for("What you typed is not saved: disk I/O error");
-            terminal.keys(leave);
-            terminal.wait_for("leave again to give it up");
-            terminal
-        };
-        let mut terminal = open();
-        terminal.keys(leave);
-        let ended = terminal.finish();
-        assert_eq!((ended.code, ended.modes), (Some(2), RESTORED));
-        assert!(ended.screen.contains("Not sent: Auth Method: my own"), "it can be copied:\n{}", ended.screen);
-        assert_eq!(Drafts::of(&stage).words(&id), "");
-        // Once there is room, leaving saves it.
-        let mut terminal = open();
-        set_room(&terminal, true);
-        terminal.keys(leave);
-        assert_eq!(terminal.finish().code, Some(75));
-        assert_eq!(Drafts::of(&stage).words(&id), "Auth Method: my own");
-    }
-}
-
 #[test]
 fn what_was_typed_when_another_surface_was_first_can_still_be_read() {
     let stage = stage();
@@ -295,29 +254,4 @@ fn what_was_typed_when_another_surface_was_first_can_still_be_read() {
     list.wait_for("Nothing is waiting.");
     list.keys("h");
     list.wait_for("You had not sent: Database: my own");
-}
-
-/// How often the thread of the prompt was put on a processor so far.
-/// Whether a thread is the prompt's: the one that the process began with has the same name.
-#[cfg(target_os = "linux")]
-fn is_prompts(terminal: &Terminal, thread: &std::path::Path) -> bool {
-    let name = std::fs::read_to_string(thread.join("comm")).unwrap_or_default();
-    name == "askuser\n" && !thread.ends_with(terminal.pid().to_string())
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn a_prompt_that_keeps_drafts_wakes_up_only_to_save_what_was_typed() {
-    let stage = stage();
-    let id = detached(&stage, "database", &[]);
-    let mut terminal = answer(&stage, &id, &[]);
-    terminal.wait_for("esc later");
-    // For longer than it would take to save anything.
-    let check_sleeps = |terminal: &Terminal| {
-        check_sleeps(Duration::from_secs(2), || switches(terminal.pid(), |thread| is_prompts(terminal, thread)));
-    };
-    check_sleeps(&terminal);
-    terminal.keys("4my own");
-    Drafts::of(&stage).wait_for(&id, "Database: my own");
-    check_sleeps(&terminal);
 }

@@ -35,6 +35,7 @@ fn what_the_editor_saves_becomes_the_text() {
     assert_eq!(terminal.finish().typed(), "from\nthe editor");
 }
 
+// `stat -c` is GNU's.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_file_is_gone_afterwards_and_was_nobody_elses_to_read() {

@@ -10,6 +10,8 @@ mod agent_commands;
 mod agreed;
 mod answer_command;
 mod answering;
+#[cfg(target_os = "linux")]
+mod at_rest;
 mod colours;
 mod commands;
 mod desktop;
@@ -29,6 +31,8 @@ mod mcp;
 mod mcp_killed;
 mod multiplexer;
 mod no_person;
+#[cfg(target_os = "linux")]
+mod no_room;
 mod people;
 mod resizing;
 mod settings;

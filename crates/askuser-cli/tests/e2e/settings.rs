@@ -199,7 +199,6 @@ fn a_broken_file_of_a_project_does_not_keep_anybody_from_being_asked() {
     }
 }
 
-#[cfg(unix)]
 #[test]
 fn a_projects_file_that_is_a_link_is_not_shown_to_anybody() {
     let stage = Stage::new().file("shadow", "root:secret:1::").env("ASKUSER_HEADLESS", "recommended");

@@ -136,6 +136,7 @@ fn an_output_that_was_opened_to_be_read_does_not_swallow_the_answer() {
     }
 }
 
+// Only Linux has `/dev/full`.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_an_error_and_the_terminal_is_restored() {

@@ -173,7 +173,6 @@ fn a_prompt_that_was_stopped_without_notice_goes_on() {
     check_answers(&stage, terminal);
 }
 
-#[cfg(target_os = "linux")]
 #[test]
 fn a_prompt_that_is_continued_takes_the_terminal_over_again_without_a_shell_to_help() {
     let stage = stage();
@@ -183,8 +182,8 @@ fn a_prompt_that_is_continued_takes_the_terminal_over_again_without_a_shell_to_h
     terminal.wait_stopped();
     // Meanwhile another program has used the terminal: its screen is another, and so are its modes.
     terminal.wipe();
-    let tty = std::fs::read_link(format!("/proc/{}/fd/0", terminal.pid())).unwrap();
-    let sane = std::process::Command::new("stty").arg("-F").arg(&tty).arg("sane").status().unwrap();
+    let device = std::fs::File::open(terminal.device()).unwrap();
+    let sane = std::process::Command::new("stty").arg("sane").stdin(device).status().unwrap();
     assert!(sane.success());
     terminal.signal(Signal::CONT);
     terminal.wait_for("? keys");

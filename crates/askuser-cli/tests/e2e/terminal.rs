@@ -5,7 +5,7 @@
 //! on the screen, press keys, resize, look at what is left. Nothing here sleeps but to look again.
 
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
@@ -37,33 +37,6 @@ pub(crate) fn comes(mut holds: impl FnMut() -> bool) -> bool {
 #[track_caller]
 pub(crate) fn wait_until(what: &str, holds: impl FnMut() -> bool) {
     assert!(comes(holds), "never: {what}");
-}
-
-/// How often these threads of a process were put on a processor so far; `is_meant` gets their folders in `/proc`.
-#[cfg(target_os = "linux")]
-pub(crate) fn switches(pid: i32, is_meant: impl Fn(&Path) -> bool) -> u64 {
-    let threads = fs::read_dir(format!("/proc/{pid}/task")).expect("threads").flatten().map(|thread| thread.path());
-    let count = |line: &str| line.rsplit('\t').next().and_then(|n| n.parse::<u64>().ok());
-    let of = |status: String| -> u64 {
-        status.lines().filter(|line| line.contains("ctxt_switches")).filter_map(count).sum()
-    };
-    let meant = threads.filter(|thread| is_meant(thread));
-    meant.filter_map(|thread| fs::read_to_string(thread.join("status")).ok()).map(of).sum()
-}
-
-/// Comes to rest, and then is not woken up for so long: that nothing happens shows in nothing but the time it takes.
-#[cfg(target_os = "linux")]
-#[track_caller]
-pub(crate) fn check_sleeps(time: Duration, switches: impl Fn() -> u64) {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        let before = switches();
-        thread::sleep(time);
-        if switches() == before {
-            return;
-        }
-        assert!(Instant::now() < deadline, "it wakes up again and again");
-    }
 }
 
 const BINARY: &str = env!("CARGO_BIN_EXE_askuser");
@@ -570,9 +543,14 @@ impl Terminal {
     /// Waits until the process that was started is stopped.
     #[track_caller]
     pub(crate) fn wait_stopped(&self) {
-        // After the name in parentheses comes the state.
-        let state = || fs::read_to_string(format!("/proc/{}/stat", self.pid())).unwrap_or_default();
-        wait_until("stopped", || state().rsplit(") ").next().is_some_and(|rest| rest.starts_with('T')));
+        let pid = Pid::from_raw(self.pid());
+        let changed = || waitpid(pid, WaitOptions::UNTRACED | WaitOptions::NOHANG).expect("a child");
+        wait_until("stopped", || changed().is_some_and(|(_, status)| status.stopped()));
+    }
+
+    /// The terminal's own name.
+    pub(crate) fn device(&self) -> PathBuf {
+        self.master.tty_name().expect("a name")
     }
 
     /// The process that was started.

@@ -1,66 +1,14 @@
-//! Waiting for a person: it costs nothing, and it ends when it was told to, unless a person is there.
+//! Waiting for a person ends when it was told to, unless a person is there.
 
-use crate::terminal::{RESTORED, Stage, Terminal, example, switches};
+use crate::terminal::{RESTORED, Stage, Terminal, example};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
-fn ask(args: &[&str]) -> Terminal {
+pub(crate) fn ask(args: &[&str]) -> Terminal {
     let file = example("database");
     let terminal = Stage::new().ask(&[&[file.as_str()], args].concat());
     terminal.wait_for("? keys");
     terminal
-}
-
-#[cfg(target_os = "linux")]
-#[track_caller]
-fn check_sleeps(terminal: &Terminal, time: Duration) {
-    crate::terminal::check_sleeps(time, || switches(terminal.pid(), |_| true));
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn waiting_costs_nothing() {
-    check_sleeps(&ask(&[]), Duration::from_secs(3));
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn waiting_after_a_rejected_key_costs_nothing() {
-    let mut terminal = ask(&[]);
-    terminal.keys("9");
-    terminal.wait_for("Choose 1 to 4");
-    check_sleeps(&terminal, Duration::from_secs(2));
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn waiting_while_typing_costs_nothing() {
-    let mut terminal = ask(&[]);
-    terminal.keys("4bun");
-    terminal.wait_for("bun█");
-    check_sleeps(&terminal, Duration::from_secs(2));
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn waiting_with_much_time_left_costs_nothing() {
-    check_sleeps(&ask(&["--timeout", "1h"]), Duration::from_secs(2));
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn waiting_line_by_line_costs_nothing() {
-    let terminal = Stage::new().ask(&["--plain", &example("database")]);
-    terminal.wait_for("Choose 1 to 4");
-    check_sleeps(&terminal, Duration::from_secs(2));
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn there_is_one_thread() {
-    let terminal = ask(&[]);
-    let threads = std::fs::read_dir(format!("/proc/{}/task", terminal.pid())).expect("threads").count();
-    assert_eq!(threads, 1);
 }
 
 #[test]

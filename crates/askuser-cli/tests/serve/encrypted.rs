@@ -64,10 +64,10 @@ fn tokens_and_answers_go_encrypted_with_a_certificate_of_our_own_and_not_to_one_
     }
     let (ask, answer) = (home.token("ci", "--ask"), home.token("laptop", "--answer"));
     let served = home.serve_with(&["--listen", "127.0.0.1:0", "--tls", "serve.pem", "serve.key"]);
-    assert!(served.base.starts_with("https://127.0.0.1:"), "{}", served.base);
-    asks_and_answers(&home, &served.base, Some(&home.folder.path().join("ca.pem")), &ask, &answer);
+    assert!(served.url().starts_with("https://127.0.0.1:"), "{}", served.url());
+    asks_and_answers(&home, &served.url(), Some(&home.folder.path().join("ca.pem")), &ask, &answer);
     let mut untrusted = home.command(&["inbox", "--count"]);
-    let untrusted = untrusted.env("ASKUSER_STORE", &served.base).env("ASKUSER_TOKEN", &answer).output().unwrap();
+    let untrusted = untrusted.env("ASKUSER_STORE", served.url()).env("ASKUSER_TOKEN", &answer).output().unwrap();
     assert!(text(&untrusted.stderr).contains("certificate"), "{untrusted:?}");
     assert_ne!(untrusted.status.code(), Some(0));
     // Without TLS nothing is understood there, and nothing is said.

@@ -2,6 +2,7 @@
 
 mod commands;
 mod copy;
+// Elsewhere the system alone says which authorities are trusted.
 #[cfg(target_os = "linux")]
 mod encrypted;
 mod killed;

@@ -72,19 +72,19 @@ impl Home {
 /// A server process.
 pub(crate) struct Served {
     child: Child,
-    pub(crate) base: String,
+    url: String,
     pub(crate) address: SocketAddr,
     pub(crate) code: String,
 }
 
 impl Served {
-    pub(crate) fn of(child: Child, base: &str, code: &str) -> Served {
-        let address = base.rsplit('/').next().unwrap().parse().unwrap();
-        Served { child, base: base.to_owned(), address, code: code.to_owned() }
+    pub(crate) fn of(child: Child, url: &str, code: &str) -> Served {
+        let address = url.rsplit('/').next().unwrap().parse().unwrap();
+        Served { child, url: url.to_owned(), address, code: code.to_owned() }
     }
 
     pub(crate) fn url(&self) -> String {
-        format!("http://{}", self.address)
+        self.url.clone()
     }
 
     /// kill -9.

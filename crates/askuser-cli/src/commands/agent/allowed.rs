@@ -194,6 +194,7 @@ mod tests {
         }
     }
 
+    // Windows has no modes.
     #[cfg(unix)]
     #[test]
     fn a_file_that_others_can_write_allows_nothing() {
@@ -211,6 +212,7 @@ mod tests {
         }
     }
 
+    // Windows has no modes.
     #[cfg(unix)]
     #[test]
     fn the_lock_and_its_folder_are_private() {
@@ -258,6 +260,7 @@ mod tests {
         assert_eq!(left, serde_json::json!({"*": {"Bash": ["git status"]}}));
     }
 
+    // Only rustix for Linux makes pipes.
     #[cfg(target_os = "linux")]
     #[test]
     fn a_pipe_in_place_of_the_rules_or_their_lock_hangs_nothing_and_allows_nothing() {

@@ -64,6 +64,7 @@ fn has_changes(root: &Path, index: &[u8]) -> Option<bool> {
     Some(false)
 }
 
+// Git is told of no settings by `/dev/null`.
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;

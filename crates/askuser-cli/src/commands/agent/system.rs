@@ -185,6 +185,7 @@ mod tests {
         assert!(prompt.ends_with("\nThe project's a/b/c/AGENTS.md:\n\nnearest\n"), "{prompt}");
     }
 
+    // Windows lets only an administrator make links.
     #[cfg(unix)]
     #[test]
     fn a_second_name_of_the_same_notes_is_no_reason_to_complain() {
@@ -237,6 +238,7 @@ mod tests {
         assert!(matches!(notes(folder.path(), 10), Notes::Refused(fact) if fact.ends_with("must be a regular file")));
     }
 
+    // Windows lets only an administrator make links.
     #[cfg(unix)]
     #[test]
     fn no_folder_in_between_is_a_link() {
@@ -252,6 +254,7 @@ mod tests {
         );
     }
 
+    // Windows lets only an administrator make links.
     #[cfg(unix)]
     #[test]
     fn a_link_does_not_send_a_file_from_elsewhere_to_the_provider() {
@@ -263,6 +266,7 @@ mod tests {
         assert!(prompt(folder.path()).contains("The project's CLAUDE.md:\n\nUse tabs."));
     }
 
+    // Windows has no such owners.
     #[cfg(unix)]
     #[test]
     fn what_another_user_owns_does_not_steer() {
@@ -282,6 +286,7 @@ mod tests {
         assert_eq!(told(&work), pairs([("AGENTS.md", "here")]));
     }
 
+    // Only rustix for Linux makes pipes.
     #[cfg(target_os = "linux")]
     #[test]
     fn a_pipe_does_not_hang_the_start() {

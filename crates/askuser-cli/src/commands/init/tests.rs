@@ -187,6 +187,7 @@ fn variables_that_move_a_clients_folder_are_followed() {
     assert_eq!(Client::named("codex").unwrap().user_file(&home), Path::new("/home/me/.codex/config.toml"));
 }
 
+// Windows has no modes.
 #[cfg(unix)]
 #[test]
 fn the_name_alone_is_written_only_where_it_finds_this_program() {

@@ -35,7 +35,7 @@ fn poll<const N: usize>(fds: [(BorrowedFd<'_>, PollFlags); N], left: Option<Dura
 fn poll<const N: usize>(fds: [(BorrowedFd<'_>, PollFlags); N], left: Option<Duration>) -> io::Result<[bool; N]> {
     use filedescriptor::{Error, pollfd};
     use std::os::fd::AsRawFd;
-    let mut fds = fds.map(|(fd, flags)| pollfd { fd: fd.as_raw_fd(), events: flags.bits() as i16, revents: 0 });
+    let mut fds = fds.map(|(fd, flags)| pollfd { fd: fd.as_raw_fd(), events: flags.bits(), revents: 0 });
     // `select` takes no more than 100,000,000 s.
     let left = left.map(|left| left.min(Duration::from_secs(100_000_000)));
     filedescriptor::poll(&mut fds, left).map_err(|error| match error {
