@@ -1,6 +1,6 @@
 //! One call: from what the model sent to what it reads.
 
-use crate::client::CallTimeout;
+use crate::client::{CallTimeout, least_patience};
 use crate::dialog::Dialog;
 use crate::exchange::Exchange;
 use crate::form::{Choices, is_short};
@@ -88,9 +88,8 @@ impl Call<'_> {
             },
             _ => self.wait_beside_dialog(put).await,
         };
-        if let Waited::Resolved(_) = waited {
-            let series = self.series(&question.request).name;
-            self.server.conversation.answered(series, &question.id, called.elapsed());
+        if matches!(waited, Waited::Resolved(_)) && called.elapsed() >= least_patience(&client_name(self.context)) {
+            self.server.conversation.perhaps_missed(self.series(&question.request).name, &question.id);
         }
         self.reply(&question, waited)
     }

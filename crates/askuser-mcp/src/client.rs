@@ -54,7 +54,7 @@ impl CallTimeout {
         if let Some(limit) = limit {
             return CallTimeout { plain: limit, with_progress: limit, with_dialog: limit };
         }
-        let client = client.trim_start_matches('@').to_lowercase();
+        let client = known_name(client);
         let mut known = CLIENTS
             .into_iter()
             .filter(|(name, since, _)| client.starts_with(name) && since.is_none_or(|since| numbers(version) >= since));
@@ -66,6 +66,17 @@ impl CallTimeout {
         let with_progress = if has_progress { self.with_progress } else { self.plain };
         if has_dialog { with_progress.max(self.with_dialog) } else { with_progress }
     }
+}
+
+/// How long a client waits at least. None was seen to give up sooner than after 5 s; Cline can be told to after one, and does not
+/// say that it does.
+pub(crate) fn least_patience(client: &str) -> Duration {
+    Duration::from_secs(if known_name(client).starts_with("cline") { 1 } else { 5 })
+}
+
+/// A name as it stands in the table.
+fn known_name(client: &str) -> String {
+    client.trim_start_matches('@').to_lowercase()
 }
 
 /// The first two numbers of a version; what is none counts as 0.

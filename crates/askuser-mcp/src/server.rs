@@ -28,8 +28,6 @@ const MOST_FOLDER_CHARS: usize = 1_000;
 /// No person reads a question and refuses it in less.
 const INSTANT: Duration = Duration::from_millis(500);
 const INSTANT_WHERE_HEADLESS: Duration = Duration::from_secs(1);
-/// No client was seen to give up on a call sooner.
-const LEAST_PATIENCE: Duration = Duration::from_secs(5);
 /// How long the model of a client that has given up takes to ask the same again.
 const ASKS_AGAIN: Duration = Duration::from_secs(60);
 
@@ -118,13 +116,11 @@ impl Conversation {
         self.is_headless.store(true, Ordering::Relaxed);
     }
 
-    /// An answer leaves after its call has waited for so long.
-    pub(crate) fn answered(&self, series: String, id: &QuestionId, waited: Duration) {
+    /// An answer leaves that its client may not have waited for.
+    pub(crate) fn perhaps_missed(&self, series: String, id: &QuestionId) {
         let mut answers = self.perhaps_missed.lock().unwrap_or_else(PoisonError::into_inner);
         answers.retain(|_, (_, left)| left.elapsed() <= ASKS_AGAIN);
-        if waited >= LEAST_PATIENCE {
-            answers.insert(series, (id.clone(), Instant::now()));
-        }
+        answers.insert(series, (id.clone(), Instant::now()));
     }
 
     /// The question whose answer a client has missed that asks the same again so soon.

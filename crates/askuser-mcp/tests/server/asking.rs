@@ -230,9 +230,18 @@ async fn an_answer_that_came_after_a_client_gave_up_without_a_word_is_there_when
 }
 
 #[tokio::test]
+async fn an_answer_that_cline_gave_up_on_after_two_seconds_is_there_when_it_asks_the_same_again() {
+    let desk = Desk::new();
+    let mut cline = Client::with(&desk, "@cline/core", "2024-11-05", json!({}), options()).await;
+    answered_after(&mut cline, &desk, 1, Duration::from_secs(3)).await;
+    cline.call(2, ASK, database()).await;
+    assert!(text(&cline.result(2).await).contains("ago, to an earlier call"));
+}
+
+#[tokio::test]
 async fn an_answer_that_no_client_can_have_missed_is_not_given_again() {
     let desk = Desk::new();
-    let mut client = Client::named(&desk, "Cline", options()).await;
+    let mut client = Client::named(&desk, "t", options()).await;
     answered_after(&mut client, &desk, 1, Duration::from_secs(4)).await;
     client.call(2, ASK, database()).await;
     desk.choose(&desk.pending(1).await[0], "SQLite").await;
