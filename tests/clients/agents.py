@@ -24,11 +24,17 @@ class Agent:
     headless: list
     # Where a project has a file: what its user agrees to before the agent reads that.
     project: Callable = None
-    # Where it has dialogs: how it is started in a terminal, what it shows when it can be told something, and what is
-    # pressed in its dialog to choose the second option.
+    # How it is started in a terminal, what it shows when it can be told something, and where it has dialogs what is pressed
+    # there to choose the second option.
     terminal: list = None
     ready: Callable = None
     choose_second: list = None
+    # Where its dialog has an Other of its own: what is pressed to type DuckDB there.
+    type_other: list = None
+    # Whether its terminal shows what a call says before it returns.
+    shows_progress: bool = False
+    # Where it gives up without a word: how it is told to do so soon.
+    lower_limit: Callable = None
 
 
 def bearer(token):
@@ -151,6 +157,13 @@ def cline(model):
     return stage
 
 
+def cline_lower_limit(stage):
+    file = ".cline/data/settings/cline_mcp_settings.json"
+    settings = json.loads((stage.home / file).read_text())
+    settings["mcpServers"]["askuser"]["timeout"] = 3
+    stage.file(file, settings)
+
+
 def continue_(model):
     stage = Stage("continue", CONTINUE_TELEMETRY_ENABLED="0")
     stage.file(".continue/config.yaml", f"""\
@@ -195,6 +208,7 @@ AGENTS = {
         terminal=["claude", "--allowedTools", "mcp__askuser__*"],
         project=nothing,
         ready=claude_ready,
+        shows_progress=True,
         choose_second=["Right", "Down", "Enter", "Down", "Down", "Enter"],
     ),
     "codex": Agent(
@@ -213,20 +227,28 @@ AGENTS = {
         terminal=["copilot", "-i", PROMPT, "--allow-tool", "askuser"],
         project=copilot_project,
         ready=copilot_ready,
+        shows_progress=True,
         # One Enter for each field: the option, and the two that stay empty.
         choose_second=["Down", "Enter", "Enter", "Enter"],
+        type_other=["Down", "Down", "DuckDB", "Enter", "Enter", "Enter"],
     ),
     "gemini": Agent(
         "@google/gemini-cli", "0.61.0", gemini,
         remote=in_json(".gemini/settings.json", "mcpServers", httpUrl=URL, trust=True),
         # A model that is named needs no other to choose it.
         headless=["gemini", "-m", "gemini-2.5-flash", "-p", PROMPT],
+        terminal=["gemini", "-m", "gemini-2.5-flash", "-i", PROMPT],
+        ready=nothing,
+        shows_progress=True,
         project=nothing,
     ),
     "qwen": Agent(
         "@qwen-code/qwen-code", "0.24.4", qwen,
         remote=in_json(".qwen/settings.json", "mcpServers", httpUrl=URL, trust=True, alwaysLoadTools=True),
         headless=["qwen", "-p", PROMPT],
+        terminal=["qwen", "-i", PROMPT],
+        ready=nothing,
+        shows_progress=True,
         project=qwen_project,
     ),
     "opencode": Agent(
@@ -240,6 +262,7 @@ AGENTS = {
         remote=in_json(".cline/data/settings/cline_mcp_settings.json", "mcpServers", type="streamableHttp", url=URL),
         # A single word would be a command.
         headless=["cline", f"{PROMPT} on"],
+        lower_limit=cline_lower_limit,
     ),
     "continue": Agent(
         "@continuedev/cli", "1.5.47", continue_,

@@ -8,19 +8,17 @@ from agents import AGENTS, PROMPT
 from scripted_model import Call
 from stage import ASKUSER, Failed, until
 
-QUESTION = {
-    "questions": [
-        {
-            "question": "Which database?",
-            "header": "Database",
-            "multiSelect": False,
-            "options": [
-                {"label": "PostgreSQL (Recommended)", "description": "A server"},
-                {"label": "SQLite", "description": "A file"},
-            ],
-        }
+
+
+def question(text):
+    options = [
+        {"label": "PostgreSQL (Recommended)", "description": "A server"},
+        {"label": "SQLite", "description": "A file"},
     ]
-}
+    return {"questions": [{"question": text, "header": "Database", "multiSelect": False, "options": options}]}
+
+
+QUESTION = question("Which database?")
 SECOND = ("--select", "Database=SQLite")
 ASK = Call("AskUserQuestion", QUESTION)
 # Where the agent has a tool of the same name.
@@ -33,19 +31,27 @@ def inbox(scene):
     run = scene.run(ASK)
     run.set_up()
     answered_in_the_inbox(run)
-    if "Unless the user is certainly here, use this" not in json.dumps(run.model.seen):
+    # At the very beginning: agents cut descriptions off, and have question tools of their own beside it.
+    if '"description": "Unless the user is certainly here, use this' not in json.dumps(run.model.seen):
         raise Failed("the model does not read when to take which question tool")
 
 
-def declined(scene):
-    """Refused in the inbox: the model reads that it must not assume an answer, whatever its agent shows it of a result."""
-    run = scene.run(ASK)
+def unanswered(scene):
+    """Declined, to be talked about, or never answered: the model reads that it must not assume an answer, whatever its agent shows it of
+    a result."""
+    ends = [("The user declined to answer.", "--decline"), ("wants to talk about this", "--discuss", "why now?"), ("The time ran out",)]
+    run = scene.run(*(Call("AskUserQuestion", question(f"Which database for {i}?")) for i, _ in enumerate(ends)))
+    run.inbox.add(".config/askuser/askuser.toml", 'timeout = "8s"\n')
     run.set_up()
     process = run.start()
-    run.inbox.answer(run.inbox.pending(), "--decline")
+    for words, *end in ends:
+        if end:
+            run.inbox.answer(run.inbox.pending(), *end)
+        run.hears(words)
     run.stage.ended(process)
-    run.hears("The user declined to answer.")
-    run.hears("Do not assume an answer.")
+    assumed = [result for result in run.model.results if "Do not assume an answer." not in result]
+    if assumed or len(run.model.results) != len(ends):
+        raise Failed(f"{len(run.model.results)} results, and without that: {assumed}")
 
 
 def answered_in_the_inbox(run):
@@ -72,6 +78,7 @@ def ticket(scene):
     process = run.start()
     run.hears("not answered yet")
     run.hears("run `askuser inbox` in a terminal")
+    run.hears("Do not assume an answer")
     run.inbox.answer(run.inbox.pending(), *SECOND)
     run.stage.ended(process)
     run.answered_once("inbox")
@@ -146,6 +153,41 @@ def inbox_first(scene):
     run.inbox.answer(run.show(), *SECOND)
     run.answered_once("inbox")
     run.stage.sees("The tool returned")
+
+
+def dialogs_other(scene):
+    """What is typed under an Other of its dialog's own is the answer, in words."""
+    run = scene.run(ASK)
+    run.set_up()
+    run.show()
+    run.stage.keys(*run.agent.type_other)
+    run.hears("Other: DuckDB")
+    run.answered_once("elicitation", "DuckDB")
+
+
+def progress(scene):
+    """Its user reads in its terminal where to answer."""
+    run = scene.run(ASK_OURS if scene.name == "claude" else ASK)
+    run.set_up()
+    run.stage.show(*run.agent.terminal)
+    run.agent.ready(run.stage)
+    run.stage.sees("A question waits for your answer: run `askuser inbox`")
+
+
+def gave_up(scene):
+    """Told to give up soon, it does so without a word: what is answered then it has when it asks the same again."""
+    run = scene.run(Call("AskUserQuestion", QUESTION, again="timed out after"))
+    run.set_up()
+    run.agent.lower_limit(run.stage)
+    process = run.start()
+    question = run.inbox.pending()
+    run.hears("timed out after")
+    run.inbox.answer(question, *SECOND)
+    if scene.transport == "stdio":
+        until("reply that it does not read", lambda: run.inbox.asked()[0].get("delivered_ms"))
+    run.model.may_ask_again.set()
+    run.stage.ended(process)
+    run.answered_once("inbox")
 
 
 # Claude Code's own tools
@@ -295,13 +337,15 @@ CLAUDE = [
 
 # All of them have an address as well as a command, and are tried over both.
 TRANSPORTS = ["stdio", "http"]
-EVERYWHERE = [inbox, declined, ticket, killed, two_projects, other_project]
+EVERYWHERE = [inbox, unanswered, ticket, killed, two_projects, other_project]
 
 
 def of(agent):
     """What is tried with an agent, and over what."""
-    dialogs = [dialog, inbox_first] if AGENTS[agent].terminal else []
-    both = [(case, over) for over in TRANSPORTS for case in [*EVERYWHERE, *dialogs]]
+    dialogs = [dialog, inbox_first] if AGENTS[agent].choose_second else []
+    some = {dialogs_other: "type_other", progress: "shows_progress", gave_up: "lower_limit"}
+    some = [case for case, wanted in some.items() if getattr(AGENTS[agent], wanted)]
+    both = [(case, over) for over in TRANSPORTS for case in [*EVERYWHERE, *dialogs, *some]]
     projects = [(project_file, "stdio")] if AGENTS[agent].project else []
     own = [(case, "stdio") for case in CLAUDE if agent == "claude"]
     return [*both, *projects, *own]

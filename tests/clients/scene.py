@@ -13,9 +13,9 @@ class Scene:
         self.address = None
         self.runs = []
 
-    def run(self, call):
-        """An agent in a project and a home of its own."""
-        self.runs.append(Run(self, call))
+    def run(self, *calls):
+        """An agent in a project and a home of its own, whose model makes these calls one after the other."""
+        self.runs.append(Run(self, calls))
         return self.runs[-1]
 
     def close(self, keep):
@@ -27,9 +27,9 @@ class Scene:
 
 
 class Run:
-    def __init__(self, scene, call):
+    def __init__(self, scene, calls):
         self.scene, self.agent = scene, scene.agent
-        self.model = ScriptedModel(call)
+        self.model = ScriptedModel(*calls)
         self.stage = self.agent.stage(self.model)
         # The user's, of whose agents some are in another project.
         self.inbox = scene.server or next((run.stage for run in scene.runs), self.stage)
@@ -62,17 +62,18 @@ class Run:
     def hears(self, words):
         """Waits until the model has been told this; being asked for it twice is a failure."""
         def heard():
-            if len(self.inbox.asked()) > len(self.scene.runs):
+            if len(self.inbox.asked()) > sum(len(run.model.calls) for run in self.scene.runs):
                 raise Failed("asked again")
             return any(words in result for result in self.model.results)
 
         until(f"{words!r} at the model", heard)
 
-    def answered_once(self, via):
+    def answered_once(self, via, answer="SQLite"):
         """Nothing was asked twice, and the answer that the model has is the one that is kept."""
-        self.hears("SQLite")
+        self.hears(answer)
         delivered = lambda: [asked for asked in self.inbox.asked() if asked.get("delivered_ms")]
         asked = until("delivery", delivered)
-        kept = [(one["resolution"]["via"], one["resolution"]["answers"][0]["selectedOptions"]) for one in asked]
-        if kept != [(via, ["SQLite"])] or len(self.inbox.asked()) != 1:
+        answers = [(one["resolution"]["via"], one["resolution"]["answers"][0]) for one in asked]
+        kept = [(how, *one["selectedOptions"], *filter(None, [one.get("customInput")])) for how, one in answers]
+        if kept != [(via, answer)] or len(self.inbox.asked()) != 1:
             raise Failed(f"kept {kept} of {len(self.inbox.asked())} questions")

@@ -17,6 +17,8 @@ class Call:
 
     tool: str
     input: dict
+    # Words of a result after which it asks the same again, once it may.
+    again: str = None
 
 
 @dataclass
@@ -32,9 +34,10 @@ class Turn:
 
 
 class ScriptedModel:
-    def __init__(self, call):
-        self.call = call
+    def __init__(self, *calls):
+        self.calls = calls
         self.results = []
+        self.may_ask_again = threading.Event()
         self.seen = []
         self.lock = threading.Lock()
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
@@ -48,11 +51,12 @@ class ScriptedModel:
 
     def next(self, turn):
         """The next thing to say: words, or a tool with its input."""
-        tool = turn.find(self.call.tool)
+        call = self.calls[0]
+        tool = turn.find(call.tool)
         if tool is None:
             return "A title"  # asked for beside the conversation
         if not turn.results:
-            return tool, self.call.input
+            return tool, call.input
         last = turn.results[-1]
         with self.lock:
             if last not in self.results:
@@ -61,6 +65,11 @@ class ScriptedModel:
         ticket = re.search(r'ticket\W+([\w-]{6,})', last)
         if waits_on and ticket and "not answered yet" in last:
             return waits_on, {"ticket": ticket[1]}
+        if call.again and call.again in last:
+            self.may_ask_again.wait()
+            return tool, call.input
+        if len(turn.results) < len(self.calls):
+            return tool, self.calls[len(turn.results)].input
         return f"The tool returned: {last}"
 
     def _handler(model):

@@ -126,6 +126,39 @@ async def ticket(open):
         check((await client.call_tool(RESULT, {"ticket": "none"})).is_error, True)
 
 
+class Careless:
+    """A person who answers the first of two questions, and cannot decide at the second."""
+
+    def __init__(self):
+        self.first, self.second = [], []
+
+    async def __call__(self, context, params):
+        is_first = "Which features?" in params.message
+        (self.first if is_first else self.second).append(params)
+        content = {"answer": ["Search"]} if is_first else {"answer": "SQLite", "other": "DuckDB"}
+        return ElicitResult(action="accept", content=content)
+
+
+async def wrong_forms(open):
+    """A form that is no answer is shown three times, with what was filled in; then the inbox goes on with what was right, and a ticket."""
+    options = [{"label": "Search", "description": "Find"}, {"label": "Export", "description": "Save"}]
+    features = {"question": "Which features?", "header": "Features", "multiSelect": True, "options": options}
+    person = Careless()
+    async with open(person, "--limit", "3s") as (stage, client):
+        waiting = await client.call_tool(ASK, {"questions": [features, *QUESTION["questions"]]})
+        check(waiting.structured_content["status"], "pending")
+        check((len(person.first), len(person.second)), (1, 3))
+        for form in person.second[1:]:
+            fields = form.requested_schema["properties"]
+            filled_in = [fields[name].get("default") for name in ["answer", "other", "note"]]
+            check((form.message.startswith("That is no answer: "), filled_in), (True, ["SQLite", "DuckDB", None]))
+        stage.show(str(ASKUSER), "answer", stage.pending()["id"])
+        stage.sees("✔ Features")
+        stage.answer(stage.pending(), "--select", "Features=Search", "--select", "Database=SQLite")
+        redeemed = await client.call_tool(RESULT, {"ticket": waiting.structured_content["ticket"]})
+        check(said(redeemed), ("answered", "inbox", ["Search", "SQLite"]))
+
+
 async def refuses_bad_input(open):
     """What is no question is refused, with words that a model can act on."""
     async with open(None) as (_, client):
@@ -150,7 +183,7 @@ async def wrong_token():
         stage.close(keep=False)
 
 
-CASES = [lists_and_asks, dialog, nobody_at_the_dialog, ticket, refuses_bad_input]
+CASES = [lists_and_asks, dialog, nobody_at_the_dialog, wrong_forms, ticket, refuses_bad_input]
 
 
 def opening(transport, mode):
