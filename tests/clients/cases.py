@@ -1,13 +1,13 @@
 """What is tried with each agent: a question of its model reaches a person, and what they say reaches the model."""
 
 import json
+import re
 import sys
 from pathlib import Path
 
 from agents import AGENTS, PROMPT
 from scripted_model import Call
-from stage import ASKUSER, Failed, until
-
+from stage import ASKUSER, ROOT, Failed, until
 
 
 def question(text):
@@ -64,7 +64,10 @@ def answered_in_the_inbox(run):
 def project_file(scene):
     """Set up for the project alone."""
     run = scene.run(ASK)
+    of_the_user = run.stage.files_of_the_user()
     run.stage.set_up(scene.name, "--project")
+    if run.stage.files_of_the_user() != of_the_user:
+        raise Failed("files of the user have changed, too")
     run.agent.project(run.stage)
     answered_in_the_inbox(run)
 
@@ -102,20 +105,19 @@ def killed(scene):
 def two_projects(scene):
     """Two that ask the same at once are asked for, and answered, each for itself."""
     runs = []
-    for label in ["PostgreSQL (Recommended)", "SQLite"]:
+    for label, other in [("PostgreSQL", "SQLite"), ("SQLite", "PostgreSQL")]:
         known = {question["id"] for _, question, *_ in runs}
         run = scene.run(ASK)
         run.set_up(names_project=False)
         process = run.start()
         new = lambda: [one for one in run.inbox.questions("inbox", "--json") if one["id"] not in known]
-        runs.append((run, until("question of its own", new)[0], process, label))
+        runs.append((run, until("question of its own", new)[0], process, label, other))
     # The later first: what comes to the wrong one would come before the right one does.
-    for run, question, process, label in reversed(runs):
+    for run, question, process, label, _ in reversed(runs):
         run.inbox.answer(question, "--select", f"Database={label}")
         run.stage.ended(process)
-        run.hears(label.split()[0])
-    if any("PostgreSQL" in result for result in runs[1][0].model.results):
-        raise Failed("the second has heard the answer of the first too")
+    for run, _, _, label, other in runs:
+        run.hears(label, never=other)
 
 
 def other_project(scene):
@@ -132,9 +134,7 @@ def other_project(scene):
     process = run.start()
     run.inbox.answer(run.inbox.pending(), "--select", "Database=PostgreSQL (Recommended)")
     run.stage.ended(process)
-    run.hears("PostgreSQL")
-    if any("SQLite" in result for result in run.model.results):
-        raise Failed("it has heard the answer of the other")
+    run.hears("PostgreSQL", never="SQLite")
 
 
 def dialog(scene):
@@ -153,6 +153,7 @@ def inbox_first(scene):
     run.inbox.answer(run.show(), *SECOND)
     run.answered_once("inbox")
     run.stage.sees("The tool returned")
+    until("end of the dialog", lambda: "PostgreSQL" not in run.stage.screen())
 
 
 def dialogs_other(scene):
@@ -204,8 +205,9 @@ BASH = Call("Bash", {"command": "touch made", "description": "Make a file"})
 
 def with_hooks(run, *events):
     """As docs/clients.md has them."""
-    hook = {"type": "command", "command": "askuser hook", "timeout": 86400}
-    run.stage.file(".claude/settings.json", {"hooks": {event: [{"matcher": "*", "hooks": [hook]}] for event in events}})
+    documented = re.search(r'```json\n(\{\n  "hooks".*?)```', (ROOT / "docs/clients.md").read_text(), re.DOTALL)
+    hooks = json.loads(documented[1])["hooks"]
+    run.stage.file(".claude/settings.json", {"hooks": {event: hooks[event] for event in events}})
 
 
 def own_question(run, *words):

@@ -55,22 +55,24 @@ class Run:
         """In a terminal, until it has asked in its dialog; the question as it stands in the inbox."""
         self.stage.show(*self.agent.terminal)
         self.agent.ready(self.stage)
-        # An option: the question alone is shown with the call, too.
-        self.stage.sees("SQLite")
+        # An option: the question alone is shown with the call, too. It is not the one that is chosen, and goes with the dialog.
+        self.stage.sees("PostgreSQL")
         return self.inbox.pending()
 
-    def hears(self, words):
-        """Waits until the model has been told this; being asked for it twice is a failure."""
+    def hears(self, words, never=None):
+        """Waits until the model has been told this; being asked for it twice is a failure, and so is to be told the other answer."""
         def heard():
             if len(self.inbox.asked()) > sum(len(run.model.calls) for run in self.scene.runs):
                 raise Failed("asked again")
             return any(words in result for result in self.model.results)
 
         until(f"{words!r} at the model", heard)
+        if never and any(never in result for result in self.model.results):
+            raise Failed(f"{never!r} at the model, too")
 
     def answered_once(self, via, answer="SQLite"):
         """Nothing was asked twice, and the answer that the model has is the one that is kept."""
-        self.hears(answer)
+        self.hears(answer, never="PostgreSQL")
         delivered = lambda: [asked for asked in self.inbox.asked() if asked.get("delivered_ms")]
         asked = until("delivery", delivered)
         answers = [(one["resolution"]["via"], one["resolution"]["answers"][0]) for one in asked]

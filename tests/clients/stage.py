@@ -78,6 +78,12 @@ class Stage:
         """As the documentation says: nothing is written by hand."""
         self.askuser("init", client, "--yes", *words)
 
+    def files_of_the_user(self):
+        """What is outside of the project, except for our own notes."""
+        ours = [self.project, self.home / ".local/state/askuser"]
+        files = [file for file in self.home.rglob("*") if file.is_file() and not any(map(file.is_relative_to, ours))]
+        return {file: file.read_bytes() for file in files}
+
     def start(self, *words):
         """A program without a terminal."""
         path = self.home / "output"
