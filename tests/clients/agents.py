@@ -142,12 +142,16 @@ def qwen_project(stage):
     stage.ended(stage.start("qwen", "mcp", "approve", "askuser"))
 
 
-def opencode(model):
-    stage = Stage("opencode")
-    options = {"baseURL": f"{model.url}/v1", "apiKey": KEY}
-    provider = {"npm": "@ai-sdk/openai-compatible", "options": options, "models": {"scripted": {}}}
-    stage.file(".config/opencode/opencode.json", {"provider": {"scripted": provider}, "model": "scripted/scripted"})
-    return stage
+def of_opencode(name, path, **variables):
+    """OpenCode, or what is made of it."""
+    def make(model):
+        stage = Stage(name, **variables)
+        options = {"baseURL": f"{model.url}/v1", "apiKey": KEY}
+        provider = {"npm": "@ai-sdk/openai-compatible", "options": options, "models": {"scripted": {}}}
+        stage.file(path, {"provider": {"scripted": provider}, "model": "scripted/scripted"})
+        return stage
+
+    return make
 
 
 def cline(model):
@@ -252,9 +256,15 @@ AGENTS = {
         project=qwen_project,
     ),
     "opencode": Agent(
-        "opencode-ai", "1.18.33", opencode,
+        "opencode-ai", "1.18.33", of_opencode("opencode", ".config/opencode/opencode.json"),
         remote=in_json(".config/opencode/opencode.json", "mcp", type="remote", url=URL),
         headless=["opencode", "run", PROMPT],
+        project=nothing,
+    ),
+    "kilo": Agent(
+        "@kilocode/cli", "7.7.7", of_opencode("kilo", ".config/kilo/kilo.json"),
+        remote=in_json(".config/kilo/kilo.json", "mcp", type="remote", url=URL),
+        headless=["kilo", "run", PROMPT],
         project=nothing,
     ),
     "cline": Agent(

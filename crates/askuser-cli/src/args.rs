@@ -320,8 +320,9 @@ fn some_settings(names: &[&str]) -> Vec<Arg> {
     all.into_iter().filter(|arg| names.contains(&arg.get_id().as_str())).collect()
 }
 
-pub(crate) const CLIENTS: [&str; 11] =
-    ["claude", "codex", "gemini", "copilot", "qwen", "opencode", "cursor", "vscode", "zed", "cline", "continue"];
+pub(crate) const CLIENTS: [&str; 12] = [
+    "claude", "codex", "gemini", "copilot", "qwen", "opencode", "kilo", "cursor", "vscode", "zed", "cline", "continue",
+];
 
 const INIT_EXIT_CODES: &str = "Exit codes: 0 done, or nothing to do; 1 you did not agree; 2 a file is broken or cannot be written; 3 no person can be asked";
 

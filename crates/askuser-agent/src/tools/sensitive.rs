@@ -16,6 +16,9 @@ const AGENTS_READ: &[&str] = &[
     "qwen.md",
     "skill.md",
     "opencode.json",
+    "opencode.jsonc",
+    "kilo.json",
+    "kilo.jsonc",
     ".instructions.md",
     ".prompt.md",
     ".chatmode.md",
@@ -27,7 +30,7 @@ const AGENTS_READ: &[&str] = &[
     "askuser.toml",
 ];
 /// Folders of which everything does.
-const OF_AGENTS: &[&str] = &[".askuser", ".claude", ".codex", ".cursor", ".gemini", ".opencode"];
+const OF_AGENTS: &[&str] = &[".askuser", ".claude", ".codex", ".cursor", ".gemini", ".opencode", ".kilo"];
 /// Folders of version control.
 const OF_VERSION_CONTROL: &[&str] = &[".git", ".hg", ".svn", ".jj"];
 /// What makes git take a folder for a repository, or another one.

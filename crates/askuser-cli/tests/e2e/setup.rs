@@ -213,12 +213,13 @@ fn guided(stage: &Stage, args: &str) -> Terminal {
 #[test]
 fn the_list_holds_every_agent_that_is_here_whatever_their_number() {
     let stage = alone(stage());
-    let programs = ["claude", "codex", "gemini", "copilot", "qwen", "opencode", "cursor", "code", "zed", "cline", "cn"];
+    let programs =
+        ["claude", "codex", "gemini", "copilot", "qwen", "opencode", "kilo", "cursor", "code", "zed", "cline", "cn"];
     for program in programs {
         symlink("/bin/true", stage.path("bin").join(program)).unwrap();
     }
     let mut terminal = guided(&stage.clone().size(40, 12), "init");
-    terminal.wait_for("11 of 11");
+    terminal.wait_for("12 of 12");
     terminal.wait_for("☑ Claude Code");
     terminal.keys("<esc>");
     terminal.wait_for("Discard");

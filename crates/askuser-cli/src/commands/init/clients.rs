@@ -116,10 +116,11 @@ impl Client {
     }
 }
 
-/// OpenCode reads `opencode.jsonc` too; where only that is there, it is the one that is meant.
+/// OpenCode reads `opencode.jsonc` too, and Kilo `kilo.jsonc`; where only that is there, it is the one that is meant.
 fn or_with_comments(path: PathBuf) -> PathBuf {
     let with_comments = path.with_extension("jsonc");
-    let is_meant = path.ends_with("opencode.json") && !path.exists() && with_comments.exists();
+    let has_both = ["opencode.json", "kilo.json"].iter().any(|name| path.ends_with(name));
+    let is_meant = has_both && !path.exists() && with_comments.exists();
     if is_meant { with_comments } else { path }
 }
 
@@ -198,6 +199,15 @@ pub(super) const CLIENTS: &[Client] = &[
         entry: |command| json!({"type": "local", "command": [command, "mcp"]}),
         user_file: |home| home.config().join("opencode/opencode.json"),
         project_file: Some("opencode.json"),
+        ..USUAL
+    },
+    Client {
+        name: "kilo",
+        title: "Kilo CLI",
+        servers: "mcp",
+        entry: |command| json!({"type": "local", "command": [command, "mcp"]}),
+        user_file: |home| home.config().join("kilo/kilo.json"),
+        project_file: Some("kilo.json"),
         ..USUAL
     },
     Client {

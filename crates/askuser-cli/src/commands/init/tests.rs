@@ -175,6 +175,21 @@ fn a_client_counts_as_tried_exactly_if_the_tests_with_released_clients_run_it() 
 }
 
 #[test]
+fn a_file_with_comments_is_meant_where_it_is_there_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["opencode", "kilo"] {
+        let [plain, with_comments] =
+            ["json", "jsonc"].map(|extension| folder.path().join(format!("{name}.{extension}")));
+        let meant = || Client::named(name).unwrap().project_file(folder.path()).unwrap();
+        assert_eq!(meant(), plain);
+        std::fs::write(&with_comments, "{}").unwrap();
+        assert_eq!(meant(), with_comments);
+        std::fs::write(&plain, "{}").unwrap();
+        assert_eq!(meant(), plain);
+    }
+}
+
+#[test]
 fn variables_that_move_a_clients_folder_are_followed() {
     let variable = |name: &str| Some(format!("/moved/{name}"));
     let home = Home { folder: "/home/me".into(), variable: &variable };
