@@ -22,9 +22,10 @@ const UNUSED: Duration = Duration::from_secs(60 * 60);
 /// When a client whose stream broke is to come back.
 const RETRY: Duration = Duration::from_secs(1);
 
+#[derive(Clone)]
 pub(crate) struct Sessions {
     local: Arc<LocalSessionManager>,
-    known: Mutex<HashMap<SessionId, Arc<Session>>>,
+    known: Arc<Mutex<HashMap<SessionId, Arc<Session>>>>,
 }
 
 #[derive(Default)]
@@ -42,7 +43,7 @@ impl Sessions {
         let mut local = LocalSessionManager::default();
         local.session_config.keep_alive = None;
         local.session_config.sse_retry = Some(RETRY);
-        Sessions { local: Arc::new(local), known: Mutex::default() }
+        Sessions { local: Arc::new(local), known: Arc::default() }
     }
 
     fn session(&self, id: &SessionId) -> Result<Arc<Session>, LocalSessionManagerError> {
@@ -51,7 +52,7 @@ impl Sessions {
     }
 
     /// Ends a session that has had no stream for too long.
-    async fn let_go(local: Arc<LocalSessionManager>, id: SessionId, mut streams: watch::Receiver<usize>) {
+    async fn let_go(self, id: SessionId, mut streams: watch::Receiver<usize>) {
         while streams.wait_for(|open| *open == 0).await.is_ok() {
             let used = tokio::time::timeout(UNUSED, streams.changed()).await;
             match used.map(|used| used.is_ok()) {
@@ -60,7 +61,7 @@ impl Sessions {
                 Ok(false) => return,
                 Err(_) => {
                     // One that has ended meanwhile is not there.
-                    let _ = local.close_session(&id).await;
+                    let _ = self.close_session(&id).await;
                     return;
                 }
             }
@@ -75,7 +76,7 @@ impl SessionManager for Sessions {
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
         let (id, transport) = self.local.create_session().await?;
         let session = Arc::new(Session::default());
-        tokio::spawn(Sessions::let_go(self.local.clone(), id.clone(), session.streams.subscribe()));
+        tokio::spawn(self.clone().let_go(id.clone(), session.streams.subscribe()));
         self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone(), session);
         Ok((id, IdsFromOne(transport)))
     }
@@ -233,5 +234,6 @@ mod tests {
         assert!(sessions.has_session(&id).await.unwrap(), "it was used in between");
         tokio::time::sleep(2 * minute).await;
         assert!(!sessions.has_session(&id).await.unwrap());
+        assert!(sessions.session(&id).is_err(), "nothing of it is kept");
     }
 }
