@@ -61,7 +61,9 @@ fn port(line: &str) -> Option<String> {
 
 fn browser_is_here() -> bool {
     let is_here = ["chromium", "chromedriver"].iter().all(|program| Path::new("/usr/bin").join(program).exists());
-    assert!(is_here || std::env::var_os("CI").is_none(), "chromium and chromium-driver are missing");
+    if !is_here {
+        askuser_conformance::left_out_without("chromium and chromium-driver");
+    }
     is_here
 }
 

@@ -38,7 +38,7 @@ pub mod waiting;
 pub use memory::{Fault, MemoryStore};
 #[cfg(unix)]
 pub use postgres::PostgresServer;
-pub use support::{Dice, give_up_after, until, wait};
+pub use support::{Dice, give_up_after, left_out_without, until, wait};
 
 use askuser::Request;
 use askuser::store::{QuestionId, Series, Store};

@@ -22,6 +22,17 @@ fn patience() -> Duration {
     Duration::from_millis(PATIENCE.load(Ordering::Relaxed))
 }
 
+/// Says that a test is left out, because this machine lacks something.
+///
+/// # Panics
+/// Where `CI` is set, and not to nothing: what decides about a change leaves no test out.
+#[allow(clippy::print_stderr, reason = "a test that is left out says so")]
+pub fn left_out_without(what: &str) {
+    let is_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty());
+    assert!(!is_ci, "this test needs {what}");
+    eprintln!("left out: this test needs {what}");
+}
+
 /// Waits for a future on this thread.
 ///
 /// # Panics

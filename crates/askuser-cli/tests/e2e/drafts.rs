@@ -116,7 +116,7 @@ impl Tmux {
     /// `None` where it is not installed.
     fn new() -> Option<Tmux> {
         if Command::new("tmux").arg("-V").stdout(Stdio::null()).status().is_err() {
-            assert!(std::env::var_os("CI").is_none_or(|value| value.is_empty()), "this test needs tmux");
+            askuser_conformance::left_out_without("tmux");
             return None;
         }
         let stage = stage().size(100, 30);

@@ -16,8 +16,10 @@ fn certify(folder: &Path) -> bool {
                 assert!(output.status.success(), "{output:?}");
                 true
             }
-            Err(_) if std::env::var_os("CI").is_none() => false,
-            Err(error) => panic!("openssl: {error}"),
+            Err(_) => {
+                askuser_conformance::left_out_without("openssl");
+                false
+            }
         }
     };
     let curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"];
