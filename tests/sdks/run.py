@@ -112,6 +112,8 @@ def asks(name, transport, *words, first=""):
             # Some show their model the words, some the structured content.
             if client.returncode != 0 or "SQLite" not in said or "PostgreSQL" in said:
                 raise Failed(f"ended with {client.returncode}: {said.strip()} {complained.strip()[-2000:]}")
+            if "Session termination failed" in complained:
+                raise Failed(f"complains: {complained.strip()}")
             until("delivery", lambda: stage.asked()[0].get("delivered_ms"))
             if len(stage.asked()) != 1:
                 raise Failed(f"asked {len(stage.asked())} times")
