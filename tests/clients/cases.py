@@ -90,6 +90,7 @@ def ticket(scene):
 def killed(scene):
     """Killed while it waits, it has the answer that was given meanwhile when it asks the same again."""
     run = scene.run(ASK)
+    waits_for_long(run)
     run.set_up()
     run.start()
     question = run.inbox.pending()
@@ -100,6 +101,11 @@ def killed(scene):
     run.inbox.answer(question, *SECOND)
     run.stage.ended(run.start())
     run.answered_once("inbox")
+
+
+def waits_for_long(run):
+    """That an agent is gone is noticed, and not only that its call has come to an end."""
+    run.inbox.add(".config/askuser/askuser.toml", 'mcp_limit = "10m"\n')
 
 
 def two_projects(scene):
@@ -123,6 +129,7 @@ def two_projects(scene):
 def other_project(scene):
     """What was answered for one that was killed meanwhile is not the answer for another that asks the same."""
     killed = scene.run(ASK)
+    waits_for_long(killed)
     killed.set_up(names_project=False)
     killed.start()
     question = killed.inbox.pending()
