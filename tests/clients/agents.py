@@ -29,6 +29,8 @@ class Agent:
     terminal: list = None
     ready: Callable = None
     choose_second: list = None
+    # What is pressed there to refuse.
+    refuse: list = None
     # Where its dialog has an Other of its own: what is pressed to type DuckDB there.
     type_other: list = None
     # Whether its terminal shows what a call says before it returns.
@@ -214,6 +216,7 @@ AGENTS = {
         ready=claude_ready,
         shows_progress=True,
         choose_second=["Right", "Down", "Enter", "Down", "Down", "Enter"],
+        refuse=["Down", "Down", "Down", "Right", "Enter"],
     ),
     "codex": Agent(
         "@openai/codex", "0.166.0", codex,
@@ -223,6 +226,7 @@ AGENTS = {
         project=nothing,
         ready=nothing,
         choose_second=["Down", "Enter"],
+        refuse=["Escape"],
     ),
     "copilot": Agent(
         "@github/copilot", "1.0.102", copilot,
@@ -234,6 +238,7 @@ AGENTS = {
         shows_progress=True,
         # One Enter for each field: the option, and the two that stay empty.
         choose_second=["Down", "Enter", "Enter", "Enter"],
+        refuse=["C-d"],
         type_other=["Down", "Down", "DuckDB", "Enter", "Enter", "Enter"],
     ),
     "gemini": Agent(

@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+import time
 from pathlib import Path
 
 from agents import AGENTS, PROMPT
@@ -161,6 +162,20 @@ def inbox_first(scene):
     run.answered_once("inbox")
     run.stage.sees("The tool returned")
     until("end of the dialog", lambda: "PostgreSQL" not in run.stage.screen())
+
+
+def form_refused(scene):
+    """Refused in its dialog: that is the person's word, and the model reads that it must not assume an answer."""
+    run = scene.run(ASK_OURS if scene.name == "claude" else ASK)
+    run.set_up()
+    run.show()
+    # What is refused within half a second no person has refused.
+    time.sleep(1)
+    run.stage.keys(*run.agent.refuse)
+    run.hears("Do not assume an answer.")
+    ends = [(one["state"], one["resolution"]["via"]) for one in run.inbox.asked() if "resolution" in one]
+    if ends not in ([("declined", "elicitation")], [("cancelled", "elicitation")]):
+        raise Failed(f"it ended as {ends}")
 
 
 def dialogs_other(scene):
@@ -353,7 +368,7 @@ EVERYWHERE = [inbox, unanswered, ticket, killed, two_projects, other_project]
 
 def of(agent):
     """What is tried with an agent, and over what."""
-    dialogs = [dialog, inbox_first] if AGENTS[agent].choose_second else []
+    dialogs = [dialog, inbox_first, form_refused] if AGENTS[agent].choose_second else []
     some = {dialogs_other: "type_other", progress: "shows_progress", gave_up: "lower_limit"}
     some = [case for case, wanted in some.items() if getattr(AGENTS[agent], wanted)]
     both = [(case, over) for over in TRANSPORTS for case in [*EVERYWHERE, *dialogs, *some]]

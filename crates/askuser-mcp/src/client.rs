@@ -19,7 +19,7 @@ const LONG: u64 = 30 * 60;
 /// Clients whose timeout was measured: how its name begins, in lower case; the version that was measured, as far as it says
 /// something (later ones are taken to be as patient; `None` where the client does not say its own); a little less than what it was
 /// seen to wait.
-const CLIENTS: [(&str, Option<[u64; 2]>, CallTimeout); 9] = [
+const CLIENTS: [(&str, Option<[u64; 2]>, CallTimeout); 10] = [
     // 30 min, and 120 s until a call goes to the background, where an answer does not count as a person's. An open dialog
     // prevents that.
     ("claude-code", Some([2, 1]), CallTimeout::of(110, 110, LONG - 60)),
@@ -34,6 +34,7 @@ const CLIENTS: [(&str, Option<[u64; 2]>, CallTimeout); 9] = [
     ("qwen", None, CallTimeout::of(285, 585, 285)),
     // 60 s after the last progress.
     ("opencode", Some([1, 18]), CallTimeout::of(50, LONG, 50)),
+    ("kilo", Some([7, 7]), CallTimeout::of(50, LONG, 50)),
     // 60 s, and they ask for no progress.
     ("continue", None, CallTimeout::of(50, 50, 50)),
     ("cline", None, CallTimeout::of(50, 50, 50)),
@@ -108,6 +109,7 @@ mod tests {
         check("qwen-cli-mcp-client-askuser 0.0.1", false, false, 285);
         check("qwen-cli-mcp-client-askuser 0.0.1", true, false, 585);
         check("opencode 1.18.33", true, false, 1_800);
+        check("kilo 7.7.7", true, false, 1_800);
         check("continue-cli-client", false, false, 50);
         check("Cline", false, false, 50);
         check("@cline-core", false, false, 50);
