@@ -319,6 +319,14 @@ def hook_picker(scene):
     run.hears('"Which database?"="SQLite"')
 
 
+def decides(run, *keys):
+    """In Claude Code's dialog, with the question in the inbox until then."""
+    time.sleep(3)
+    if not run.stage.pending()["asker"]["waits"]:
+        raise Failed("the hook has not waited for a decision")
+    run.stage.keys(*keys)
+
+
 def withdrawn(run):
     """A person who opens the inbox is not asked what was decided elsewhere."""
     until("empty inbox", lambda: not run.stage.questions("inbox", "--json"))
@@ -331,7 +339,7 @@ def dialog_first(scene):
     """Decided in Claude Code's dialog: the question leaves the inbox."""
     run = scene.run(BASH)
     in_terminal(run, "Do you want to proceed?")
-    run.stage.keys("Enter")
+    decides(run, "Enter")
     until("result", lambda: run.model.results)
     withdrawn(run)
 
@@ -340,7 +348,8 @@ def dialog_refused(scene):
     """Refused in Claude Code's dialog: the question leaves the inbox."""
     run = scene.run(BASH)
     in_terminal(run, "Do you want to proceed?")
-    run.stage.keys("Escape")
+    decides(run, "Escape")
+    run.stage.sees("Interrupted")
     withdrawn(run)
     if (run.stage.project / "made").exists():
         raise Failed("it was refused and ran")
@@ -350,7 +359,7 @@ def picker_first(scene):
     """Answered in Claude Code's picker: the question leaves the inbox."""
     run = scene.run(ASK)
     in_terminal(run, "Which database?")
-    run.stage.keys("Down", "Enter")
+    decides(run, "Down", "Enter")
     run.hears('"Which database?"="SQLite"')
     withdrawn(run)
 
