@@ -1,7 +1,8 @@
 """Drives the Windows program under Wine: without a console, in a console that is a tmux pane, across processes, as a server.
 
-Each case is a function; what it prints is its name and how long it took. A console of Wine in a tmux pane shows what Windows'
-own console shows, drawn by Wine; it is no proof of Windows Terminal.
+Each case is a function; what it prints is its name and how long it took. Wine's console takes the mode in which Windows obeys escape
+sequences, but counts each of their characters as a letter and hands them on to the tmux pane: rows are broken where they would not be on
+Windows. So these cases look for words and parts of the frame, and say nothing about where they stand.
 """
 
 import asyncio
@@ -46,7 +47,8 @@ class Place:
         self.folder = folder
         (folder / "questions.json").write_text(QUESTIONS, encoding="utf-8")
         names = ("HOME", "PATH", "WINEPREFIX", "WINEDEBUG", "WINEDLLOVERRIDES")
-        self.environment = {name: os.environ[name] for name in names}
+        # Wine spells the names of files by the locale.
+        self.environment = {name: os.environ[name] for name in names} | {"LC_ALL": "C.UTF-8"}
         self.home = next(path for path in (Path(os.environ["WINEPREFIX"]) / "drive_c/users").iterdir() if path.name != "Public")
         for added in set(files_below(self.home)) - MADE_BY_WINE:
             added.unlink()

@@ -1,21 +1,16 @@
 //! Wraps text at words for a terminal, which would break inside them.
 
 use std::borrow::Cow;
+use terminal_size::{Width, terminal_size_of};
 
 #[cfg(unix)]
 use std::os::fd::AsFd as Stream;
 #[cfg(windows)]
 use std::os::windows::io::AsHandle as Stream;
 
-/// The columns of a stream, if it is a terminal. Where they cannot be told, text is not wrapped.
+/// The columns of a stream, if it is a terminal.
 pub(crate) fn columns(stream: impl Stream) -> Option<usize> {
-    #[cfg(unix)]
-    let size = rustix::termios::tcgetwinsize(stream).ok().map(|size| usize::from(size.ws_col));
-    #[cfg(not(unix))]
-    let size: Option<usize> = {
-        let _ = stream;
-        None
-    };
+    let size = terminal_size_of(stream).map(|(Width(columns), _)| usize::from(columns));
     size.filter(|columns| *columns > 0)
 }
 
@@ -25,7 +20,6 @@ pub(crate) fn wrapped_for(stream: impl Stream, text: &str) -> Cow<'_, str> {
 }
 
 /// Each line wrapped at words. Indented lines stay indented, unless that leaves no room.
-#[cfg(any(unix, test))]
 fn wrapped(text: &str, columns: usize) -> String {
     let lines = text.split('\n').flat_map(|line| {
         let words = line.trim_start_matches(' ');
