@@ -8,7 +8,7 @@ from pathlib import Path
 
 from agents import AGENTS, PROMPT
 from scripted_model import Call
-from stage import ASKUSER, ROOT, Failed, until
+from stage import ASKUSER, PATIENCE, ROOT, Failed, until
 
 
 def question(text):
@@ -84,6 +84,19 @@ def ticket(scene):
     run.hears("run `askuser inbox` in a terminal")
     run.hears("Do not assume an answer")
     run.inbox.answer(run.inbox.pending(), *SECOND)
+    run.stage.ended(process)
+    run.answered_once("inbox")
+
+
+def limit(scene):
+    """Not answered for as long as docs/mcp.md says: the model has a ticket before the agent gives up."""
+    run = scene.run(ASK)
+    run.set_up()
+    process = run.start()
+    question = run.inbox.pending()
+    until("result", lambda: run.model.results, patience=HALF_AN_HOUR + PATIENCE)
+    run.hears("not answered yet", never="imed out")
+    run.inbox.answer(question, *SECOND)
     run.stage.ended(process)
     run.answered_once("inbox")
 
@@ -372,7 +385,10 @@ CLAUDE = [
 
 # All of them have an address as well as a command, and are tried over both.
 TRANSPORTS = ["stdio", "http"]
-EVERYWHERE = [inbox, unanswered, ticket, killed, two_projects, other_project]
+HALF_AN_HOUR = 30 * 60
+# Tried only where it is named.
+LONG = [limit]
+EVERYWHERE = [inbox, unanswered, ticket, killed, two_projects, other_project, *LONG]
 
 
 def of(agent):

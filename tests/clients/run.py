@@ -21,7 +21,8 @@ def main():
         (agent, case, transport)
         for agent in AGENTS
         for case, transport in cases.of(agent)
-        if not wanted or any(is_named(word, agent, case.__name__, transport) for word in wanted)
+        if (case not in cases.LONG and not wanted)
+        or any(is_named(word, case, agent, case.__name__, transport) for word in wanted)
     ]
     if not chosen or not ASKUSER.exists():
         sys.exit(f"agents: {' '.join(AGENTS)}; one case: codex/killed/http; {ASKUSER} has to be built")
@@ -33,9 +34,10 @@ def main():
     sys.exit(1 if failed else 0)
 
 
-def is_named(word, *names):
-    """Whether the parts of a word are among the names of a case: its agent, what is tried, the transport."""
-    return set(word.split("/")) <= set(names)
+def is_named(word, case, *names):
+    """Whether the parts of a word are among the names of a case: its agent, what is tried, the transport. A long one needs its own."""
+    parts = set(word.split("/"))
+    return parts <= set(names) and (case not in cases.LONG or case.__name__ in parts)
 
 
 def attempt(agent, case, transport, keep):
