@@ -116,6 +116,8 @@ def without_a_console(place: Place) -> None:
     assert json.loads(asked.stdout)["status"] == "answered", asked.stdout
     bad = place.run("check", "-", input='{"questions": []}', code=2)
     assert "questions" in bad.stderr, bad.stderr
+    seen = place.run("doctor", code=None).stdout
+    assert all(words in seen for words in ("notepad", "none here: bubblewrap is for Linux only", "no popups here")), seen
     unseen = place.run("ask", "questions.json", code=3)
     assert "no person can be asked" in unseen.stderr, unseen.stderr
 

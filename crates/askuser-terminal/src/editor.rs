@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Opens `$VISUAL`, or `$EDITOR`, or else `vi` (`notepad` on Windows) on a text, and waits until it is closed.
+/// Opens `$VISUAL`, or `$EDITOR`, or else [`FALLBACK_EDITOR`] on a text, and waits until it is closed.
 ///
 /// The editor runs on the controlling terminal, even if the standard streams are redirected. Give the terminal
 /// back before: leave raw mode and the alternate screen (`ratatui::restore()`), and set them up again afterwards.
@@ -31,7 +31,7 @@ pub fn open_editor(text: &str) -> io::Result<EditedText> {
     let status = command(editor.as_deref(), &file.0)?.status()?;
     let saved = read_saved(&file.0);
     let failure = match &saved {
-        _ if !status.success() => format!("{} ended with {status}", editor.as_deref().unwrap_or(FALLBACK)),
+        _ if !status.success() => format!("{} ended with {status}", editor.as_deref().unwrap_or(FALLBACK_EDITOR)),
         Err(error) => format!("{}: {error}", file.0.display()),
         Ok(saved) => return Ok(EditedText { text: String::from_utf8_lossy(saved).into_owned(), file }),
     };
@@ -88,17 +88,15 @@ impl EditedText {
     }
 }
 
-#[cfg(unix)]
-const FALLBACK: &str = "vi";
-#[cfg(windows)]
-const FALLBACK: &str = "notepad";
+/// The editor where neither `VISUAL` nor `EDITOR` is set.
+pub const FALLBACK_EDITOR: &str = if cfg!(windows) { "notepad" } else { "vi" };
 
 /// The variable is a shell command line, as for git. The editor gets the terminal even if our streams are redirected.
 #[cfg(unix)]
 fn command(editor: Option<&str>, file: &Path) -> io::Result<Command> {
     let terminal = || OpenOptions::new().read(true).write(true).open("/dev/tty");
     let mut command = Command::new("sh");
-    command.arg("-c").arg(format!("exec {} \"$1\"", editor.unwrap_or(FALLBACK))).arg("sh").arg(file);
+    command.arg("-c").arg(format!("exec {} \"$1\"", editor.unwrap_or(FALLBACK_EDITOR))).arg("sh").arg(file);
     command.stdin(Stdio::from(terminal()?)).stdout(Stdio::from(terminal()?)).stderr(Stdio::from(terminal()?));
     Ok(command)
 }
@@ -107,7 +105,7 @@ fn command(editor: Option<&str>, file: &Path) -> io::Result<Command> {
 #[cfg(windows)]
 fn command(editor: Option<&str>, file: &Path) -> io::Result<Command> {
     let mut command = Command::new("cmd");
-    let text = format!("/D /S /C \"{} \"{}\"\"", editor.unwrap_or(FALLBACK), file.display());
+    let text = format!("/D /S /C \"{} \"{}\"\"", editor.unwrap_or(FALLBACK_EDITOR), file.display());
     std::os::windows::process::CommandExt::raw_arg(&mut command, text).stdin(Stdio::inherit());
     Ok(command)
 }

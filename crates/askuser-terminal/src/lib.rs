@@ -59,7 +59,7 @@ pub use console::{Console, ConsoleEvent};
 pub use convert::from_crossterm;
 pub use decode::{Decoder, Focus, TerminalInput};
 pub use device::Waker;
-pub use editor::{EditedText, open_editor};
+pub use editor::{EditedText, FALLBACK_EDITOR, open_editor};
 pub use environment::Presentation;
 pub use kept_question::KeepsDrafts;
 pub use line_prompt::LinePrompt;

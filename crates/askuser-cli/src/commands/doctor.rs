@@ -15,7 +15,7 @@ use askuser::sanitize;
 use askuser::store::{FailedCredentials, NotifierFailure, Store};
 use askuser_inbox::Location;
 use askuser_serve::Kept;
-use askuser_terminal::{Background, ColorDepth, Options, Presentation, Signs, wrap};
+use askuser_terminal::{Background, ColorDepth, FALLBACK_EDITOR, Options, Presentation, Signs, wrap};
 use clap::ArgMatches;
 use std::io;
 use std::sync::Arc;
@@ -143,7 +143,7 @@ fn terminal(here: &Here) -> Vec<Row> {
     let (reasons, options) = (Reasons { layers: &here.layers, environment: &variable }, &here.options);
     let row = row.and(reasons.presentation(options.presentation)).and(reasons.colours(options.theme.depth));
     let row = row.and(reasons.background(options.theme.background));
-    let asks = options.asks_background() && options.presentation == Presentation::Screen;
+    let asks = cfg!(unix) && options.asks_background() && options.presentation == Presentation::Screen;
     vec![if asks { row.and("the terminal is asked for its background after the first frame") } else { row }]
 }
 
@@ -190,6 +190,7 @@ fn mcp(here: &Here) -> Vec<Row> {
                 .and(format!("the last call failed at {when}: {what}: {why}"))
         }
     };
+    let told = if cfg!(windows) { told.and("no popups here: they need tmux or Zellij") } else { told };
     [row].into_iter().chain(is_asked.then_some(told)).collect()
 }
 
@@ -288,7 +289,8 @@ fn variables(_: &Here) -> Vec<Row> {
 
 fn surroundings(_: &Here) -> Vec<Row> {
     let editor = variable("VISUAL").or_else(|| variable("EDITOR"));
-    let editor = Row::plain("editor", editor.unwrap_or_else(|| "vi (neither VISUAL nor EDITOR is set)".into()));
+    let editor = editor.unwrap_or_else(|| format!("{FALLBACK_EDITOR} (neither VISUAL nor EDITOR is set)"));
+    let editor = Row::plain("editor", editor);
     let file = |name, path: Option<std::path::PathBuf>| {
         Row::plain(name, path.map_or_else(|| "none".to_owned(), |path| path.display().to_string()))
     };
