@@ -64,12 +64,12 @@ async fn of_200_kills_none_does_anything_twice_or_loses_a_word() {
         }
         chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         for _ in 0..(chance >> 33) % 30 {
-            // Nothing more happens once it is the person's turn.
-            let Ok(Some(event)) = tokio::time::timeout(std::time::Duration::from_millis(20), events.next()).await
-            else {
-                break;
-            };
+            let Some(event) = events.next().await else { break };
             summaries += usize::from(matches!(event, AgentEvent::Compacted { .. }));
+            // It is the person's turn: nothing more happens.
+            if matches!(event, AgentEvent::Done { .. }) {
+                break;
+            }
         }
     }
     let record = std::fs::read_to_string(folder.path().join(format!("{id}.jsonl"))).unwrap();
