@@ -8,7 +8,7 @@ use askuser::store::{Claim, Filter, Handle, QuestionId, Series, State, Store};
 use askuser::{Purpose, Request};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -130,7 +130,7 @@ fn wait_killed(agent: &Handle, json: &str) {
 pub fn die_waiting(start: impl Fn(&str) -> Command, request: &Request, series: Option<&Series>) -> QuestionId {
     let series = series.map(|series| serde_json::json!({"name": series.name, "conversation": series.conversation}));
     let job = format!("wait {}", serde_json::json!({"request": request, "series": series}));
-    let mut child = start(&job).stdout(Stdio::piped()).spawn().expect("a process");
+    let mut child = started(start(&job));
     let mut lines = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().expect("its output")));
     let id = lines.find_map(|line| QuestionId::parse(line.ok()?.strip_prefix("@kept ")?));
     child.kill().expect("it can be killed");
@@ -138,9 +138,19 @@ pub fn die_waiting(start: impl Fn(&str) -> Command, request: &Request, series: O
     id.expect("it says what was kept")
 }
 
+/// A process whose output is read. Under load Wine refuses to start one of hundreds.
+fn started(mut process: Command) -> Child {
+    let mut child = None;
+    crate::until("a process is started", || {
+        child = process.stdout(Stdio::piped()).spawn().ok();
+        child.is_some()
+    });
+    child.expect("a process")
+}
+
 /// The messages of a process that is killed after this long.
-fn killed_after(mut process: Command, after: Duration) -> Vec<String> {
-    let mut child = process.stdout(Stdio::piped()).spawn().expect("a process");
+fn killed_after(process: Command, after: Duration) -> Vec<String> {
+    let mut child = started(process);
     let mut stdout = child.stdout.take().expect("its output");
     let reader = std::thread::spawn(move || {
         let mut bytes = Vec::new();
