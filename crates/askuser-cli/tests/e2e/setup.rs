@@ -615,6 +615,7 @@ fn uninstalling_undoes_every_init_also_in_projects_and_says_what_is_kept() {
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     assert_eq!(gemini(&stage), GEMINI);
     assert!(!stage.path(".mcp.json").exists() && !stage.path("home/.codex").exists());
+    assert!(!ended.stderr.contains("is not set up"), "the user's file is no project's, too: {}", ended.stderr);
     let state = stage.path("state/askuser").display().to_string();
     assert!(
         ended.stderr.contains("sessions, questions and answers (") && ended.stderr.contains(&format!("rm -r {state}"))

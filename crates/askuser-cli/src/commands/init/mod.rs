@@ -52,7 +52,11 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
 /// Takes everything out again that any `askuser init` has added, as far as it is agreed to; the exit code.
 pub(super) fn undo_everywhere(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
     let setup = Setup::new(args, settings, true)?;
-    let projects: Vec<(&Client, PathBuf)> = Changes::read(&state_folder()?)?.files().filter_map(project_of).collect();
+    // A user's own file may stand as a project's would: `~/.gemini/settings.json`.
+    let is_the_users = |file: &Path| CLIENTS.iter().any(|client| client.user_file(&setup.home) == file);
+    let changes = Changes::read(&state_folder()?)?;
+    let of_projects = changes.files().filter(|file| !is_the_users(file)).filter_map(project_of);
+    let projects: Vec<(&Client, PathBuf)> = of_projects.collect();
     let of_the_user = setup.there();
     if of_the_user.is_empty() && projects.is_empty() {
         notice(NOTHING_TO_REMOVE);
