@@ -93,7 +93,7 @@ fn what_a_command_leaves_is_stopped_and_said_to_be_though_it_has_a_session_of_it
     for (left, expected) in [
         ("sleep 600 & true", "Its background processes were stopped."),
         (&*format!("{DAEMON} exit 3"), "Exit code 3\nIts background processes were stopped."),
-        // Whoever kills the process that waits for it ends with it.
+        // A command that kills the process that waits for it ends with that process.
         (&*format!("{DAEMON} kill -9 $PPID; sleep 600"), "Exit code 137"),
     ] {
         let place = Place::new();

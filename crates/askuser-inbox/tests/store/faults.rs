@@ -171,7 +171,7 @@ fn a_damaged_page_is_an_error_and_never_an_acknowledgement() {
     until("the file is closed", || !place.path().with_file_name("inbox.sqlite-wal").exists());
     let bytes = std::fs::read(place.path()).unwrap();
     let mut opened = 0;
-    // The first pages hold the schema and what is read to open the store: without them it is refused as a whole.
+    // The first pages hold the schema and what is read to open the store: where they are damaged, opening it fails.
     for spared in [8, 40, 72] {
         let path = place.path().with_file_name(format!("{spared}.sqlite"));
         std::fs::copy(place.path(), &path).unwrap();

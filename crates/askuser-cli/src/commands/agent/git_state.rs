@@ -64,7 +64,7 @@ fn has_changes(root: &Path, index: &[u8]) -> Option<bool> {
     Some(false)
 }
 
-// Git is told of no settings by `/dev/null`.
+// These tests give git `/dev/null` for empty settings, which Windows does not have.
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
