@@ -11,7 +11,7 @@ mod resize;
 
 use crate::environment::encode;
 use askuser::exact::Charset;
-use cells::{Row, cells, columns, is_blank, is_emoji, length, looks_same, pen_of};
+use cells::{Drawn, columns, is_blank, is_emoji, length, looks_same, pen_of};
 use pen::{PLAIN, Pen};
 use ratatui_core::buffer::Cell;
 use ratatui_core::layout::Position;
@@ -26,8 +26,10 @@ pub(crate) struct Painter {
     charset: Charset,
     /// Whether no styles are written, in line mode: a dumb terminal would print the sequences, a screen reader may read them out.
     is_plain: bool,
-    /// What is on the screen.
-    shown: Vec<Row>,
+    /// The frame on the screen.
+    shown: Vec<Drawn>,
+    /// The width that the lines of the frame were truncated at.
+    columns: u16,
     /// How many rows below the frame's top the terminal is known to have.
     known_rows: u16,
     row: u16,
@@ -54,6 +56,7 @@ impl Painter {
             charset,
             is_plain: false,
             shown: Vec::new(),
+            columns: 0,
             known_rows: 1,
             row: 0,
             column: Some(0),
@@ -85,18 +88,25 @@ impl Painter {
         if caret.is_none() {
             self.show_cursor(false);
         }
-        let rows = lines.iter().map(|line| cells(line, columns)).enumerate();
-        let mut changed: Vec<_> = rows.filter(|(y, row)| self.shown.get(*y) != Some(row)).collect();
+        if self.columns != columns {
+            self.shown.iter_mut().for_each(Drawn::forget_line);
+            self.columns = columns;
+        }
+        let differs = |y: usize, line: &Line<'_>| self.shown.get(y).is_none_or(|drawn| !drawn.is_of(line));
+        let lines_changed = lines.iter().enumerate().filter(|(y, line)| differs(*y, line));
+        let mut changed: Vec<_> = lines_changed.map(|(y, line)| (y, Drawn::new(line, columns))).collect();
         // Rows in the pen's colour come first: of the two that an arrow key changes, only the other one costs a colour.
         if self.shown.len() == lines.len() {
-            changed.sort_by_key(|(_, row)| !row.iter().any(|cell| pen_of(cell) == self.pen));
+            changed.sort_by_key(|(_, drawn)| !drawn.row.iter().any(|cell| pen_of(cell) == self.pen));
         }
         let surplus = self.shown.len() > lines.len();
-        self.shown.resize_with(lines.len(), Row::default);
-        for (y, row) in changed {
-            let before = std::mem::take(&mut self.shown[y]);
-            self.paint_row(&row, &before, y as u16);
-            self.shown[y] = row;
+        self.shown.resize_with(lines.len(), Drawn::default);
+        for (y, drawn) in changed {
+            let before = std::mem::take(&mut self.shown[y].row);
+            if drawn.row != before {
+                self.paint_row(&drawn.row, &before, y as u16);
+            }
+            self.shown[y] = drawn;
         }
         if surplus {
             self.move_to(lines.len() as u16, 0);

@@ -3,13 +3,37 @@
 use super::pen::Pen;
 use ratatui_core::buffer::{Buffer, Cell, CellWidth};
 use ratatui_core::layout::Rect;
-use ratatui_core::text::Line;
+use ratatui_core::text::{Line, Span};
 
 /// A row of cells, without trailing blanks.
 pub(super) type Row = Vec<Cell>;
 
+/// A line of the frame, and the cells it was drawn as.
+#[derive(Debug, Default)]
+pub(super) struct Drawn {
+    line: Option<Line<'static>>,
+    pub(super) row: Row,
+}
+
+impl Drawn {
+    pub(super) fn new(line: &Line<'_>, columns: u16) -> Drawn {
+        let spans = line.spans.iter().map(|span| Span::styled(span.content.to_string(), span.style));
+        let owned = Line { style: line.style, alignment: line.alignment, spans: spans.collect() };
+        Drawn { line: Some(owned), row: cells(line, columns) }
+    }
+
+    pub(super) fn is_of(&self, line: &Line<'_>) -> bool {
+        self.line.as_ref() == Some(line)
+    }
+
+    /// Makes the next frame compare cells: the same line has other cells in another width.
+    pub(super) fn forget_line(&mut self) {
+        self.line = None;
+    }
+}
+
 /// A line as cells, truncated. The second half of a wide character is an empty cell.
-pub(super) fn cells(line: &Line<'_>, columns: u16) -> Row {
+fn cells(line: &Line<'_>, columns: u16) -> Row {
     let mut buffer = Buffer::empty(Rect::new(0, 0, columns, 1));
     buffer.set_line(0, 0, line, columns);
     let mut row = buffer.content;

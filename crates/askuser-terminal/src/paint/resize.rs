@@ -31,7 +31,7 @@ impl Painter {
         let height = |width: u16| if reflow { width.max(1).div_ceil(columns) } else { 1 };
         let sized = |width: u16| (width, height(width));
         let above = self.shown.iter().take(usize::from(self.row));
-        let mut rows: Vec<(u16, u16)> = above.map(|row| sized(length(row))).collect();
+        let mut rows: Vec<(u16, u16)> = above.map(|drawn| sized(length(&drawn.row))).collect();
         let mut up = rows.iter().map(|(_, height)| height).sum::<u16>();
         if reflow {
             up += self.column.unwrap_or(0) / columns;
@@ -83,7 +83,7 @@ impl Painter {
         }
         if let Some(&bottom_row) = told.get(1) {
             let hidden = self.shown.len().saturating_sub(usize::from(bottom_row) + 1);
-            self.stranded.extend(self.shown.drain(..hidden).map(|row| length(&row)));
+            self.stranded.extend(self.shown.drain(..hidden).map(|drawn| length(&drawn.row)));
             self.row = self.row.saturating_sub(hidden as u16);
         }
     }
