@@ -24,27 +24,43 @@ export class Stage {
 
   /** Starts the server; at the port it had before, if it had one. */
   async serve() {
-    const listen = `127.0.0.1:${this.port ?? 0}`;
-    this.server = spawn(askuser, ['serve', '--listen', listen], { env: this.env, cwd: this.home, stdio: ['ignore', 'pipe', 'pipe'] });
-    let text = '';
-    const link = await new Promise((done, fail) => {
-      const look = chunk => {
-        text += chunk;
-        const found = /http:\/\/127\.0\.0\.1:(\d+)\/#pair=[\w.-]+/.exec(text);
-        if (found) done(found);
-      };
-      this.server.stdout.on('data', look);
-      this.server.stderr.on('data', look);
-      this.server.on('exit', code => fail(new Error(`serve ended with ${code}\n${text}`)));
-      setTimeout(() => fail(new Error(`no link\n${text}`)), 20_000).unref();
-    });
+    this.server = this.serving(`127.0.0.1:${this.port ?? 0}`, 'ada');
+    const link = await this.linkOf(this.server);
     this.port = Number(link[1]);
     this.origin = `http://127.0.0.1:${this.port}`;
     this.link = link[0];
     return this;
   }
 
-  /** A link for another device. */
+  serving(listen, user) {
+    return spawn(askuser, ['serve', '--listen', listen], { env: { ...this.env, USER: user }, cwd: this.home, stdio: ['ignore', 'pipe', 'pipe'] });
+  }
+
+  linkOf(server) {
+    let text = '';
+    return new Promise((done, fail) => {
+      const look = chunk => {
+        text += chunk;
+        const found = /http:\/\/127\.0\.0\.1:(\d+)\/(#pair=[\w.-]+)/.exec(text);
+        if (found) done(found);
+      };
+      server.stdout.on('data', look);
+      server.stderr.on('data', look);
+      server.on('exit', code => fail(new Error(`serve ended with ${code}\n${text}`)));
+      setTimeout(() => fail(new Error(`no link\n${text}`)), 20_000).unref();
+    });
+  }
+
+  /** A link for a device of this person, who runs a server on the same store. */
+  async linkFor(person) {
+    const server = this.serving('127.0.0.1:0', person);
+    const [, , code] = await this.linkOf(server);
+    server.removeAllListeners('exit');
+    server.kill();
+    return `${this.origin}/${code}`;
+  }
+
+  /** Runs a command to its end; returns what it prints. */
   run(...args) {
     return execFileSync(askuser, args, { env: this.env, cwd: this.home, encoding: 'utf8' });
   }
@@ -103,8 +119,8 @@ export class Stage {
   }
 
   /** Answers the question of `askuser pair` in a terminal. */
-  letIn(code) {
-    const command = `${askuser} pair ${code} --key-delay 0 --success-flash 0`;
+  letIn(code, ...args) {
+    const command = `${askuser} pair ${code} ${args.join(' ')} --key-delay 0 --success-flash 0`;
     const env = { ...this.env, TERM: 'xterm-256color', COLORFGBG: '15;0' };
     const child = spawn('script', ['-qec', command, '/dev/null'], { env, cwd: this.home, stdio: ['pipe', 'pipe', 'inherit'] });
     let shown = '';

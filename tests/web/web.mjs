@@ -51,6 +51,80 @@ journeys['a code on the page is let in from the terminal'] = async stage => {
   await page.locator('#filter').waitFor();
 };
 
+const storedKeys = page => page.evaluate(() => Object.keys(localStorage).filter(key => key.startsWith('askuser.')));
+
+journeys["what one person typed or sent offline is never sent as another person's"] = async stage => {
+  stage.run('people', 'add', 'bob');
+  const [sent, typed] = [stage.ask(database), stage.ask(two)];
+  const page = await stage.device();
+  await page.route(/\/(answer|draft)$/, route => (route.request().method() === 'GET' ? route.continue() : route.abort()));
+  await open(page, sent);
+  await page.getByText('SQLite').click();
+  await page.getByRole('button', { name: 'Send' }).click();
+  await page.locator('[role=alert]').waitFor();
+  await open(page, typed);
+  await page.getByText('SQLite').click();
+  const id = (await page.evaluate(() => localStorage.getItem('askuser.token'))).split('_')[1];
+  const keys = (await storedKeys(page)).filter(key => key !== 'askuser.token');
+  assert.ok(keys.length >= 2 && keys.every(key => key.startsWith(`askuser.${id}.`)), `${keys}`);
+  stage.run('devices', 'revoke', 'Chrome on Linux');
+  const code = await page.locator('.code-big').textContent();
+  assert.deepEqual(await storedKeys(page), [], 'it goes with the token');
+  await page.unroute(/\/(answer|draft)$/);
+  await stage.letIn(code, '--person', 'bob');
+  await page.locator('#filter').waitFor();
+  for (const question of [sent, typed]) {
+    await open(page, question);
+    assert.equal(await page.locator('input:checked').count(), 0);
+  }
+  await page.waitForTimeout(1000);
+  for (const question of [sent, typed]) assert.equal(stage.stored(question).state, 'pending');
+};
+
+journeys['a link for another person asks first in a paired browser; one for the same person does nothing'] = async stage => {
+  const [id, bobs] = [stage.ask(database), await stage.linkFor('bob')];
+  const page = await stage.device();
+  const me = () => page.evaluate(async () => (await (await fetch('/api/v1/me', { headers: { 'X-Askuser': '1', Authorization: `Bearer ${JSON.parse(localStorage.getItem('askuser.token'))}` } })).json()).person);
+  const other = await page.context().newPage();
+  await other.goto(stage.origin);
+  await open(other, id);
+  await other.getByText('SQLite').click();
+  await page.goto(await stage.linkFor('ada'));
+  await page.locator('#filter').waitFor();
+  assert.equal(stage.run('devices').trim().split('\n').length, 1, 'no other device');
+  await page.goto(bobs);
+  await page.getByRole('heading', { name: 'Answer as bob from now on?' }).waitFor();
+  await inBothColours(page, 'a link for another person');
+  await page.getByRole('button', { name: 'Stay ada' }).click();
+  await page.locator('#filter').waitFor();
+  assert.equal(await me(), 'ada');
+  await page.goto(bobs);
+  await page.getByRole('button', { name: 'Answer as bob' }).click();
+  await page.locator('#filter').waitFor();
+  await page.waitForFunction(() => location.hash === '#/');
+  assert.equal(await me(), 'bob');
+  // The other tab has loaded anew: what ada chose there is hers.
+  await other.waitForFunction(() => document.querySelectorAll('.option input').length > 0 && document.querySelectorAll('.option input:checked').length === 0);
+};
+
+journeys['a note on an option of any name is sent'] = async stage => {
+  const names = ['__proto__', 'constructor'];
+  const id = stage.ask({ questions: [question('Names', 'Which names?', names.map(name => option(name)), { multiSelect: true })] });
+  const page = await stage.device();
+  await open(page, id);
+  for (const name of names) {
+    await page.locator(`.option:has(input[value="${name}"])`).click();
+    await page.getByRole('button', { name: `Add a note on ${name}` }).click();
+    await page.locator(`[data-note="${name}"]`).fill(`on ${name}`);
+  }
+  await page.waitForTimeout(700);
+  await page.reload();
+  await page.locator('[data-note=__proto__]').waitFor();
+  await page.getByRole('button', { name: 'Send' }).click();
+  const stored = await state(stage, id, 'answered');
+  assert.deepEqual(stored.resolution.answers[0].notes, names.map(name => ({ option: name, text: `on ${name}` })));
+};
+
 journeys['answers one question'] = async stage => {
   const id = stage.ask(database);
   const page = await stage.device();

@@ -68,6 +68,20 @@ fn offered(id: String, kind: PairingKind, secret: &str, address: Option<String>,
     Pairing { id, kind, digest, address, browser, expires_ms: 0, tries: 0, is_approved: false, person: None }
 }
 
+/// The pairing of a device that knows its secret.
+pub(crate) async fn known(
+    store: &dyn Credentials,
+    (id, secret): (&str, &str),
+    kind: PairingKind,
+) -> Result<Pairing, PairingError> {
+    let pairing = store.pairing(id).await?.filter(|pairing| pairing.kind == kind).ok_or(PairingError::Gone)?;
+    if !is_same(&pairing.digest, &digest(secret)) {
+        store.pairing_failed(id).await?;
+        return Err(PairingError::Gone);
+    }
+    Ok(pairing)
+}
+
 /// Lets a device in that knows the secret of a pairing: its token, once. It is the owner's unless the pairing says whose.
 pub(crate) async fn redeem(
     store: &dyn Credentials,
@@ -75,11 +89,7 @@ pub(crate) async fn redeem(
     kind: PairingKind,
     (name, owner, address): (&str, &str, String),
 ) -> Result<String, PairingError> {
-    let pairing = store.pairing(id).await?.filter(|pairing| pairing.kind == kind).ok_or(PairingError::Gone)?;
-    if !is_same(&pairing.digest, &digest(secret)) {
-        store.pairing_failed(id).await?;
-        return Err(PairingError::Gone);
-    }
+    let pairing = known(store, (id, secret), kind).await?;
     if kind == PairingKind::Code && !pairing.is_approved {
         return Err(PairingError::NotYet);
     }

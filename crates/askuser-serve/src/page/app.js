@@ -22,16 +22,40 @@ const random = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), byte
 const pause = ms => new Promise(done => setTimeout(done, ms));
 const say = text => { $('said').textContent = text; };
 
+const TOKEN = 'askuser.token';
+const read = key => { try { return JSON.parse(localStorage.getItem(key)); } catch { return null; } };
+const write = (key, value) => {
+  try {
+    if (value === null) localStorage.removeItem(key);
+    else localStorage.setItem(key, JSON.stringify(value));
+  } catch { /* the browser stores nothing for this page */ }
+};
+
+/** This page's token, and what the browser stores for it. Each key carries the credential's id; all of them go with the token. */
 const kept = {
-  get: name => { try { return JSON.parse(localStorage.getItem(`askuser.${name}`)); } catch { return null; } },
-  set: (name, value) => {
+  token: read(TOKEN),
+  key: name => `askuser.${kept.token?.split('_')[1]}.${name}`,
+  get: name => read(kept.key(name)),
+  set: (name, value) => { if (kept.token) write(kept.key(name), value); },
+  /** Removes what belongs to another credential. */
+  tidy: () => {
     try {
-      if (value === null) localStorage.removeItem(`askuser.${name}`);
-      else localStorage.setItem(`askuser.${name}`, JSON.stringify(value));
-      return true;
-    } catch { return false; }
+      const others = Object.keys(localStorage).filter(key => key.startsWith('askuser.') && key !== TOKEN && !(kept.token && key.startsWith(kept.key(''))));
+      others.forEach(key => localStorage.removeItem(key));
+    } catch { /* the browser stores nothing for this page */ }
   },
 };
+kept.tidy();
+
+/** Uses another token, or none. The page loads anew: what was typed before is never sent with it. */
+const adopt = token => {
+  write(TOKEN, token);
+  kept.token = token;
+  kept.tidy();
+  location.reload();
+};
+// Another tab uses another token.
+addEventListener('storage', event => { if (event.key === TOKEN || event.key === null) location.reload(); });
 
 const ago = ms => {
   const seconds = Math.max(0, Math.round((Date.now() + skew - ms) / 1000));
@@ -48,12 +72,10 @@ const clock = ms => new Date(ms).toLocaleString([], {dateStyle: 'medium', timeSt
 let skew = 0;
 let online = true;
 
-class Unpaired extends Error {}
-
-/** One request. Fails where no reply came; every reply is returned, with its status. */
+/** One request. Fails if no reply came. Returns every reply, with its status; a token that was revoked ends the page instead. */
 const request = async (method, path, {body, key, signal, accept} = {}) => {
   const headers = {'X-Askuser': '1', Accept: accept ?? 'application/json'};
-  const token = kept.get('token');
+  const {token} = kept;
   if (token) headers.Authorization = `Bearer ${token}`;
   if (body !== undefined) headers['Content-Type'] = 'application/json';
   if (key) headers['Idempotency-Key'] = key;
@@ -69,8 +91,8 @@ const request = async (method, path, {body, key, signal, accept} = {}) => {
   }
   connection(true);
   if (response.status === 401 && token) {
-    kept.set('token', null);
-    throw new Unpaired();
+    if (read(TOKEN) === token) adopt(null); else location.reload();
+    return new Promise(() => {});
   }
   return response;
 };
@@ -111,7 +133,7 @@ const listen = async () => {
   let wait = 0;
   let last = null;
   for (;;) {
-    if (!kept.get('token')) return;
+    if (!kept.token) return;
     const cut = new AbortController();
     try {
       const response = await request('GET', `/events${last ? `?after=${encodeURIComponent(last)}` : ''}`, {signal: cut.signal, accept: 'text/event-stream'});
@@ -137,9 +159,7 @@ const listen = async () => {
           changed(data?.id ?? null);
         }
       }
-    } catch (error) {
-      if (error instanceof Unpaired) return show();
-    }
+    } catch { /* said by the connection */ }
     // The first retry at once, then slower; a connection that is back cuts it short.
     await Promise.race([pause(wait), new Promise(done => { wake = done; })]);
     wait = Math.min(30_000, wait ? wait * 2 : 1000);
@@ -147,7 +167,7 @@ const listen = async () => {
 };
 
 const lead = () => {
-  if (leading || !kept.get('token')) return;
+  if (leading || !kept.token) return;
   leading = true;
   if (navigator.locks) navigator.locks.request('askuser.events', listen).finally(() => { leading = false; });
   else listen().finally(() => { leading = false; });
@@ -157,7 +177,7 @@ const lead = () => {
 
 let waiting = null;
 const count = async () => {
-  if (!kept.get('token')) return;
+  if (!kept.token) return;
   try {
     const {status, body} = await call('GET', '/questions?state=pending&view=page');
     if (status === 200) await counted(body);
@@ -208,7 +228,7 @@ const beep = () => {
 
 const offerNotifications = () => {
   const button = $('notify');
-  button.hidden = !kept.get('token');
+  button.hidden = !kept.token;
   const on = kept.get('notify') === true;
   button.textContent = on ? 'Notifications on' : 'Notify me';
   button.setAttribute('aria-pressed', String(on));
@@ -302,7 +322,7 @@ const listView = state => {
     if (filter.value.trim()) search.set('q', filter.value.trim());
     if (further && cursor) search.set('cursor', cursor);
     let reply;
-    try { reply = await call('GET', `/questions?${search}`); } catch (error) { return failed(error); }
+    try { reply = await call('GET', `/questions?${search}`); } catch { return; }
     // A later keystroke has asked again.
     if (mine !== run) return;
     if (reply.status !== 200) { empty.textContent = failure(reply); return; }
@@ -358,10 +378,6 @@ const outcome = question => {
   return [ending(question), names.join(' · ')].filter(Boolean).join(': ');
 };
 
-const failed = error => {
-  if (error instanceof Unpaired) show();
-};
-
 // ---- one question ----
 
 /** A list that is longer is searched. */
@@ -377,17 +393,17 @@ const questionView = id => {
   const pageOf = () => question.page;
   const isMine = () => question.mine !== false;
   const blank = () => ({at: 0, read: false, attempt: random(), discuss: null, decline: null,
-    answers: pageOf().questions.map(() => ({picks: [], other: '', isOther: false, notes: {}}))});
+    answers: pageOf().questions.map(() => ({picks: [], other: '', isOther: false, notes: new Map()}))});
 
   // -- drafts --
   const asDraft = () => ({
-    answers: pageOf().questions.map((asked, i) => ({asked, done: work.answers[i]})).filter(({done}) => done.picks.length || done.other || Object.values(done.notes).some(Boolean))
+    answers: pageOf().questions.map((asked, i) => ({asked, done: work.answers[i]})).filter(({done}) => done.picks.length || done.other || [...done.notes.values()].some(Boolean))
       .map(({asked, done}) => ({...answerOf(asked, done), ...(done.other && !done.isOther ? {typed: done.other} : {})})),
     ...(work.discuss !== null ? {discuss: work.discuss} : {}),
     ...(work.decline !== null ? {decline: work.decline} : {}),
   });
   const answerOf = (asked, done) => {
-    const notes = Object.entries(done.notes).filter(([, text]) => text.trim()).map(([label, text]) => label === '' ? {text} : {option: label, text});
+    const notes = [...done.notes].filter(([, text]) => text.trim()).map(([label, text]) => label === '' ? {text} : {option: label, text});
     const only = notes.length === 1 && done.picks.length + done.isOther === 1 && (notes[0].option ?? '') === (done.picks[0] ?? '');
     return {question: asked.verbatim, header: asked.header_verbatim, selectedOptions: done.picks,
       ...(done.isOther && done.other.trim() ? {customInput: done.other} : {}),
@@ -404,8 +420,8 @@ const questionView = id => {
       done.picks = (unsent.selectedOptions ?? []).filter(label => known.includes(label));
       done.isOther = Boolean(unsent.customInput);
       done.other = unsent.customInput ?? unsent.typed ?? '';
-      for (const note of unsent.notes ?? []) done.notes[note.option ?? ''] = note.text;
-      if (unsent.note && !unsent.notes) done.notes[done.picks[0] ?? ''] = unsent.note;
+      for (const note of unsent.notes ?? []) done.notes.set(note.option ?? '', note.text);
+      if (unsent.note && !unsent.notes) done.notes.set(done.picks[0] ?? '', unsent.note);
     }
     state.discuss = given.discuss ?? null;
     state.decline = given.decline ?? null;
@@ -415,7 +431,7 @@ const questionView = id => {
   let held = false;
   const save = () => {
     // Whoever has begun to answer is not cut off.
-    if (question.expires_ms && !held) { held = true; call('POST', `/questions/${id}/hold`, {body: {}}).then(load, failed); }
+    if (question.expires_ms && !held) { held = true; call('POST', `/questions/${id}/hold`, {body: {}}).then(load, () => {}); }
     kept.set(`draft.${id}`, {draft: asDraft(), attempt: work.attempt});
     clearTimeout(saving);
     saving = setTimeout(store, 500);
@@ -426,7 +442,7 @@ const questionView = id => {
     try {
       const {status} = await call('PUT', `/questions/${id}/draft`, {body: asDraft()});
       if (status < 300) kept.set(`draft.${id}`, null);
-    } catch (error) { failed(error); }
+    } catch { /* said by the connection */ }
   };
 
   // -- sending: the same attempt until a reply has come --
@@ -459,8 +475,7 @@ const questionView = id => {
         work.attempt = random();
         draw(failure(reply), reply.body?.error?.violations);
         return;
-      } catch (error) {
-        if (error instanceof Unpaired) { sending = false; return show(); }
+      } catch {
         draw('No reply yet. It is sent again until there is one; sending twice is safe.');
         await Promise.race([pause(wait), new Promise(done => addEventListener('online', done, {once: true}))]);
         if (closed) return;
@@ -506,13 +521,13 @@ const questionView = id => {
 
   const noteField = (done, label, name) => {
     const hint = pageOf().note_hint;
-    const text = done.notes[label] ?? '';
+    const text = done.notes.get(label) ?? '';
     const field = el('textarea', {'aria-label': `Note on ${name}`, maxlength: pageOf().typed_max, 'data-note': label, rows: 2});
     field.value = text;
     const area = el('div', {class: 'under', hidden: !text}, field, hint && el('p', {class: 'muted'}, hint));
     const add = el('button', {type: 'button', hidden: Boolean(text), 'data-add-note': label, 'aria-label': `Add a note on ${name}`}, 'Add a note');
     add.addEventListener('click', () => { area.hidden = false; add.hidden = true; field.focus(); });
-    field.addEventListener('input', () => { done.notes[label] = field.value; save(); });
+    field.addEventListener('input', () => { done.notes.set(label, field.value); save(); });
     return el('div', {class: 'notes'}, el('div', {class: 'under'}, add), area);
   };
 
@@ -622,7 +637,7 @@ const questionView = id => {
       el('div', {class: 'answer'}, isDone(done)
         ? [...done.picks.map(label => asked.options.find(option => option.label === label).name), ...(given.customInput ? [given.customInput] : [])].map(name => el('p', {}, name))
         : el('p', {class: 'muted'}, 'Not answered yet'),
-      Object.values(done.notes).filter(text => text.trim()).map(text => el('p', {class: 'muted'}, `Note: ${text}`)),
+      [...done.notes.values()].filter(text => text.trim()).map(text => el('p', {class: 'muted'}, `Note: ${text}`)),
       el('button', {type: 'button', onclick: () => go(i), 'aria-label': `Change ${asked.header}`}, 'Change')));
   }));
 
@@ -711,7 +726,7 @@ const questionView = id => {
   };
   const look = async () => {
     let reply;
-    try { reply = await call('GET', `/questions/${id}?view=page`); } catch (error) { return failed(error); }
+    try { reply = await call('GET', `/questions/${id}?view=page`); } catch { return; }
     if (closed) return;
     if (reply.status !== 200) {
       box.replaceChildren(el('p', {class: 'notice bad'}, failure(reply)), el('p', {}, el('a', {href: '#/'}, 'Back to the list')));
@@ -742,7 +757,12 @@ const questionView = id => {
     changed: which => { if (which === null || which === id) load(); },
     // A phone may end a page that is out of sight.
     store: () => { if (work && question?.state === 'pending' && !sending) store(); },
-    leave: () => { if (work && question?.state === 'pending' && !sending) store(); closed = true; clearInterval(timer); },
+    leave: () => {
+      const stored = work && question?.state === 'pending' && !sending ? store() : null;
+      closed = true;
+      clearInterval(timer);
+      return stored;
+    },
     key: event => {
       if (!question || question.state !== 'pending' || sending || !isMine()) {
         if (event.key === 'Escape') { location.hash = '#/'; return true; }
@@ -776,11 +796,12 @@ const browserName = () => {
   return [browser, system].filter(Boolean).join(' on ');
 };
 
-const paired = body => {
-  kept.set('token', body.token);
+const paired = async body => {
+  const left = view;
+  view = {};
+  await left.leave?.();
   history.replaceState(null, '', '#/');
-  say('This browser may answer now.');
-  show();
+  adopt(body.token);
 };
 
 const pairView = problem => {
@@ -810,16 +831,36 @@ const pairView = problem => {
   return {nodes: [box], start: ask, leave: () => { closed = true; }};
 };
 
-const exchange = async code => {
-  // The code is not left in the address bar or in the history.
-  history.replaceState(null, '', '#/');
+/** Asks whether a browser that answers for one person is to answer for another one. */
+const switchView = (code, mine, theirs) => ({nodes: [el('h1', {tabindex: '-1'}, `Answer as ${theirs} from now on?`),
+  el('p', {}, `This browser answers as ${mine}. The link is for ${theirs}.`), el('p', {}, `What ${mine} typed here and has not sent is removed from this browser.`),
+  el('div', {class: 'actions'}, el('button', {type: 'button', class: 'main', onclick: () => redeem(code)}, `Answer as ${theirs}`),
+    el('button', {type: 'button', onclick: show}, `Stay ${mine}`))]});
+
+const redeem = async code => {
   try {
     const {status, body} = await call('POST', '/pair', {body: {code, name: browserName()}});
     if (status < 300 && body?.token) return paired(body);
-    enter(pairView(failure({status, body})));
-  } catch (error) {
-    enter(pairView(String(error.message ?? error)));
-  }
+    throw new Error(failure({status, body}));
+  } catch (error) { unpairable(error); }
+};
+const unpairable = error => {
+  if (!kept.token) return enter(pairView(error.message));
+  enter({nodes: [el('p', {class: 'notice bad', role: 'alert'}, error.message), el('p', {}, el('a', {href: '#/'}, 'Back to the list'))]});
+};
+
+const exchange = async code => {
+  try {
+    const me = kept.token && (await call('GET', '/me')).body;
+    // The code is not left in the address bar or in the history.
+    history.replaceState(null, '', '#/');
+    if (!me) return redeem(code);
+    const link = await call('POST', '/pair/person', {body: {code}});
+    if (link.status >= 300) throw new Error(failure(link));
+    if (link.body.person !== me.person) return enter(switchView(code, me.person, link.body.person));
+    show();
+    say(`This browser answers as ${me.person} already.`);
+  } catch (error) { unpairable(error); }
 };
 
 // ---- views ----
@@ -838,7 +879,7 @@ const show = () => {
   const [, code] = /^#pair=([\w.-]+)$/.exec(location.hash) ?? [];
   if (code) return exchange(code);
   offerNotifications();
-  if (!kept.get('token')) return enter(pairView());
+  if (!kept.token) return enter(pairView());
   lead();
   const [, id] = /^#\/q\/([0-9a-f]{12,32})$/.exec(location.hash) ?? [];
   for (const [name, at] of [['to-list', location.hash === '' || location.hash === '#/'], ['to-history', location.hash === '#/history']]) {

@@ -121,12 +121,17 @@ impl Server {
             }
         };
         let owner = &self.options.person;
-        match pairing::redeem(store, (&id, secret), kind, (&name, owner, call.address.clone())).await {
-            Ok(token) => {
-                let known = token::credential(store, &token).await?;
-                let known = known.ok_or_else(|| Problem::gone("this device was revoked again"))?.made;
-                Ok(reply::ok(&json!({"token": token, "name": known.name, "person": known.acts_as()})))
+        let paired = async {
+            if path[..] == ["pair", "person"] {
+                let known = pairing::known(store, (&id, secret), kind).await?;
+                return Ok(json!({"person": known.person.as_deref().unwrap_or(owner)}));
             }
+            let token = pairing::redeem(store, (&id, secret), kind, (&name, owner, call.address.clone())).await?;
+            let known = token::credential(store, &token).await?.ok_or(PairingError::Gone)?.made;
+            Ok(json!({"token": token, "name": known.name, "person": known.acts_as()}))
+        };
+        match paired.await {
+            Ok(body) => Ok(reply::ok(&body)),
             Err(PairingError::NotYet) => Ok(reply::json(StatusCode::ACCEPTED, &json!({"approved": false}))),
             Err(error) => {
                 if matches!(error, PairingError::Gone) {

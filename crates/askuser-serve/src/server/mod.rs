@@ -317,7 +317,7 @@ impl Server {
         let rest = path.strip_prefix(wire::API).filter(|rest| rest.is_empty() || rest.starts_with('/'));
         let has_body = !matches!(*request.method(), Method::GET | Method::HEAD | Method::DELETE);
         let area = match rest {
-            Some("/pair" | "/pair/code" | "/pair/claim") => Area::Pairing,
+            Some("/pair" | "/pair/person" | "/pair/code" | "/pair/claim") => Area::Pairing,
             Some(_) => Area::Api { has_body },
             None if path == "/mcp" => Area::Mcp,
             None => Area::Page,

@@ -14,9 +14,12 @@ fn a_link_lets_one_browser_in_once_and_gives_it_a_device_of_its_own() {
     let (id, _) = code.split_once('.').unwrap();
     let wrong = pair(&format!("{id}.00000000000000000000000000000000"));
     assert_eq!((wrong.status, wrong.code()), (410, "gone"));
+    let whose = |code: &str| site.client().send("POST", "/pair/person", json!({"code": code}));
+    assert_eq!(whose(&code).body, json!({"person": "ada"}), "a paired browser looks first");
     let paired = pair(&code);
     assert_eq!((paired.status, &paired.body["name"], &paired.body["person"]), (200, &json!("Pixel"), &json!("ada")));
     assert_eq!((pair(&code).status, pair("x").status, pair("").status), (410, 410, 410), "once");
+    assert_eq!(whose(&code).status, 410);
     let token = paired.body["token"].as_str().unwrap();
     let me = site.send(token, "GET", "/me", Value::Null);
     assert_eq!((&me.body["scope"], &me.body["name"]), (&json!("answer"), &json!("Pixel")));
