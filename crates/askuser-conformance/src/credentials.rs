@@ -3,14 +3,34 @@
 use crate::Place;
 use crate::support::{Stage, request, wait};
 use askuser::store::{
-    Call, Change, CredentialScope, Credentials, NewCredential, Pairing, PairingKind, Removed, StoreError,
+    Call, Change, CredentialScope, Credentials, NewCredential, Pairing, PairingKind, Principal, Removed, StoreError,
 };
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A [`Place`] whose store keeps credentials.
 pub trait CredentialsPlace: Place {
     /// The credentials as one more process opens them.
     fn credentials(&self) -> Arc<dyn Credentials>;
+}
+
+/// The same principal with a new credential of this store.
+pub fn with_credential(store: &dyn Credentials, by: &Principal) -> Principal {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let id = format!("c{}", COUNT.fetch_add(1, Ordering::Relaxed));
+    let person = by.name().filter(|_| by.is_a_person()).map(str::to_owned);
+    if let Some(name) = &person {
+        done(store.add_person(name));
+    }
+    let scope = if person.is_some() { CredentialScope::Answer } else { CredentialScope::Ask };
+    let (name, is_device) = (id.clone(), person.is_some());
+    done(store.add_credential(&NewCredential { name, is_device, person, ..new(&id, "", scope) }));
+    by.clone().with_credential_id(id)
+}
+
+/// Revokes the credential of such a principal.
+pub fn revoke(store: &dyn Credentials, by: &Principal) {
+    assert!(done(store.revoke_credential(by.credential_id().expect("a credential"))));
 }
 
 const NOW: u64 = 1_000_000;
@@ -112,6 +132,12 @@ pub fn a_pairing_is_redeemed_once_in_time_and_a_code_only_after_somebody_let_it_
         matches!(wait(store.offer_pairing(&one_more)), Err(StoreError::Forbidden(_))),
         "anybody can ask for a code"
     );
+    let elsewhere = |i: u64| Pairing { id: format!("ELSE{i}"), address: None, ..one_more.clone() };
+    for i in Pairing::MOST_CODES..Pairing::MOST_CODES_IN_ALL {
+        wait(store.offer_pairing(&elsewhere(i))).expect("at another address");
+    }
+    let last = wait(store.offer_pairing(&elsewhere(0)));
+    assert!(matches!(last, Err(StoreError::Forbidden(_))), "so many in all");
     offer("still", PairingKind::Link);
 }
 
@@ -137,6 +163,10 @@ pub fn of_tokens_of_one_name_that_are_made_at_once_the_last_is_left(place: &dyn 
 pub fn a_name_is_a_persons_or_a_tokens_and_never_both(place: &dyn CredentialsPlace) {
     let store = begin(place);
     assert!(!done(store.add_person("ada")), "she is there already");
+    for alike in ["Ada", "\u{430}da", "\u{ff41}da"] {
+        let refused = wait(store.add_person(alike));
+        assert!(matches!(&refused, Err(StoreError::Forbidden(why)) if why.contains("looks like ada")), "{refused:?}");
+    }
     let own = |id: &str, name: &str| NewCredential { person: None, ..new(id, name, CredentialScope::Answer) };
     let is_refused = |result: Result<(), StoreError>, name: &str| {
         assert!(matches!(&result, Err(StoreError::Forbidden(why)) if why.contains(name)), "{name}: {result:?}");

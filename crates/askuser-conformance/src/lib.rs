@@ -31,6 +31,7 @@ mod postgres;
 pub mod principals;
 pub mod purges;
 pub mod races;
+pub mod revocations;
 pub mod series;
 mod support;
 pub mod waiting;
@@ -41,7 +42,7 @@ pub use postgres::PostgresServer;
 pub use support::{Dice, give_up_after, left_out_without, until, wait};
 
 use askuser::Request;
-use askuser::store::{QuestionId, Series, Store};
+use askuser::store::{Principal, QuestionId, Series, Store};
 use std::sync::Arc;
 
 /// Where a store's questions are: new, empty, and its clock stands still unless it is set.
@@ -51,6 +52,12 @@ pub trait Place: Send + Sync {
 
     /// Sets the store's clock, in milliseconds since 1970.
     fn set_time(&self, ms: u64);
+
+    /// The same principal with a credential of its own, which counts.
+    fn with_credential(&self, by: &Principal) -> Principal;
+
+    /// Revokes the credential of such a principal.
+    fn revoke(&self, by: &Principal);
 
     /// A process puts this request, waits for it, and dies without a word.
     fn die_waiting(&self, request: &Request, series: Option<&Series>) -> QuestionId;
@@ -144,6 +151,9 @@ macro_rules! conformance {
                 only_its_audience_answers_declines_discusses_or_drafts,
                 what_no_principal_may_do_leaves_no_trace,
                 a_failed_notice_is_remembered_with_the_stores_time;
+            revocations:
+                a_revoked_credential_does_nothing_any_more,
+                nothing_is_put_after_its_credential_was_revoked;
             purges:
                 a_purge_removes_what_ended_before_with_its_drafts_and_events_and_nothing_else,
                 a_reader_of_events_is_told_what_was_purged_before_it_came,

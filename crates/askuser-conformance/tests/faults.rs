@@ -57,6 +57,7 @@ noticed! {
     DeadWaitersLive: attachments::whether_a_process_waits_has_left_or_has_died_is_seen, "the dead process is noticed";
     DeliveredBeforeTheEnd: claims::a_claim_counts_as_delivered_and_what_was_delivered_cannot_be_claimed, "what has not ended cannot be delivered";
     PurgeTakesWhatWaits: purges::a_purge_removes_what_ended_before_with_its_drafts_and_events_and_nothing_else, "it ended before, and not at";
+    RevocationIsIgnored: revocations::a_revoked_credential_does_nothing_any_more, "its credential was revoked";
     PurgedEventsAreNotMissed: purges::a_reader_of_events_is_told_what_was_purged_before_it_came, "some are missing";
 }
 

@@ -46,7 +46,7 @@ impl Database {
                 }
             }
         };
-        self.run(Doing::Telling, answer).await
+        self.run_by(by, Doing::Telling, answer).await
     }
 
     pub(crate) async fn hold(&self, by: &Principal, which: &Which) -> Result<(), StoreError> {
@@ -58,7 +58,7 @@ impl Database {
             let values = [(&row.n as _, Type::INT8), (&signed(now) as _, Type::INT8)];
             connection.execute(sql, &values).await.map(drop)
         };
-        self.run(Doing::Writing, hold).await
+        self.run_by(by, Doing::Writing, hold).await
     }
 
     pub(crate) async fn save_draft(&self, by: &Principal, which: &Which, draft: &Draft) -> Result<(), StoreError> {
@@ -82,7 +82,7 @@ impl Database {
             let values = [question, (&person as _, Type::TEXT), (&text as _, Type::TEXT), (&is_empty as _, Type::BOOL)];
             connection.execute(sql, &values).await.map(drop)
         };
-        self.run(Doing::Writing, save).await
+        self.run_by(by, Doing::Writing, save).await
     }
 
     /// So many at a time: others are not kept waiting for all of it, and neither is the reply.
@@ -97,7 +97,7 @@ impl Database {
         let (before, mut purged) = (signed(*before_ms), 0);
         loop {
             let some = async |connection: &Connection| connection.execute(&sql, &[(&before, Type::INT8)]).await;
-            let gone = self.run(Doing::Writing, some).await?;
+            let gone = self.run_by(by, Doing::Writing, some).await?;
             purged += gone;
             if gone < AT_ONCE {
                 return Ok(purged);
@@ -117,6 +117,6 @@ impl Database {
             let text: Option<&str> = rows.first().map(|row| row.try_get(0)).transpose()?;
             Ok(text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default())
         };
-        self.run(Doing::Reading, read).await
+        self.run_by(by, Doing::Reading, read).await
     }
 }

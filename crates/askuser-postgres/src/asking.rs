@@ -47,7 +47,7 @@ impl Database {
             self.lease(connection).await?;
             self.put_once(connection, &asked).await
         };
-        let (is_new, n, mut question) = self.run(Doing::Telling, put).await?;
+        let (is_new, n, mut question) = self.run_by(by, Doing::Telling, put).await?;
         question.asker = AskerPresence::Waits;
         self.requests.borrow_mut().keep(question.id.clone(), question.request.clone());
         self.leases.waits(n, waiter.clone());
@@ -222,7 +222,7 @@ impl Database {
                 // Another one was quicker: what it left says so.
             }
         };
-        let (claim, n) = self.run(Doing::Writing, claim).await?;
+        let (claim, n) = self.run_by(by, Doing::Writing, claim).await?;
         self.leases.forget(n);
         Ok(claim)
     }
@@ -240,7 +240,7 @@ impl Database {
             connection.execute(sql, &values).await?;
             Ok(row.n)
         };
-        let n = self.run(Doing::Writing, attach).await?;
+        let n = self.run_by(by, Doing::Writing, attach).await?;
         self.leases.waits(n, waiter.clone());
         self.follower.lease_taken();
         Ok((n, waiter))
@@ -274,7 +274,7 @@ impl Database {
                 known = Some(row.question.request);
             }
         };
-        if let Some(n) = self.run(Doing::Writing, deliver).await? {
+        if let Some(n) = self.run_by(by, Doing::Writing, deliver).await? {
             self.leases.forget(n);
         }
         Ok(())

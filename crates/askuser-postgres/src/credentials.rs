@@ -96,6 +96,13 @@ async fn add_person(connection: &Connection, name: &str) -> Result<bool, Fault> 
     if connection.row(sql, &[(&name, Type::TEXT)]).await?.try_get(0)? {
         return Err(StoreError::Forbidden(format!("{name} is the name of a token: revoke it first")).into());
     }
+    // One after the other: of two that look alike and are added at once, one comes first.
+    connection.batch("LOCK TABLE askuser.person IN SHARE ROW EXCLUSIVE MODE").await?;
+    let sql = "SELECT name FROM askuser.person UNION
+         SELECT name FROM askuser.credential WHERE person = '' AND scope = 'answer' AND revoked_ms IS NULL";
+    let rows = connection.query(sql, &[]).await?;
+    let others: Vec<String> = rows.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?;
+    Person::check_name(name, &others)?;
     let sql = "INSERT INTO askuser.person (name, added_ms) VALUES ($1, askuser.now_ms()) ON CONFLICT DO NOTHING";
     Ok(connection.execute(sql, &[(&name, Type::TEXT)]).await? == 1)
 }
@@ -169,12 +176,10 @@ async fn offer(connection: &Connection, pairing: &Pairing) -> Result<Pairing, Fa
     if !is_link {
         // Anybody can ask for a code: they are counted one after the other.
         connection.batch("LOCK TABLE askuser.pairing IN SHARE ROW EXCLUSIVE MODE").await?;
-        let sql = "SELECT count(*) AS count FROM askuser.pairing WHERE NOT is_link AND id <> $1";
-        let codes = number(&connection.row(sql, &[(&pairing.id, Type::TEXT)]).await?, "count")?;
-        if codes >= u64::from(Pairing::MOST_CODES) {
-            let why = format!("{codes} devices show a code already: wait five minutes");
-            return Err(StoreError::Forbidden(why).into());
-        }
+        let sql = "SELECT count(*) FILTER (WHERE address = $2) AS of_address, count(*) AS all FROM askuser.pairing
+             WHERE NOT is_link AND id <> $1";
+        let row = connection.row(sql, &[(&pairing.id, Type::TEXT), (&pairing.address, Type::TEXT)]).await?;
+        Pairing::check_codes(number(&row, "of_address")?, number(&row, "all")?)?;
     }
     // A repeated offer, after its reply was lost, is the same one.
     let sql = "INSERT INTO askuser.pairing (id, is_link, digest, address, browser, expires_ms, person)

@@ -81,6 +81,32 @@ impl Database {
         }
     }
 
+    /// Does something for a principal. If it was let in with a credential, that one counts until all of it is done.
+    pub(crate) async fn run_by<T>(
+        &self,
+        by: &Principal,
+        doing: Doing,
+        work: impl AsyncFn(&Connection) -> Result<T, Fault>,
+    ) -> Result<T, StoreError> {
+        let Some(id) = by.credential_id() else { return self.run(doing, work).await };
+        // A revocation waits for what is being written with the credential.
+        let lock = if doing == Doing::Reading { "" } else { "FOR SHARE" };
+        let sql = format!("SELECT 1 FROM askuser.credential WHERE id = $1 AND revoked_ms IS NULL {lock}");
+        let checked = async |connection: &Connection| {
+            if connection.query(&sql, &[(&id, Type::TEXT)]).await?.is_empty() {
+                return Err(StoreError::revoked().into());
+            }
+            work(connection).await
+        };
+        match doing {
+            Doing::Reading => self.run(doing, checked).await,
+            _ => {
+                self.run(doing, async |connection| connection.transaction(async || checked(connection).await).await)
+                    .await
+            }
+        }
+    }
+
     /// Does something once.
     pub(crate) async fn once<T>(&self, work: impl AsyncFnOnce(&Connection) -> Result<T, Fault>) -> Result<T, Fault> {
         let connection = self.pool.take().await?;

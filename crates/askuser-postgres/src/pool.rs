@@ -26,6 +26,7 @@ pub(crate) struct Connection {
     driver: JoinHandle<()>,
     reply_within: Duration,
     generation: u64,
+    is_in_transaction: Cell<bool>,
     _permit: Option<OwnedSemaphorePermit>,
 }
 
@@ -50,8 +51,17 @@ impl Connection {
         self.reply(self.client.batch_execute(sql)).await
     }
 
-    /// Does something in a transaction: all of it, or nothing.
+    /// Does something in a transaction: all of it, or nothing. Within another one it is a part of that.
     pub(crate) async fn transaction<T>(&self, work: impl AsyncFnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+        if self.is_in_transaction.replace(true) {
+            return work().await;
+        }
+        let result = self.transact(work).await;
+        self.is_in_transaction.set(false);
+        result
+    }
+
+    async fn transact<T>(&self, work: impl AsyncFnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
         self.batch("BEGIN ISOLATION LEVEL READ COMMITTED").await?;
         match work().await {
             Ok(value) => {
@@ -127,7 +137,8 @@ impl Pool {
 
     fn connection(&self, client: Client, driver: JoinHandle<()>, permit: Option<OwnedSemaphorePermit>) -> Connection {
         let generation = self.generation.get();
-        Connection { client, driver, reply_within: self.reply_within, generation, _permit: permit }
+        let is_in_transaction = Cell::new(false);
+        Connection { client, driver, reply_within: self.reply_within, generation, is_in_transaction, _permit: permit }
     }
 
     /// Takes one back, for the next.

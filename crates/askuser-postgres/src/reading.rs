@@ -90,7 +90,7 @@ impl Database {
             by.check(Act::See(&row.question.request))?;
             Ok(row.question)
         };
-        self.run(Doing::Reading, get).await
+        self.run_by(by, Doing::Reading, get).await
     }
 
     pub(crate) async fn resolve(&self, by: &Principal, abbreviation: &str) -> Result<Vec<QuestionId>, StoreError> {
@@ -109,7 +109,7 @@ impl Database {
             let rows = connection.query(&sql, &[a, b, c, d, e, f, (&first, Type::TEXT)]).await?;
             rows.iter().map(|row| Ok(QuestionId::parse(row.try_get(0)?))).filter_map(Result::transpose).collect()
         };
-        self.run(Doing::Reading, resolve).await
+        self.run_by(by, Doing::Reading, resolve).await
     }
 
     pub(crate) async fn list(&self, by: &Principal, filter: &Filter) -> Result<Page, StoreError> {
@@ -139,7 +139,7 @@ impl Database {
             }
             Ok(page)
         };
-        self.run(Doing::Reading, list).await
+        self.run_by(by, Doing::Reading, list).await
     }
 
     pub(crate) async fn count(&self, by: &Principal, filter: &Filter) -> Result<u64, StoreError> {
@@ -154,12 +154,12 @@ impl Database {
             }
             Ok(count)
         };
-        self.run(Doing::Reading, count).await
+        self.run_by(by, Doing::Reading, count).await
     }
 
     pub(crate) async fn events_for(&self, by: &Principal, after: u64, limit: u32) -> Result<Events, StoreError> {
         by.check(Act::Follow)?;
-        self.run(Doing::Reading, async |connection| self.events(connection, after, limit).await).await
+        self.run_by(by, Doing::Reading, async |connection| self.events(connection, after, limit).await).await
     }
 
     /// What has happened. Whatever has no number yet gets one first: a lone reader misses nothing.
@@ -211,19 +211,23 @@ impl Database {
             let sql = "INSERT INTO askuser.shown_list (id, process) VALUES ($1, $2) ON CONFLICT DO NOTHING";
             connection.execute(sql, &[(&list, Type::TEXT), (&self.leases.process, Type::TEXT)]).await.map(drop)
         };
-        self.run(Doing::Writing, show).await?;
+        self.run_by(by, Doing::Writing, show).await?;
         self.leases.shows(&list);
         self.follower.lease_taken();
         Ok(list)
     }
 
-    pub(crate) async fn is_list_shown(&self, _: &Principal) -> Result<bool, StoreError> {
+    pub(crate) async fn is_list_shown(&self, by: &Principal) -> Result<bool, StoreError> {
         let sql = "SELECT EXISTS (SELECT 1 FROM askuser.shown_list l JOIN askuser.process p ON p.id = l.process
              WHERE p.expires > clock_timestamp())";
-        self.run(Doing::Reading, async |connection| Ok(connection.row(sql, &[]).await?.try_get(0)?)).await
+        self.run_by(by, Doing::Reading, async |connection| Ok(connection.row(sql, &[]).await?.try_get(0)?)).await
     }
 
-    pub(crate) async fn note_failure(&self, failure: Option<&NotifierFailure>) -> Result<(), StoreError> {
+    pub(crate) async fn note_failure(
+        &self,
+        by: &Principal,
+        failure: Option<&NotifierFailure>,
+    ) -> Result<(), StoreError> {
         let note = async |connection: &Connection| {
             let Some(failure) = failure else {
                 return connection.execute("DELETE FROM askuser.notifier_failure", &[]).await.map(drop);
@@ -233,10 +237,10 @@ impl Database {
             let (what, why) = (without_nul(&failure.what), without_nul(&failure.why));
             connection.execute(sql, &[(&what, Type::TEXT), (&why, Type::TEXT)]).await.map(drop)
         };
-        self.run(Doing::Writing, note).await
+        self.run_by(by, Doing::Writing, note).await
     }
 
-    pub(crate) async fn last_failure(&self, _: &Principal) -> Result<Option<NotifierFailure>, StoreError> {
+    pub(crate) async fn last_failure(&self, by: &Principal) -> Result<Option<NotifierFailure>, StoreError> {
         let read = async |connection: &Connection| {
             let rows = connection.query("SELECT at_ms, what, why FROM askuser.notifier_failure", &[]).await?;
             let read = |row: &tokio_postgres::Row| {
@@ -248,7 +252,7 @@ impl Database {
             };
             rows.first().map(read).transpose()
         };
-        self.run(Doing::Reading, read).await
+        self.run_by(by, Doing::Reading, read).await
     }
 
     /// How long until the next deadline, by the server's time; none where there is none.

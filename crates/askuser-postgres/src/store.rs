@@ -189,10 +189,10 @@ impl Store for PostgresStore {
         self.call(lane, async move |database: Shared<Database>| database.watch(&by, &what).await)
     }
 
-    fn note_failure(&self, _: &Principal, failure: Option<&NotifierFailure>) -> Call<()> {
-        let failure = failure.cloned();
+    fn note_failure(&self, by: &Principal, failure: Option<&NotifierFailure>) -> Call<()> {
+        let (by, failure) = (by.clone(), failure.cloned());
         self.call(Lane::Key(NOTICES.to_vec()), async move |database: Shared<Database>| {
-            database.note_failure(failure.as_ref()).await
+            database.note_failure(&by, failure.as_ref()).await
         })
     }
 

@@ -46,14 +46,14 @@ pub(crate) struct Shown {
 
 pub(crate) async fn shown_code(
     store: &dyn Credentials,
-    address: String,
+    address: Option<String>,
     browser: Option<String>,
 ) -> Result<Shown, PairingError> {
     let mut bytes = [0_u8; 8];
     getrandom::fill(&mut bytes).map_err(io::Error::other)?;
     let id: String = bytes.iter().map(|byte| char::from(ALPHABET[usize::from(byte % 32)])).collect();
     let secret = random::<32>()?;
-    let pairing = offered(id.clone(), PairingKind::Code, &secret, Some(address), browser);
+    let pairing = offered(id.clone(), PairingKind::Code, &secret, address, browser);
     let expires_ms = store.offer_pairing(&pairing).await?.expires_ms;
     Ok(Shown { code: format!("{}-{}", &id[..4], &id[4..]), secret, expires_ms })
 }

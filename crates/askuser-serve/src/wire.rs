@@ -120,6 +120,7 @@ pub(crate) fn error(error: &StoreError) -> (u16, Value) {
         }
         StoreError::Misfit(violations) => (422, "invalid", json!({"violations": violations})),
         StoreError::Forbidden(_) => (403, "forbidden", Value::Null),
+        StoreError::Unauthorized(_) => (401, "unauthorized", Value::Null),
         StoreError::Unknown { .. } => (500, "unknown", Value::Null),
         StoreError::Damaged { .. } => (500, "damaged", Value::Null),
         _ => (503, "unavailable", Value::Null),
@@ -155,7 +156,7 @@ pub(crate) fn read_error(status: u16, body: &Value, what: &str) -> StoreError {
         },
         Some("unknown") => StoreError::unknown(what, why),
         Some("unavailable") => StoreError::unavailable(what, why),
-        Some("unauthorized") => StoreError::Forbidden(format!("{what}: {why}")),
+        Some("unauthorized") => StoreError::Unauthorized(format!("{what}: {why}")),
         _ => StoreError::damaged(what, why),
     }
 }

@@ -25,6 +25,8 @@ pub(super) struct Data {
     /// What each attachment is to.
     pub(super) attached: HashMap<u64, Attached>,
     pub(super) attachments: u64,
+    /// The ids of those that count.
+    pub(super) credentials: BTreeSet<String>,
     pub(super) ids: Dice,
     /// Events that are visible, by their numbers.
     log: Vec<StoreEvent>,
@@ -69,6 +71,7 @@ impl Data {
             expiring: BTreeSet::new(),
             attached: HashMap::new(),
             attachments: 0,
+            credentials: BTreeSet::new(),
             ids: Dice::new(5),
             log: Vec::new(),
             unseen: is_late.then(Vec::new),
@@ -94,6 +97,12 @@ impl Data {
             let timed_out = Outcome::timed_out().through(Via::Inbox).with_time(now_ms);
             self.finish(n, Ending::Resolved(timed_out), None);
         }
+    }
+
+    pub(super) fn new_credential(&mut self) -> String {
+        let id = format!("{:012x}", self.ids.number());
+        self.credentials.insert(id.clone());
+        id
     }
 
     /// Where a question is.

@@ -52,11 +52,13 @@ pub enum Fault {
     PurgeTakesWhatWaits,
     /// A reader is not told that events were removed by a purge.
     PurgedEventsAreNotMissed,
+    /// Whoever was let in before a revocation still acts after it.
+    RevocationIsIgnored,
 }
 
 impl Fault {
     /// Every mistake there is.
-    pub const ALL: [Fault; 32] = [
+    pub const ALL: [Fault; 33] = [
         Fault::TwoWinners,
         Fault::LoserIsNotToldTheWinner,
         Fault::AttemptIsForgotten,
@@ -89,5 +91,6 @@ impl Fault {
         Fault::DeliveredBeforeTheEnd,
         Fault::PurgeTakesWhatWaits,
         Fault::PurgedEventsAreNotMissed,
+        Fault::RevocationIsIgnored,
     ];
 }

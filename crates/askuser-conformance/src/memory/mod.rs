@@ -182,6 +182,22 @@ impl MemoryStore {
         Box::pin(async move { replied.await.unwrap_or_else(|_| Err(lost())) })
     }
 
+    /// The same for a principal, whose credential has to count.
+    fn call_by<T: Send + 'static>(
+        &self,
+        by: &Principal,
+        work: impl FnOnce(&mut Data, &Principal) -> Result<T, StoreError> + Send + 'static,
+    ) -> Call<T> {
+        let by = by.clone();
+        self.call(move |data| {
+            let counts = by.credential_id().is_none_or(|id| data.credentials.contains(id));
+            if !counts && !data.errs(Fault::RevocationIsIgnored) {
+                return Err(StoreError::revoked());
+            }
+            work(data, &by)
+        })
+    }
+
     /// A call whose reply can be lost.
     fn losable<T: Send + 'static>(&self, call: Call<T>) -> Call<T> {
         match self.process.loses_a_reply.swap(false, Ordering::Relaxed) {
@@ -205,6 +221,20 @@ impl Place for MemoryStore {
         MemoryStore::set_time(self, ms);
     }
 
+    fn with_credential(&self, by: &Principal) -> Principal {
+        let id = crate::wait(self.call(|data| Ok(data.new_credential()))).unwrap_or_default();
+        by.clone().with_credential_id(id)
+    }
+
+    fn revoke(&self, by: &Principal) {
+        let id = by.credential_id().unwrap_or_default().to_owned();
+        crate::wait(self.call(move |data| {
+            data.credentials.remove(&id);
+            Ok(())
+        }))
+        .unwrap_or_default();
+    }
+
     fn die_waiting(&self, request: &Request, series: Option<&Series>) -> QuestionId {
         let process = self.other();
         let put = crate::wait(process.put(&Principal::agent(request.origin()), request, series));
@@ -216,111 +246,109 @@ impl Place for MemoryStore {
 
 impl Store for MemoryStore {
     fn put(&self, by: &Principal, request: &Request, series: Option<&Series>) -> Call<Put> {
-        let (by, request, series, store) = (by.clone(), request.clone(), series.cloned(), self.clone());
-        self.losable(self.call(move |data| {
-            let (is_new, question, waiter) = data.put(store.process.number, &by, request, series.as_ref())?;
+        let (request, series, store) = (request.clone(), series.cloned(), self.clone());
+        self.losable(self.call_by(by, move |data, by| {
+            let (is_new, question, waiter) = data.put(store.process.number, by, request, series.as_ref())?;
             Ok(Put { is_new, question, attachment: store.attachment(waiter) })
         }))
     }
 
     fn get(&self, by: &Principal, which: &Which) -> Call<StoredQuestion> {
-        let (by, which) = (by.clone(), which.clone());
-        self.call(move |data| data.get(&by, &which))
+        let which = which.clone();
+        self.call_by(by, move |data, by| data.get(by, &which))
     }
 
     fn resolve(&self, by: &Principal, abbreviation: &str) -> Call<Vec<QuestionId>> {
-        let (by, abbreviation) = (by.clone(), abbreviation.to_ascii_lowercase());
-        self.call(move |data| Ok(data.resolve(&by, &abbreviation)))
+        let abbreviation = abbreviation.to_ascii_lowercase();
+        self.call_by(by, move |data, by| Ok(data.resolve(by, &abbreviation)))
     }
 
     fn end(&self, by: &Principal, which: &Which, end: &End, attempt: &Attempt) -> Call<Ending> {
-        let (by, which, end, attempt) = (by.clone(), which.clone(), end.clone(), attempt.clone());
-        self.losable(self.call(move |data| data.end(&by, &which, &end, attempt)))
+        let (which, end, attempt) = (which.clone(), end.clone(), attempt.clone());
+        self.losable(self.call_by(by, move |data, by| data.end(by, &which, &end, attempt)))
     }
 
     fn claim(&self, by: &Principal, id: &QuestionId, attempt: &Attempt) -> Call<Claim> {
-        let (by, id, attempt) = (by.clone(), id.clone(), attempt.clone());
-        self.losable(self.call(move |data| data.claim(&by, &id, attempt)))
+        let (id, attempt) = (id.clone(), attempt.clone());
+        self.losable(self.call_by(by, move |data, by| data.claim(by, &id, attempt)))
     }
 
     fn attach(&self, by: &Principal, id: &QuestionId) -> Call<Attachment> {
-        let (by, id, store) = (by.clone(), id.clone(), self.clone());
-        self.call(move |data| Ok(store.attachment(data.attach(store.process.number, &by, &id)?)))
+        let (id, store) = (id.clone(), self.clone());
+        self.call_by(by, move |data, by| Ok(store.attachment(data.attach(store.process.number, by, &id)?)))
     }
 
     fn delivered(&self, by: &Principal, id: &QuestionId) -> Call<()> {
-        let (by, id) = (by.clone(), id.clone());
-        self.call(move |data| data.delivered(&by, &id))
+        let id = id.clone();
+        self.call_by(by, move |data, by| data.delivered(by, &id))
     }
 
     fn hold(&self, by: &Principal, which: &Which) -> Call<()> {
-        let (by, which) = (by.clone(), which.clone());
-        self.call(move |data| data.hold(&by, &which))
+        let which = which.clone();
+        self.call_by(by, move |data, by| data.hold(by, &which))
     }
 
     fn save_draft(&self, by: &Principal, which: &Which, draft: &Draft) -> Call<()> {
-        let (by, which, draft) = (by.clone(), which.clone(), draft.clone());
-        self.call(move |data| data.save_draft(&by, &which, draft))
+        let (which, draft) = (which.clone(), draft.clone());
+        self.call_by(by, move |data, by| data.save_draft(by, &which, draft))
     }
 
     fn draft(&self, by: &Principal, which: &Which) -> Call<Draft> {
-        let (by, which) = (by.clone(), which.clone());
-        self.call(move |data| data.draft(&by, &which))
+        let which = which.clone();
+        self.call_by(by, move |data, by| data.draft(by, &which))
     }
 
     fn list(&self, by: &Principal, filter: &Filter) -> Call<Page> {
-        let (by, filter) = (by.clone(), filter.clone());
-        self.call(move |data| Ok(data.list(&by, &filter)))
+        let filter = filter.clone();
+        self.call_by(by, move |data, by| Ok(data.list(by, &filter)))
     }
 
     fn count(&self, by: &Principal, filter: &Filter) -> Call<u64> {
-        let (by, filter) = (by.clone(), filter.clone());
-        self.call(move |data| Ok(data.count(&by, &filter)))
+        let filter = filter.clone();
+        self.call_by(by, move |data, by| Ok(data.count(by, &filter)))
     }
 
     fn events(&self, by: &Principal, after: u64, limit: u32) -> Call<Events> {
-        let by = by.clone();
-        self.call(move |data| data.events(&by, after, limit))
+        self.call_by(by, move |data, by| data.events(by, after, limit))
     }
 
     fn watch(&self, by: &Principal, what: &Watched) -> Call<Watch> {
-        let (by, what) = (by.clone(), what.clone());
-        self.call(move |data| {
+        let what = what.clone();
+        self.call_by(by, move |data, by| {
             match &what {
                 Watched::All => by.check(Act::Follow)?,
-                Watched::Question(id) => drop(data.get(&by, &id.into())?),
+                Watched::Question(id) => drop(data.get(by, &id.into())?),
             }
             Ok(data.watchers.add(&what))
         })
     }
 
     fn show_list(&self, by: &Principal) -> Call<Attachment> {
-        let (by, store) = (by.clone(), self.clone());
-        self.call(move |data| {
+        let store = self.clone();
+        self.call_by(by, move |data, by| {
             by.check(Act::Follow)?;
             Ok(store.attachment(data.show_list(store.process.number)))
         })
     }
 
-    fn is_list_shown(&self, _: &Principal) -> Call<bool> {
-        self.call(|data| Ok(data.is_list_shown()))
+    fn is_list_shown(&self, by: &Principal) -> Call<bool> {
+        self.call_by(by, |data, _| Ok(data.is_list_shown()))
     }
 
-    fn note_failure(&self, _: &Principal, failure: Option<&NotifierFailure>) -> Call<()> {
+    fn note_failure(&self, by: &Principal, failure: Option<&NotifierFailure>) -> Call<()> {
         let failure = failure.cloned();
-        self.call(move |data| {
+        self.call_by(by, move |data, _| {
             data.failure = failure.map(|failure| NotifierFailure { at_ms: data.now_ms, ..failure });
             Ok(())
         })
     }
 
-    fn last_failure(&self, _: &Principal) -> Call<Option<NotifierFailure>> {
-        self.call(|data| Ok(data.failure.clone()))
+    fn last_failure(&self, by: &Principal) -> Call<Option<NotifierFailure>> {
+        self.call_by(by, |data, _| Ok(data.failure.clone()))
     }
 
     fn purge(&self, by: &Principal, before_ms: u64) -> Call<u64> {
-        let by = by.clone();
-        self.call(move |data| data.purge(&by, before_ms))
+        self.call_by(by, move |data, by| data.purge(by, before_ms))
     }
 
     fn flush(&self) -> Call<()> {

@@ -116,6 +116,10 @@ impl Credentials for SqliteStore {
             if tx.query_row(taken, [&name], |row| row.get(0))? {
                 return Err(StoreError::Forbidden(format!("{name} is the name of a token: revoke it first")).into());
             }
+            let names = "SELECT name FROM person
+                         UNION SELECT name FROM credential WHERE person = '' AND scope = 'answer' AND revoked_ms IS NULL";
+            let others = tx.prepare(names)?.query_map([], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
+            Person::check_name(&name, &others)?;
             let insert = "INSERT INTO person (name, added_ms) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
             Ok(tx.execute(insert, params![name, now])? == 1)
         })
@@ -201,10 +205,10 @@ impl Credentials for SqliteStore {
         self.write_unsynced(move |tx, now| {
             let pairing = Pairing { expires_ms: now + Pairing::LASTS_MS, ..pairing };
             tx.execute("DELETE FROM pairing WHERE expires_ms <= ?1", [now])?;
-            let codes: u32 = tx.query_row("SELECT count(*) FROM pairing WHERE NOT is_link", [], |row| row.get(0))?;
-            if pairing.kind == PairingKind::Code && codes >= Pairing::MOST_CODES {
-                let why = format!("{codes} devices show a code already: wait five minutes");
-                return Err(StoreError::Forbidden(why).into());
+            if pairing.kind == PairingKind::Code {
+                let sql = "SELECT count(*) FILTER (WHERE address = ?1), count(*) FROM pairing WHERE NOT is_link";
+                let (of_address, all) = tx.query_row(sql, [&pairing.address], |row| Ok((row.get(0)?, row.get(1)?)))?;
+                Pairing::check_codes(of_address, all)?;
             }
             let is_link = pairing.kind == PairingKind::Link;
             tx.execute(

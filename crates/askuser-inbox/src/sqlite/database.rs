@@ -39,6 +39,8 @@ pub(super) struct Database {
     pub(super) waiting: HashMap<i64, Vec<Waiter>>,
     /// Which file it was when it was opened.
     file: Option<FileId>,
+    /// The id of the credential that the call under way was let in with.
+    pub(super) credential: Option<String>,
     /// Reading has failed since this was asked for last.
     pub(super) has_read_failed: bool,
     /// Something was written since this was asked for last.
@@ -118,6 +120,7 @@ impl Database {
             requests: Requests::default(),
             waiting: HashMap::new(),
             file: file_id(&path),
+            credential: None,
             has_read_failed: false,
             has_written: false,
             synced: if is_synced { FULL } else { OFF },
@@ -179,7 +182,12 @@ impl Database {
             let _ = self.expire(now);
             tx = begin(&mut self.connection, &self.path, mode)?;
         }
-        let result = work(&tx, &mut self.requests).and_then(|value| {
+        let counts = self.credential.as_deref().map_or(Ok(true), |id| is_live(&tx, id));
+        let result = counts.map_err(Fault::from).and_then(|counts| {
+            if !counts {
+                return Err(StoreError::revoked().into());
+            }
+            let value = work(&tx, &mut self.requests)?;
             tx.commit()?;
             Ok(value)
         });
@@ -403,6 +411,12 @@ fn begin<'a>(connection: &'a mut Connection, path: &Path, mode: Mode) -> Result<
 
 fn unusable(path: &Path, why: &str) -> StoreError {
     StoreError::damaged(format!("cannot use {}", path.display()), why.to_owned())
+}
+
+/// Whether the credential of this id counts.
+fn is_live(tx: &Transaction<'_>, id: &str) -> rusqlite::Result<bool> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM credential WHERE id = ?1 AND revoked_ms IS NULL)";
+    tx.prepare_cached(sql)?.query_row([id], |row| row.get(0))
 }
 
 /// Whether a pending question has passed its deadline.

@@ -126,6 +126,19 @@ impl SqliteStore {
         })
     }
 
+    /// The same for a principal: the credential that it was let in with has to count.
+    fn call_by<T: Send + 'static>(
+        &self,
+        by: &Principal,
+        work: impl FnOnce(&mut Database, &Principal) -> Result<T, StoreError> + Send + 'static,
+    ) -> Call<T> {
+        let by = by.clone();
+        self.call(move |database| {
+            database.credential = by.credential_id().map(str::to_owned);
+            work(database, &by)
+        })
+    }
+
     fn send<T: Send + 'static>(
         &self,
         message: impl FnOnce(oneshot::Sender<Result<T, StoreError>>) -> Message,
@@ -150,17 +163,17 @@ impl SqliteStore {
 macro_rules! forward {
     ($($name:ident($($argument:ident: $kind:ty),*) -> $output:ty;)*) => {$(
         fn $name(&self, by: &Principal, $($argument: $kind),*) -> Call<$output> {
-            let (by, $($argument),*) = (by.clone(), $($argument.to_owned()),*);
-            self.call(move |database| database.$name(&by, $(&$argument),*))
+            $(let $argument = $argument.to_owned();)*
+            self.call_by(by, move |database, by| database.$name(by, $(&$argument),*))
         }
     )*};
 }
 
 impl Store for SqliteStore {
     fn put(&self, by: &Principal, request: &Request, series: Option<&Series>) -> Call<Put> {
-        let (by, request, series, store) = (by.clone(), request.clone(), series.cloned(), self.clone());
-        self.call(move |database| {
-            let (is_new, question, attached) = database.put(&by, request, series.as_ref())?;
+        let (request, series, store) = (request.clone(), series.cloned(), self.clone());
+        self.call_by(by, move |database, by| {
+            let (is_new, question, attached) = database.put(by, request, series.as_ref())?;
             Ok(Put { is_new, question, attachment: store.attachment(attached) })
         })
     }
@@ -184,21 +197,20 @@ impl Store for SqliteStore {
     // The attachments are made by the thread, so that a caller that has left meanwhile is known to have left.
 
     fn attach(&self, by: &Principal, id: &QuestionId) -> Call<Attachment> {
-        let (by, id, store) = (by.clone(), id.clone(), self.clone());
-        self.call(move |database| Ok(store.attachment(database.attach(&by, &id)?)))
+        let (id, store) = (id.clone(), self.clone());
+        self.call_by(by, move |database, by| Ok(store.attachment(database.attach(by, &id)?)))
     }
 
     fn show_list(&self, by: &Principal) -> Call<Attachment> {
-        let (by, store) = (by.clone(), self.clone());
-        self.call(move |database| {
-            let name = database.show_list(&by)?;
+        let store = self.clone();
+        self.call_by(by, move |database, by| {
+            let name = database.show_list(by)?;
             Ok(Attachment::new(move |_| store.call(move |database| database.hide_list(&name))))
         })
     }
 
     fn events(&self, by: &Principal, after: u64, limit: u32) -> Call<Events> {
-        let by = by.clone();
-        self.call(move |database| database.events_for(&by, after, limit))
+        self.call_by(by, move |database, by| database.events_for(by, after, limit))
     }
 
     fn watch(&self, by: &Principal, what: &Watched) -> Call<Watch> {
@@ -206,9 +218,9 @@ impl Store for SqliteStore {
         self.send(|reply| Message::Watch { by, what, reply })
     }
 
-    fn note_failure(&self, _: &Principal, failure: Option<&NotifierFailure>) -> Call<()> {
+    fn note_failure(&self, by: &Principal, failure: Option<&NotifierFailure>) -> Call<()> {
         let failure = failure.cloned();
-        self.call(move |database| database.note_failure(failure.as_ref()))
+        self.call_by(by, move |database, _| database.note_failure(failure.as_ref()))
     }
 
     fn flush(&self) -> Call<()> {

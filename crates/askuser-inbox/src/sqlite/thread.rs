@@ -85,6 +85,7 @@ impl Thread {
                     // A panic rolls its transaction back, and its caller is told: the connection is as good as before.
                     let database = &mut self.database;
                     let _ = catch_unwind(AssertUnwindSafe(|| work(database)));
+                    self.database.credential = None;
                     if take(&mut self.database.has_read_failed) {
                         self.behind.get_or_insert_with(Instant::now);
                     }
@@ -162,7 +163,12 @@ impl Thread {
     fn watch(&mut self, by: &Principal, what: Watched) -> Result<Watch, StoreError> {
         match &what {
             Watched::All => by.check(Act::Follow)?,
-            Watched::Question(id) => drop(self.database.get(by, &id.into())?),
+            Watched::Question(id) => {
+                self.database.credential = by.credential_id().map(str::to_owned);
+                let found = self.database.get(by, &id.into());
+                self.database.credential = None;
+                drop(found?);
+            }
         }
         // Those who are there already hear of what is past first.
         self.tell();

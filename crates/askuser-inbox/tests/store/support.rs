@@ -2,7 +2,7 @@ use crate::worker;
 use askuser::input::QuestionInput;
 use askuser::store::{Attempt, Credentials, Handle, Principal, QuestionId, Series, Store, StoreError, StoredQuestion};
 use askuser::{Origin, Outcome, QuestionSet, Request, RequestKey, Rules, Via};
-use askuser_conformance::{kills, wait};
+use askuser_conformance::{credentials, kills, wait};
 use askuser_inbox::{Clock, SqliteStore};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -100,6 +100,14 @@ impl askuser_conformance::Place for Place {
         self.now.store(ms, Ordering::Relaxed);
     }
 
+    fn with_credential(&self, by: &Principal) -> Principal {
+        credentials::with_credential(&self.sqlite(), by)
+    }
+
+    fn revoke(&self, by: &Principal) {
+        credentials::revoke(&self.sqlite(), by);
+    }
+
     fn die_waiting(&self, request: &Request, series: Option<&Series>) -> QuestionId {
         let now = self.now.load(Ordering::Relaxed);
         let start = |job: &str| {
@@ -115,7 +123,7 @@ impl askuser_conformance::Place for Place {
     }
 }
 
-impl askuser_conformance::credentials::CredentialsPlace for Place {
+impl credentials::CredentialsPlace for Place {
     fn credentials(&self) -> Arc<dyn Credentials> {
         Arc::new(self.sqlite())
     }

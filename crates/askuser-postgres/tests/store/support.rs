@@ -2,7 +2,7 @@ use crate::worker;
 use askuser::input::QuestionInput;
 use askuser::store::{Attempt, Credentials, Handle, Principal, QuestionId, Series, Store};
 use askuser::{Origin, Outcome, QuestionSet, Request, RequestKey, Rules, Via};
-use askuser_conformance::{PostgresServer, kills, until, wait};
+use askuser_conformance::{PostgresServer, credentials, kills, until, wait};
 use askuser_postgres::{Options, PostgresStore};
 use std::sync::Arc;
 use std::time::Duration;
@@ -162,6 +162,14 @@ impl askuser_conformance::Place for Place {
         self.run(&format!("UPDATE test_clock SET ms = {ms}"));
     }
 
+    fn with_credential(&self, by: &Principal) -> Principal {
+        credentials::with_credential(&self.store(), by)
+    }
+
+    fn revoke(&self, by: &Principal) {
+        credentials::revoke(&self.store(), by);
+    }
+
     fn die_waiting(&self, request: &Request, series: Option<&Series>) -> QuestionId {
         kills::die_waiting(|job| worker::command(job, &self.address), request, series)
     }
@@ -184,7 +192,7 @@ impl askuser_conformance::Place for Place {
     }
 }
 
-impl askuser_conformance::credentials::CredentialsPlace for Place {
+impl credentials::CredentialsPlace for Place {
     fn credentials(&self) -> Arc<dyn Credentials> {
         Arc::new(self.store())
     }

@@ -2,7 +2,7 @@
 //! pages in a browser included: the caller shows the token, and names this very server.
 
 use super::reply::{self, Problem};
-use super::{Reply, Written, accept, converse, headers};
+use super::{Permit, Reply, Unverified, Written, accept, converse, headers};
 use crate::gate::{Area, Gate, Refusal, is_same};
 use crate::token::digest;
 use askuser::store::Digest;
@@ -29,9 +29,11 @@ pub async fn serve_mcp<F: Future<Output = Reply> + Send + 'static>(
         return Err(io::Error::other(format!("{address} is no loopback address, must be one: 127.0.0.1 or [::1]")));
     }
     let (gate, secret) = (Arc::new(Gate::of_socket(address, false).or_localhost(address.port())), digest(token));
-    accept(&listener, &end, |stream, _| {
-        let (gate, handle, end) = (gate.clone(), handle.clone(), end.clone());
+    let unverified = Unverified::new(true);
+    accept(&listener, &end, |stream, peer| {
+        let (gate, handle, end, unverified) = (gate.clone(), handle.clone(), end.clone(), unverified.clone());
         async move {
+            let Some(permit) = unverified.admit(peer.ip()).await else { return };
             let answer = |mut request: Request<Incoming>| {
                 let (refused, handle) = (refuses(&gate, &secret, &request), handle.clone());
                 async move {
@@ -40,13 +42,14 @@ pub async fn serve_mcp<F: Future<Output = Reply> + Send + 'static>(
                         tracing::warn!(status = reply.status().as_u16(), "refused");
                         return reply::with_headers(reply, Area::Mcp);
                     }
+                    Permit::give_back(&request);
                     // Nothing behind the gate needs it, not even a log.
                     request.headers_mut().remove(AUTHORIZATION);
                     let written = request.extensions().get::<Written>().cloned().unwrap_or_default();
                     handle(request, written).await
                 }
             };
-            converse(stream, &end, answer).await;
+            converse(stream, permit, &end, answer).await;
         }
     })
     .await;

@@ -8,12 +8,14 @@ mod leases;
 mod local_mcp;
 mod questions;
 mod reply;
+mod unverified;
 mod written;
 
 use self::events::Hub;
 use self::leases::Leases;
 pub use self::local_mcp::serve_mcp;
 use self::reply::Problem;
+use self::unverified::{Permit, Unverified};
 pub use self::written::Written;
 use self::written::{Held, Telling};
 use crate::gate::{Area, Gate, Headers, Refusal, Said};
@@ -49,6 +51,8 @@ pub type Reply = Response<Body>;
 
 /// The largest body that is read: a draft of four full questions, escaped.
 const MOST_BYTES: usize = 4 * 1024 * 1024;
+/// The same of a client that has shown no credential yet: a code, a secret and a name.
+const MOST_BYTES_UNVERIFIED: usize = 1024;
 /// How long a request may take to arrive, and a handshake.
 const ARRIVING: Duration = Duration::from_secs(30);
 /// How long what is under way may take once the server ends.
@@ -120,6 +124,8 @@ pub async fn serve(
     let server = Arc::new(Server {
         hub: Hub::new(store.clone(), credentials.clone(), &options, end.clone()),
         leases: Leases::new(options.lease),
+        // Behind a proxy all clients have its address.
+        unverified: Unverified::new(options.public_url.is_none()),
         store,
         credentials,
         options,
@@ -160,9 +166,10 @@ async fn accept<F: Future<Output = ()> + Send + 'static>(
     }
 }
 
-/// Answers the requests of one connection, each of which has its [`Written`] with it.
+/// Answers the requests of one connection, each of which has its [`Written`] and its [`Permit`] with it.
 async fn converse<F: Future<Output = Reply>>(
     stream: impl AsyncRead + AsyncWrite + Held + Unpin + Send + 'static,
+    permit: Permit,
     end: &CancellationToken,
     answer: impl Fn(Request<Incoming>) -> F,
 ) {
@@ -170,6 +177,7 @@ async fn converse<F: Future<Output = Reply>>(
     let stream = Telling::new(stream, written.clone());
     let answer = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(written.clone());
+        request.extensions_mut().insert(permit.clone());
         // Given back once there is a reply: the connection keeps the room for this future, however long the body lasts.
         let answered = Box::pin(answer(request));
         async move { Ok::<Reply, Infallible>(answered.await) }
@@ -193,6 +201,7 @@ struct Server {
     options: Options,
     hub: Arc<Hub>,
     leases: Arc<Leases>,
+    unverified: Arc<Unverified>,
     end: CancellationToken,
 }
 
@@ -224,12 +233,13 @@ impl Caller {
 
     /// Who acts on the store. The scope decides, and the request says at most that no person does.
     fn principal(&self) -> Principal {
-        match self.scope() {
+        let principal = match self.scope() {
             CredentialScope::Answer => {
                 Principal::person(self.credential.made.acts_as(), self.via).on_device(self.name())
             }
             _ => Principal::agent(&self.origin(Origin::default())),
-        }
+        };
+        principal.with_credential_id(self.id())
     }
 
     /// Refuses a credential with another scope.
@@ -273,6 +283,7 @@ impl Call {
 
 impl Server {
     async fn accept(self: Arc<Server>, stream: TcpStream, peer: SocketAddr) {
+        let Some(permit) = self.unverified.admit(peer.ip()).await else { return };
         let _ = stream.set_nodelay(true);
         // A phone that lost its network acknowledges nothing, and a stalled reader takes nothing: both are gone after a while.
         #[cfg(target_os = "linux")]
@@ -287,12 +298,12 @@ impl Server {
             None => gate,
         };
         match self.options.tls.clone() {
-            None => self.converse(stream, gate, peer).await,
+            None => self.converse(stream, gate, peer, permit).await,
             Some(tls) => {
                 // Larger by far: connections without TLS need not have room for it.
                 let accepting = Box::pin(tokio_rustls::TlsAcceptor::from(tls).accept(stream));
                 if let Ok(Ok(stream)) = tokio::time::timeout(ARRIVING, accepting).await {
-                    Box::pin(self.converse(stream, gate, peer)).await;
+                    Box::pin(self.converse(stream, gate, peer, permit)).await;
                 }
             }
         }
@@ -303,13 +314,14 @@ impl Server {
         stream: impl AsyncRead + AsyncWrite + Held + Unpin + Send + 'static,
         gate: Gate,
         peer: SocketAddr,
+        permit: Permit,
     ) {
         let (server, gate) = (self.clone(), Arc::new(gate));
         let answer = move |request| {
             let (server, gate) = (server.clone(), gate.clone());
             async move { server.answer(request, &gate, peer).await }
         };
-        converse(stream, &self.end, answer).await;
+        converse(stream, permit, &self.end, answer).await;
     }
 
     async fn answer(&self, request: Request<Incoming>, gate: &Gate, peer: SocketAddr) -> Reply {
@@ -354,6 +366,7 @@ impl Server {
                 let Some(credential) = token::credential(&*self.credentials, token).await? else {
                     return Err(self.refused(Refusal::NoToken, peer));
                 };
+                Permit::give_back(&request);
                 self.note_seen(&credential, &address);
                 Some(Caller { credential, via })
             }
@@ -371,11 +384,14 @@ impl Server {
             let reply = reply.map_err(|why| StoreError::unavailable("cannot speak with the client", why))?;
             return Ok(reply.map(|body| cut::Cut::new(body, revoked).boxed_unsync()));
         }
-        let call = read(request, address).await?;
-        match &caller {
-            None => self.pair(&call).await,
-            Some(caller) => self.route(caller, &call).await,
+        let most_bytes = if caller.is_some() { MOST_BYTES } else { MOST_BYTES_UNVERIFIED };
+        let call = read(request, address, most_bytes).await?;
+        let Some(caller) = caller else { return self.pair(&call).await };
+        // The store checks it for a person and an agent. What an administrator does is no principal's.
+        if caller.scope() == CredentialScope::Admin && self.credentials.credential(caller.id()).await?.is_none() {
+            return Err(Problem::refused(Refusal::NoToken));
         }
+        self.route(&caller, &call).await
     }
 
     /// Every route there is. What is none of them is 404, and JSON.
@@ -472,7 +488,7 @@ fn headers<T>(request: &Request<T>) -> Headers<'_> {
 }
 
 /// Reads a request as a whole.
-async fn read(request: Request<Incoming>, address: String) -> Result<Call, Problem> {
+async fn read(request: Request<Incoming>, address: String, most_bytes: usize) -> Result<Call, Problem> {
     let (parts, body) = request.into_parts();
     let rest = parts.uri.path().strip_prefix(wire::API).unwrap_or_default();
     let decoded = |text: &str| {
@@ -483,10 +499,10 @@ async fn read(request: Request<Incoming>, address: String) -> Result<Call, Probl
     let path = rest.split('/').skip(1).map(decoded).collect();
     let query = form_urlencoded::parse(parts.uri.query().unwrap_or_default().as_bytes());
     let query = query.map(|(name, value)| (name.into_owned(), value.into_owned())).collect();
-    let arriving = Limited::new(body, MOST_BYTES).collect();
+    let arriving = Limited::new(body, most_bytes).collect();
     let body = match tokio::time::timeout(ARRIVING, arriving).await {
         Ok(Ok(body)) => body.to_bytes(),
-        Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => return Err(Problem::too_large(MOST_BYTES)),
+        Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => return Err(Problem::too_large(most_bytes)),
         Ok(Err(_)) | Err(_) => return Err(Problem::bad("the body did not arrive")),
     };
     let body = match body.is_empty() {

@@ -1,12 +1,10 @@
 //! The stream of events.
 
 use crate::support::{Site, sqlite, token_for};
-#[cfg(target_os = "linux")]
-use askuser::store::Store;
-use askuser::store::{Credential, CredentialScope, Credentials};
+use askuser::store::{Credential, CredentialScope, Credentials, Store};
 use askuser_conformance::{until, wait};
 use serde_json::{Value, json};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
@@ -171,6 +169,68 @@ fn revoking_ends_a_request_that_waits_at_once() {
     assert!(began.elapsed() < Duration::from_secs(30), "not after its time: {:?}", began.elapsed());
 }
 
+#[test]
+fn a_body_that_comes_after_a_revocation_changes_nothing() {
+    let site = Site::new();
+    let id = site.put("1");
+    let (phone, root) = (&site.answer, &site.admin);
+    let requests = [
+        (phone, format!("/questions/{id}/answer"), sqlite()),
+        (phone, format!("/questions/{id}/decline"), json!({})),
+        (&site.ask, format!("/questions/{id}/withdraw"), json!({})),
+        (root, "/tokens".into(), json!({"name": "more", "scope": "admin"})),
+        (root, "/people".into(), json!({"name": "eve"})),
+    ];
+    let mut open: Vec<(TcpStream, String)> = Vec::new();
+    for (token, path, body) in requests {
+        let (body, address) = (body.to_string(), site.server.address);
+        let mut stream = TcpStream::connect(address).unwrap();
+        let head = format!(
+            "POST /api/v1{path} HTTP/1.1\r\nHost: {address}\r\nX-Askuser: 1\r\nAuthorization: Bearer {token}\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+            body.len()
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        open.push((stream, body));
+    }
+    let seen = || wait(site.store.credentials()).unwrap().iter().filter(|known| known.seen_ms.is_some()).count();
+    until("all of them were let in", || seen() == 3);
+    for token in [phone, root, &site.ask] {
+        assert!(wait(site.store.revoke_credential(token.split('_').nth(1).unwrap())).unwrap());
+    }
+    for (mut stream, body) in open {
+        stream.write_all(body.as_bytes()).unwrap();
+        let mut reply = String::new();
+        stream.read_to_string(&mut reply).unwrap();
+        assert!(reply.starts_with("HTTP/1.1 401 "), "{body}: {reply}");
+    }
+    let ada = askuser::store::Principal::person("ada", askuser::Via::Web);
+    assert_eq!(wait(site.store.count(&ada, &askuser::store::Filter::pending())).unwrap(), 1);
+    assert!(wait(site.store.credentials()).unwrap().is_empty());
+    assert_eq!(wait(site.store.people()).unwrap().len(), 1);
+}
+
+#[test]
+fn without_a_credential_a_request_has_1_kib() {
+    let site = Site::new();
+    let code = |bytes: usize| site.client().send("POST", "/pair", json!({"code": "x".repeat(bytes)})).status;
+    assert_eq!((code(1000), code(1024)), (410, 413));
+}
+
+#[test]
+fn of_connections_without_a_credential_32_are_kept() {
+    let site = Site::new();
+    let silent: Vec<TcpStream> = (0..40).map(|_| TcpStream::connect(site.server.address).unwrap()).collect();
+    let is_open = |mut stream: &TcpStream| {
+        stream.set_read_timeout(Some(Duration::from_millis(1))).unwrap();
+        !matches!(stream.read(&mut [0]), Ok(0))
+    };
+    until("the others are closed", || silent.iter().filter(|stream| is_open(stream)).count() == 32);
+    drop(silent);
+    let mut streams: Vec<Stream> = (0..40).map(|_| Stream::open(&site, &site.answer, None)).collect();
+    streams.iter_mut().for_each(|stream| assert_eq!(stream.next().unwrap().1, "resumed", "a credential has no limit"));
+}
+
 /// HarperFast/harper#2747, hermes-webui#7105, pyth-crosschain#3782: a reader that takes nothing held its stream for ever.
 #[test]
 #[cfg(target_os = "linux")]
@@ -187,7 +247,7 @@ fn a_reader_that_takes_nothing_is_dropped_and_the_others_hear_everything() {
         "GET /api/v1/events HTTP/1.1\r\nHost: {}\r\nX-Askuser: 1\r\nAuthorization: Bearer {}\r\nAccept: text/event-stream\r\n\r\n",
         site.server.address, site.answer
     );
-    std::io::Write::write_all(&mut stalled, head.as_bytes()).unwrap();
+    stalled.write_all(head.as_bytes()).unwrap();
     let is_open = || is_connected(site.server.address.port(), stalled.local_addr().unwrap().port());
     until("it is connected", is_open);
     let ada = askuser::store::Principal::agent(&askuser::Origin::default());

@@ -125,6 +125,18 @@ impl askuser_conformance::Place for Place {
         self.now.store(ms, Ordering::Relaxed);
     }
 
+    /// Its token is the credential.
+    fn with_credential(&self, by: &Principal) -> Principal {
+        self.principals().token(by);
+        by.clone()
+    }
+
+    fn revoke(&self, by: &Principal) {
+        let token = self.principals().token(by);
+        let id = token.split('_').nth(1).unwrap();
+        assert!(wait(self.store.revoke_credential(id)).unwrap());
+    }
+
     fn die_waiting(&self, request: &Request, series: Option<&Series>) -> QuestionId {
         let token = self.principals().token(&Principal::agent(request.origin()));
         kills::die_waiting(|job| worker::command(job, &self.server.url(), &token), request, series)

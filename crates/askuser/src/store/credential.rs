@@ -81,6 +81,20 @@ impl Person {
     pub fn unknown(name: &str) -> String {
         format!("there is no person {name}: add them first")
     }
+
+    /// Refuses a name that a reader would take for another one. Every store asks this, in one transaction with adding the person.
+    ///
+    /// # Errors
+    /// [`StoreError::Forbidden`], with the reason.
+    pub fn check_name(name: &str, others: &[impl AsRef<str>]) -> Result<(), StoreError> {
+        let alike = |other: &&str| *other != name && crate::alike::alike(name, other, &crate::Rules::strict());
+        match others.iter().map(AsRef::as_ref).find(alike) {
+            Some(other) => {
+                Err(StoreError::Forbidden(format!("{name} looks like {other}: take a name that differs more")))
+            }
+            None => Ok(()),
+        }
+    }
 }
 
 /// What removing a person has left behind.
@@ -140,8 +154,23 @@ impl Pairing {
     pub const LASTS_MS: u64 = 5 * 60 * 1000;
     /// How often it may be tried with a wrong secret.
     pub const MOST_TRIES: u32 = 5;
-    /// How many devices may show a code at once: anybody can ask for one.
-    pub const MOST_CODES: u32 = 20;
+    /// How many devices at one address may show a code at once: anybody can ask for one.
+    pub const MOST_CODES: u64 = 20;
+    /// The same for all addresses together, and for those that are not known.
+    pub const MOST_CODES_IN_ALL: u64 = 256;
+
+    /// Refuses one more code beside so many. Every store asks this, in one transaction with keeping it.
+    ///
+    /// # Errors
+    /// [`StoreError::Forbidden`], with the reason.
+    pub fn check_codes(of_address: u64, all: u64) -> Result<(), StoreError> {
+        if of_address < Pairing::MOST_CODES && all < Pairing::MOST_CODES_IN_ALL {
+            return Ok(());
+        }
+        Err(StoreError::Forbidden(format!(
+            "{of_address} devices at this address, {all} in all, show a code: wait five minutes"
+        )))
+    }
 }
 
 /// Credentials that no server accepted.
@@ -158,7 +187,7 @@ pub struct FailedCredentials {
 /// A store that keeps credentials. Each call is on its way when the method returns, as with [`Store`](super::Store).
 pub trait Credentials: Send + Sync {
     /// Adds a person, synced; whether they were not there. [`StoreError::Forbidden`] where a live credential acts under this name:
-    /// its answers would be taken for theirs.
+    /// its answers would be taken for theirs. So would those of a person whose name looks like it: [`Person::check_name`].
     fn add_person(&self, name: &str) -> Call<bool>;
 
     /// Everybody, by their names.
@@ -188,7 +217,7 @@ pub trait Credentials: Send + Sync {
     fn watch_revocations(&self) -> Call<Watch>;
 
     /// Keeps a pairing until it is over; those that are over are forgotten. Its `expires_ms` is set by the store.
-    /// [`StoreError::Forbidden`] where [`Pairing::MOST_CODES`] wait already.
+    /// [`StoreError::Forbidden`] as [`Pairing::check_codes`] says.
     fn offer_pairing(&self, pairing: &Pairing) -> Call<Pairing>;
 
     /// The pairing of this id, unless it is over.

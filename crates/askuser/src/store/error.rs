@@ -31,6 +31,9 @@ pub enum StoreError {
     /// The principal may not do that.
     #[error("not allowed: {0}")]
     Forbidden(String),
+    /// The principal's credential does not count, or not any more.
+    #[error("{0}")]
+    Unauthorized(String),
     /// The store cannot be read or written now. A later try may succeed.
     #[error("{what}")]
     Unavailable {
@@ -71,6 +74,11 @@ impl StoreError {
     /// What is stored cannot be read.
     pub fn damaged(what: impl Into<String>, source: impl Into<Box<dyn Error + Send + Sync>>) -> StoreError {
         StoreError::Damaged { what: what.into(), source: source.into() }
+    }
+
+    /// The principal's credential was revoked.
+    pub fn revoked() -> StoreError {
+        StoreError::Unauthorized("the token or device was revoked".into())
     }
 
     /// The key of what was asked is that of a question that is stored.

@@ -45,7 +45,8 @@ pub const MAX_DRAFT: usize = 768 * 1024;
 /// Keeps questions until they are answered. What every store must do is what `askuser-conformance` tests.
 ///
 /// Every method but [`Store::flush`] fails with [`StoreError::Forbidden`] where the principal may not do it, with
-/// [`StoreError::NotFound`] where there is no such question, and as the store itself does.
+/// [`StoreError::Unauthorized`] if its credential was revoked, with [`StoreError::NotFound`] where there is no such question,
+/// and as the store itself does.
 pub trait Store: Send + Sync {
     /// Keeps a request unless its key is known already, or its series has a question that is open to it
     /// ([`Earlier::is_open`]), and says what is known of it. It is on the disk when this completes, and this caller is

@@ -22,9 +22,9 @@ use crate::request::{Origin, Request};
 use crate::resolution::{Resolution, Via};
 use serde_json::Value;
 
-/// Who acts.
+/// Who acts, and the id of the credential that has to count for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Principal(Kind);
+pub struct Principal(Kind, Option<String>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Kind {
@@ -55,23 +55,36 @@ pub enum Act<'a> {
 impl Principal {
     /// A person at the surface that this says. Where no person is asked at such a surface, it is a policy that acts.
     pub fn person(name: impl Into<String>, via: Via) -> Principal {
-        Principal(match via.is_a_person() {
+        let kind = match via.is_a_person() {
             true => Kind::Person { name: name.into(), via, device: None },
             false => Kind::Policy { via },
-        })
+        };
+        Principal(kind, None)
     }
 
     /// An agent that asks from there, with the credential that a server has checked, if it has one.
     pub fn agent(origin: &Origin) -> Principal {
-        Principal(Kind::Agent { name: origin.agent.clone(), credential: origin.credential.clone() })
+        Principal(Kind::Agent { name: origin.agent.clone(), credential: origin.credential.clone() }, None)
     }
 
     /// The same person at this device.
     pub fn on_device(self, device: impl Into<String>) -> Principal {
-        Principal(match self.0 {
+        let kind = match self.0 {
             Kind::Person { name, via, .. } => Kind::Person { name, via, device: Some(device.into()) },
             other => other,
-        })
+        };
+        Principal(kind, self.1)
+    }
+
+    /// The same principal, let in with the credential of this id. Every store checks, in the transaction of each call, that it still
+    /// counts: a request that was let in before a revocation changes nothing after it.
+    pub fn with_credential_id(self, id: impl Into<String>) -> Principal {
+        Principal(self.0, Some(id.into()))
+    }
+
+    /// The id of the credential that it was let in with.
+    pub fn credential_id(&self) -> Option<&str> {
+        self.1.as_deref()
     }
 
     /// Their name, where they have one.
