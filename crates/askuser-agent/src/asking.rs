@@ -7,8 +7,13 @@ use crate::event::{AgentEvent, Failure, FailureKind, QuestionOutcome};
 use crate::shared::Shared;
 use crate::tool::{Stop, ToolContext};
 use crate::transcript::{Entry, RecordedQuestion, TranscriptError};
-use askuser::{AskError, Closed, Context, Decision, Delivery, Purpose, QuestionSet, Request, Resolution};
+use askuser::{
+    AskError, Asker, Closed, Context, Decision, Delivery, Purpose, QuestionSet, Request, RequestKey, Resolution,
+};
 use futures_util::future::poll_immediate;
+
+/// How often a question is asked whose outcome somebody with the agent's own credential settles.
+const MOST_TIMES: u32 = 3;
 
 /// Why a question has no answer in a run without an asker.
 pub(crate) const NO_ASKER: &str = "no person can be asked in this run";
@@ -68,11 +73,29 @@ impl ToolContext {
             Decision::Ask(known) => known,
         };
         // Answers that do not fit are no answers: the person is asked all of it.
-        let request = request.clone().with_known(known).unwrap_or(request);
-        shared.record_question(&request)?;
-        shared.transcript.sync()?;
+        let mut request = request.clone().with_known(known).unwrap_or(request);
+        let (first, mut times) = (request.key().clone(), 1);
+        let delivery = loop {
+            match self.ask_once(asker, &request).await? {
+                Err(error @ AskError::Reported(_)) if times < MOST_TIMES => {
+                    self.emit(AgentEvent::Notice { message: format!("{error}: asking again") });
+                    times += 1;
+                    // A session of its own keeps the id that front ends answer to.
+                    let session = format!("{}, asked {times} times", first.session);
+                    request = request.with_key(RequestKey { session, ..first.clone() });
+                }
+                delivery => break delivery,
+            }
+        };
+        shared.record_resolution(&request, delivery.or_else(|error| without_answer(&error))?)
+    }
+
+    /// Asks the person, after the question is on the disk.
+    async fn ask_once(&self, asker: &dyn Asker, request: &Request) -> Result<Result<Delivery, AskError>, Stop> {
+        self.shared.record_question(request)?;
+        self.shared.transcript.sync()?;
         // It can be answered before anybody is told of it: an answer to the event may come at once.
-        let mut asking = asker.ask(&request);
+        let mut asking = asker.ask(request);
         let answered = poll_immediate(&mut asking).await;
         let (id, questions) = (request.key().id_in_session(), request.set().questions_json());
         self.emit(AgentEvent::AskUser { id, questions, request: Box::new(request.clone()) });
@@ -80,15 +103,16 @@ impl ToolContext {
             Some(answered) => answered,
             None => asking.await,
         };
-        let delivery = delivery.and_then(|delivery| delivery.check(&request)?.check_author(&request));
-        shared.record_resolution(&request, delivery.or_else(|error| without_answer(&error))?)
+        Ok(delivery.and_then(|delivery| delivery.check(request)?.check_author(request)))
     }
 
     /// Takes back what a call has asked, if that still waits for its answer.
     pub(crate) fn withdraw(&self, purpose: Purpose, call: &str) {
         let recorded = self.shared.transcript.question(&self.shared.tasks, call, purpose);
-        if let (Some(asker), Some(RecordedQuestion { resolution: None, .. })) = (&self.asker, recorded) {
-            asker.close(&self.shared.key(call, purpose), &Closed::Withdrawn);
+        if let (Some(asker), Some(RecordedQuestion { resolution: None, request: Some(request), .. })) =
+            (&self.asker, recorded)
+        {
+            asker.close(request.key(), &Closed::Withdrawn);
         }
     }
 

@@ -99,6 +99,9 @@ pub struct QuestionOutcome {
     /// When, in milliseconds since 1970, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_ms: Option<u64>,
+    /// The credential whose asker settled the question itself: no person is known to have answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reported_by: Option<String>,
     /// What the answer says of itself.
     #[serde(default, rename = "claim", skip_serializing_if = "Option::is_none")]
     pub self_reported: Option<Map<String, Value>>,
@@ -116,6 +119,7 @@ impl QuestionOutcome {
             via: resolution.via(),
             by: resolution.by().map(str::to_owned),
             at_ms: resolution.at_ms(),
+            reported_by: resolution.reported_by().map(str::to_owned),
             self_reported: resolution.self_reported().cloned(),
             mended: mended.to_vec(),
         }

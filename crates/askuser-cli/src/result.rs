@@ -6,7 +6,7 @@ use crate::json::escape_invisible;
 use crate::source::Rejected;
 use crate::surfaces::terminal_options;
 use crate::wrapped::{columns, wrapped_for};
-use askuser::{Answer, Form, QuestionSet, Resolution, Status, Via, Violations, report, sanitize};
+use askuser::{Answer, AskError, Form, QuestionSet, Resolution, Status, Via, Violations, report, sanitize};
 use askuser_terminal::{Confirm, closing_lines};
 use serde_json::json;
 use std::io::{self, IsTerminal, Write};
@@ -29,6 +29,13 @@ pub(crate) fn code(set: &QuestionSet, resolution: &Resolution, settings: &Settin
         return Err(Failure::new(format!("no person can be asked: {reason}")).hint(hint).code(exit::UNAVAILABLE));
     }
     let code = exit_code(set, resolution);
+    if let Some(by) = resolution.reported_by() {
+        let reported = AskError::Reported(sanitize::line(by).into_owned());
+        if set.rules().form() == Form::Confirm {
+            return Err(Failure::new(reported.to_string()).code(code));
+        }
+        notice(&reported.to_string());
+    }
     if *status != Status::Answered && code != exit::ANSWERED && settings.format.is_some_and(is_for_scripts) {
         let words = resolution.outcome().status().name().replace('_', " ");
         return Err(Failure::new(format!("no answer: {words}")).code(code));
@@ -62,7 +69,8 @@ pub(crate) fn exit_code(set: &QuestionSet, resolution: &Resolution) -> u8 {
 fn is_yes(set: &QuestionSet, resolution: &Resolution) -> bool {
     let yes = set.questions().first().and_then(|question| question.options().first());
     let answers = resolution.outcome().answers();
-    yes.is_some_and(|yes| answers.len() == 1 && answers[0].selected_options == [yes.label_verbatim()])
+    let is_chosen = yes.is_some_and(|yes| answers.len() == 1 && answers[0].selected_options == [yes.label_verbatim()]);
+    is_chosen && resolution.reported_by().is_none()
 }
 
 /// Whether the result is printed once the prompt is gone: on a terminal, and where a line of it may make the next program of a
@@ -105,6 +113,7 @@ fn confirmation(set: &QuestionSet, resolution: &Resolution, settings: &Settings)
     let theme = terminal_options(settings).theme;
     let lines = closing_lines(set, resolution.outcome(), confirm, &theme, columns);
     let from = match resolution.via() {
+        _ if resolution.reported_by().is_some() => Some("  reported by the asker: no person is known to have answered"),
         Some(Via::AnswersFile) => Some("  from the answers file: no person was asked"),
         Some(Via::Policy) => Some("  by the policy: no person was asked"),
         _ => None,

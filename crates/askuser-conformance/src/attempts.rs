@@ -1,8 +1,8 @@
 //! A question ends once, and the same attempt gets the same result.
 
 use crate::Place;
-use crate::support::{Stage, asked, attempt, choice, ended, ok, request, set, wait};
-use askuser::store::{End, Ending, State, StoreError};
+use crate::support::{Stage, asked, attempt, choice, ended, ok, person, request, set, wait};
+use askuser::store::{End, Ending, Principal, State, StoreError};
 use askuser::{Answer, Outcome, Via};
 
 /// Repeated, an attempt gets the very ending it made; every other is told who was first, and the answer.
@@ -44,6 +44,21 @@ pub fn an_attempt_whose_reply_was_lost_can_be_repeated_from_anywhere(place: &dyn
         assert_eq!(repeated, recorded, "the same attempt gets the same result");
         let late = ended(wait(there.person("bob").end(&id, &choice(1).into(), &attempt("late"))));
         assert_eq!(late, recorded, "and any other hears of it");
+    }
+}
+
+/// The name of an attempt is no proof: with another answer, or from another person or device, the repeat hears who won.
+pub fn an_attempt_belongs_to_its_author_and_its_answer(place: &dyn Place) {
+    let process = Stage::new(place).open();
+    let id = process.ask(&request("1"));
+    let ada = process.by(person("ada").on_device("phone"));
+    let first = ok(wait(ada.answer(&id, choice(0), &attempt("k"))));
+    assert_eq!(ok(wait(ada.answer(&id, choice(0), &attempt("k")))), first);
+    assert_eq!(ended(wait(ada.answer(&id, choice(1), &attempt("k")))), first, "it is another answer");
+    assert_eq!(ended(wait(ada.withdraw(&id, &attempt("k")))), first, "it is no answer");
+    for other in [person("bob"), person("ada").on_device("laptop"), Principal::person("ada", Via::Web)] {
+        let repeated = wait(process.by(other.clone()).answer(&id, choice(0), &attempt("k")));
+        assert_eq!(ended(repeated), first, "{other:?} did not answer");
     }
 }
 

@@ -4,8 +4,8 @@ use crate::Place;
 use crate::support::{
     Stage, agent, attempt, by_agent, choice, is_forbidden, new_attempt, ok, permission, request, wait,
 };
-use askuser::Outcome;
-use askuser::store::{Claim, PERMISSION_LASTS};
+use askuser::store::{Claim, PERMISSION_LASTS, Principal};
+use askuser::{Origin, Outcome};
 
 const LASTS: u64 = PERMISSION_LASTS.as_millis() as u64;
 
@@ -49,6 +49,19 @@ pub fn a_permission_lapses_after_ten_minutes_and_a_clock_that_was_set_back_makes
     stage.set_time(1_000);
     assert_eq!(claim(&back), Claim::Lapsed, "a clock that was set back makes nothing recent");
     assert!(matches!(claim(&in_time), Claim::Used(_)), "what was used stays used");
+}
+
+/// A permission that its asker settled is used up like any other, and nobody else's claim counts.
+pub fn a_settled_permission_is_used_once_by_its_asker(place: &dyn Place) {
+    let process = Stage::new(place).open();
+    let origin = |name: &str| Origin::default().with_agent("tester").with_credential(name);
+    let id = process.ask(&permission("1").with_origin(origin("ci")));
+    let [asker, other] = ["ci", "cd"].map(|name| process.by(Principal::agent(&origin(name))));
+    let ending = ok(wait(asker.answer(&id, choice(0), &new_attempt())));
+    assert_eq!(ending.recorded().and_then(|reported| reported.reported_by()), Some("ci"), "a report, and no answer");
+    assert!(is_forbidden(wait(other.claim(&id, &new_attempt()))), "it is another's");
+    assert_eq!(ok(wait(asker.claim(&id, &attempt("a")))), Claim::Won);
+    assert!(matches!(ok(wait(asker.claim(&id, &attempt("b")))), Claim::Used(_)), "it serves once");
 }
 
 /// No other question, no pending one, none that was taken back, and none of another agent.

@@ -104,6 +104,7 @@ macro_rules! conformance {
             attempts:
                 a_repeated_attempt_gets_the_same_ending_and_any_other_hears_who_won,
                 an_attempt_whose_reply_was_lost_can_be_repeated_from_anywhere,
+                an_attempt_belongs_to_its_author_and_its_answer,
                 an_answer_to_another_question_is_refused_and_changes_nothing,
                 a_question_that_was_taken_back_takes_no_answer;
             attachments:
@@ -116,6 +117,7 @@ macro_rules! conformance {
                 flushing_waits_for_every_call_that_was_made_before;
             claims:
                 a_permission_is_used_once_and_the_same_attempt_has_used_it,
+                a_settled_permission_is_used_once_by_its_asker,
                 a_permission_lapses_after_ten_minutes_and_a_clock_that_was_set_back_makes_none_recent,
                 only_an_answered_permission_of_its_own_agent_is_used,
                 a_claim_counts_as_delivered_and_what_was_delivered_cannot_be_claimed;

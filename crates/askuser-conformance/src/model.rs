@@ -22,6 +22,7 @@ struct Kept {
     asked: u64,
     expires: Option<u64>,
     ending: Option<(State, Option<String>, u64)>,
+    /// The attempt that ended it: its name, its author and its answer.
     attempt: Option<String>,
     claim: Option<(String, u64)>,
     delivered: Option<u64>,
@@ -259,7 +260,7 @@ impl Model<'_> {
             1 => Outcome::discuss(None),
             option => choice(option - 2),
         };
-        let attempt_name = format!("attempt {}", self.dice.below(4));
+        let attempt_name = format!("attempt {}", self.dice.below(2));
         let (end, id) = (End::from(outcome), self.kept[&name].id.clone());
         let result = wait(self.process().by(principal.clone()).end(&id, &end, &attempt(&attempt_name)));
         if who == 0 && self.kept[&name].is_permission {
@@ -268,7 +269,7 @@ impl Model<'_> {
         }
         let state = end.stamped(&principal, 0).state();
         let was_pending = self.kept[&name].ending.is_none();
-        let won = self.end(name, state, stamped, Some(&attempt_name));
+        let won = self.end(name, state, stamped, Some(&format!("{attempt_name} {principal:?} {end:?}")));
         self.count(if !won {
             "lost"
         } else if was_pending {
@@ -286,7 +287,7 @@ impl Model<'_> {
         let result = wait(self.process().by(other).withdraw(&id, &attempt("another's")));
         assert!(is_forbidden(result), "an agent withdraws its own questions only");
         let result = wait(self.process().by(by.clone()).withdraw(&id, &attempt(&attempt_name)));
-        let won = self.end(name, State::Withdrawn, by.name(), Some(&attempt_name));
+        let won = self.end(name, State::Withdrawn, by.name(), Some(&format!("{attempt_name} {by:?}")));
         self.check(name, won, result);
     }
 

@@ -171,8 +171,9 @@ pub fn an_agent_with_a_credential_settles_its_own_questions_and_is_never_a_perso
     let ending = ok(wait(ci.end(&id, &end, &attempt)));
     assert_eq!((ending.state(), ending.by(), ending.at_ms()), (State::Settled, Some("ci"), Some(stage.now())));
     assert_eq!(ending.resolution(), None, "it is nobody's answer");
-    let word = ending.for_asker().expect("its own word");
-    assert_eq!((word.outcome(), word.by(), word.via()), (&choice(0), Some("root"), Some(Via::Terminal)));
+    let reported = ending.recorded().expect("its report");
+    assert_eq!((reported.outcome(), reported.by(), reported.via()), (&choice(0), Some("root"), Some(Via::Terminal)));
+    assert_eq!((reported.reported_by(), reported.is_a_persons()), (Some("ci"), false), "whatever it claims");
     assert_eq!(ok(wait(ci.end(&id, &end, &attempt))), ending, "the same attempt gets the same result");
     assert_eq!(process.get(&id).ending.as_ref(), Some(&ending), "and it is kept so");
     let late = wait(process.person("ada").answer(&id, choice(1), &new_attempt()));

@@ -29,6 +29,7 @@ noticed! {
     TwoWinners: attempts::a_repeated_attempt_gets_the_same_ending_and_any_other_hears_who_won, "the same result";
     LoserIsNotToldTheWinner: races::every_question_has_one_winner_whom_all_losers_name, "every loser is told the winner";
     AttemptIsForgotten: attempts::an_attempt_whose_reply_was_lost_can_be_repeated_from_anywhere, "the store failed";
+    AttemptIsAnybodys: attempts::an_attempt_belongs_to_its_author_and_its_answer, "it is told how it ended before";
     ClaimWinsTwice: races::of_many_claims_one_wins, "one permission, one act";
     ClaimIsForgotten: claims::a_permission_is_used_once_and_the_same_attempt_has_used_it, "the same attempt gets the same result";
     PermissionNeverLapses: claims::a_permission_lapses_after_ten_minutes_and_a_clock_that_was_set_back_makes_none_recent, "given too long ago";

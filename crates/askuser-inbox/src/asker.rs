@@ -103,7 +103,7 @@ impl InboxAsker {
             let ending = agent.wait(id).await.map_err(AskError::Store)?;
             return self.deliver(&question, ending, None, attachment).await;
         }
-        // What is answered beside an agent that came with a credential is that agent's word, but for a device at its terminal.
+        // An agent with a credential reports what is answered beside it, but for a device at its terminal.
         let via = delivery.resolution().via();
         let is_on_device = self.has_device && matches!(via, Some(Via::Terminal | Via::Line));
         let answerer = match question.request.origin().credential {
@@ -128,14 +128,19 @@ impl InboxAsker {
         attachment: Attachment,
     ) -> Result<Delivery, AskError> {
         let (agent, id) = (self.agent(&question.request), question.id.clone());
-        let resolution = match ending {
-            Ending::Withdrawn { .. } => return Err(AskError::Withdrawn),
-            Ending::Resolved(resolution) | Ending::Settled { word: resolution, .. } => resolution,
+        let resolution = match (ending, &here) {
+            (Ending::Withdrawn { .. }, _) => return Err(AskError::Withdrawn),
+            // The surface of this process produced it: here it is evidence. Whoever reads it back has only the report.
+            (ending @ Ending::Settled { .. }, Some(here)) => {
+                ending.at_ms().into_iter().fold(here.resolution().clone(), Resolution::with_time)
+            }
+            (Ending::Resolved(resolution) | Ending::Settled { reported: resolution, .. }, _) => resolution,
         };
         let is_permission = question.request.key().purpose == Purpose::Permission;
-        let resolution = match is_permission {
-            true => claimed(&agent, question, resolution).await?,
-            false => resolution,
+        let resolution = if is_permission && resolution.reported_by().is_none() {
+            claimed(&agent, question, resolution).await?
+        } else {
+            resolution
         };
         Ok(Delivery::new(resolution, move |stored| {
             // Attached until the store knows that it was delivered: else the next call would take the answer too.

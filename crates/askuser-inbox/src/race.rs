@@ -172,7 +172,7 @@ pub(crate) fn answerer(name: &str, via: Option<Via>) -> Principal {
 pub(crate) fn closed(ending: &Ending) -> Closed {
     match ending {
         Ending::Resolved(resolution) => Closed::AnsweredElsewhere(resolution.clone()),
-        Ending::Settled { by, .. } => Closed::Settled(by.clone()),
+        Ending::Settled { .. } => Closed::Settled(ending.by().unwrap_or_default().to_owned()),
         Ending::Withdrawn { .. } => Closed::Withdrawn,
     }
 }

@@ -40,7 +40,7 @@ impl Database {
                 check(&row.question.request)?;
                 match row.question.ending {
                     // The reply to an earlier try was lost, or the caller asks again.
-                    Some(ending) if row.attempt.as_deref() == Some(attempt.as_str()) => return Ok(ending),
+                    Some(ending) if ending.is_of(attempt, row.attempt.as_deref(), by, end) => return Ok(ending),
                     Some(ending) => return Err(StoreError::ended(ending).into()),
                     None => known = Some((row.question.id, row.question.request)),
                 }

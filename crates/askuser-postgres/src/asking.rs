@@ -196,7 +196,7 @@ impl Database {
                 let (now, row) = self.known(connection, by, &id.into()).await?;
                 by.check(Act::Use(&row.question.request))?;
                 let is_permission = row.question.request.key().purpose == Purpose::Permission;
-                if !is_permission || row.question.ending.as_ref().and_then(Ending::for_asker).is_none() {
+                if !is_permission || row.question.ending.as_ref().and_then(Ending::recorded).is_none() {
                     let why = "only a permission that was answered can be used";
                     return Err(StoreError::Forbidden(why.into()).into());
                 }

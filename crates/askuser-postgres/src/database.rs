@@ -249,7 +249,7 @@ pub(crate) async fn end_row(
         text.pop();
         Ok(text)
     };
-    let resolution = ending.for_asker().map(untimed).transpose().map_err(crate::fault::unwritable)?;
+    let resolution = ending.recorded().map(untimed).transpose().map_err(crate::fault::unwritable)?;
     // A clock that was set back ends nothing before it was asked.
     let sql =
         "WITH moment AS (SELECT askuser.now_ms() AS now FROM askuser.schema_version WHERE version = $6), ended AS (

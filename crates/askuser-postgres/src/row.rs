@@ -93,7 +93,7 @@ impl StoredRow {
                 let value = serde_json::from_str(text).map_err(unreadable)?;
                 let resolution = reply::resolution(request.set(), &value).map_err(unreadable)?;
                 Some(match state {
-                    State::Settled => Ending::Settled { by: ended_by()?, word: resolution },
+                    State::Settled => Ending::settled(ended_by()?, resolution),
                     _ => Ending::Resolved(resolution),
                 })
             }

@@ -63,7 +63,7 @@ pub(crate) fn ending(request: &Request, question: &Value) -> Result<Option<Endin
         }
         State::Settled => {
             let settled = &question["settled"];
-            Some(Ending::Settled { by: text(&settled["by"]), word: resolution(&settled["claim"])? })
+            Some(Ending::settled(text(&settled["by"]), resolution(&settled["claim"])?))
         }
         _ => Some(Ending::Resolved(resolution(&question["resolution"])?)),
     })

@@ -155,14 +155,19 @@ impl Delivery {
     /// Checks that a person decided, where a file or a rule has no say: a surface hands over what was answered there.
     ///
     /// # Errors
-    /// [`AskError::NotAPersons`]; the surface is told.
+    /// [`AskError::NotAPersons`] for a file or a rule, [`AskError::Reported`] for the asker itself. The surface is told.
     pub fn check_author(mut self, request: &Request) -> Result<Delivery, AskError> {
         let is_settled = !matches!(self.resolution.outcome().status(), Status::Unavailable { .. });
-        if is_settled && request.key().purpose.asks_to_agree() && !self.resolution.is_a_persons() {
-            self.tell(Err(AskError::NotAPersons.to_string()));
-            return Err(AskError::NotAPersons);
+        let error = match self.resolution.reported_by() {
+            Some(by) => AskError::Reported(by.to_owned()),
+            None if is_settled && !self.resolution.is_a_persons() => AskError::NotAPersons,
+            None => return Ok(self),
+        };
+        if !request.key().purpose.asks_to_agree() {
+            return Ok(self);
         }
-        Ok(self)
+        self.tell(Err(error.to_string()));
+        Err(error)
     }
 
     fn tell(&mut self, stored: Result<(), String>) {
@@ -217,6 +222,9 @@ pub enum AskError {
     /// The surface handed over what a file or a rule says, where only a person can agree.
     #[error("only a person can agree to this, and this answer is not a person's")]
     NotAPersons,
+    /// The asker that uses the credential of this name settled the question itself, through the store.
+    #[error("the asker ({0}) reported this outcome itself, and no person is known to have decided")]
+    Reported(String),
     /// The surface failed.
     #[error("{what}")]
     Surface {

@@ -5,6 +5,7 @@
 //! - Only a person's own choice agrees; [`MayPermit`] has the one exception.
 //! - A note beside a yes may be a condition, which no program can check: nothing runs, the model reads it and may call again.
 
+use crate::asker::AskError;
 use crate::input::QuestionInput;
 use crate::limits::Limits;
 use crate::outcome::{Answer, Status};
@@ -196,8 +197,11 @@ pub enum Verdict<T> {
 }
 
 /// Reads what came of a permission or of a plan: by the index of the option that agrees. `set` is the question as it was put,
-/// maybe by an earlier version under other labels: every option agrees but the last.
+/// maybe by an earlier version under other labels: every option agrees but the last. What the asker reported itself never agrees.
 pub fn verdict(set: &QuestionSet, resolution: &Resolution, may_permit: MayPermit) -> Verdict<usize> {
+    if let Some(by) = resolution.reported_by() {
+        return Verdict::NotAsked { reason: AskError::Reported(by.to_owned()).to_string() };
+    }
     let outcome = resolution.outcome();
     let (question, answer) = match (outcome.status(), set.questions(), outcome.answers()) {
         (Status::Answered, [question], [answer]) => (question, answer),

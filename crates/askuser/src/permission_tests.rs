@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::outcome::Outcome;
+use crate::store::Ending;
 
 /// What an agent that keeps rules asks.
 fn keeping() -> Permission<&'static str> {
@@ -194,5 +195,21 @@ fn the_model_reads_what_was_said_and_that_nothing_ran() {
         ),
     ] {
         assert_eq!(verdict(given).as_deref(), Some(expected));
+    }
+}
+
+#[test]
+fn a_report_of_the_asker_itself_never_agrees() {
+    let set = keeping().question_set().unwrap();
+    for via in Via::ALL {
+        for (row, note) in [(Some(0), None), (Some(1), None), (Some(0), Some("in a branch")), (Some(3), None)] {
+            let ending = Ending::settled("ci", resolved(&set, row, None, note, via));
+            let reported = ending.recorded().unwrap();
+            for may_permit in [MayPermit::Person, MayPermit::PersonOrAnswers] {
+                let verdict = verdict(&set, reported, may_permit);
+                let Verdict::NotAsked { reason } = &verdict else { panic!("{verdict:?}") };
+                assert!(reason.contains("the asker (ci) reported"), "{reason}");
+            }
+        }
     }
 }

@@ -72,10 +72,11 @@ pub fn resolution(set: &QuestionSet, stored: &Value) -> Result<Resolution, Viola
         _ => outcome.clone().through(Via::FrontEnd),
     };
     let text = |name: &str| stored[name].as_str().map(str::to_owned);
-    let (by, device, at_ms) = (text("by"), text("device"), stored["at_ms"].as_u64());
+    let [by, device, reported_by] = ["by", "device", "reported_by"].map(text);
+    let at_ms = stored["at_ms"].as_u64();
     let resolution = via.map_or_else(unsaid, |via| outcome.clone().through(via));
     let claim = stored["claim"].as_object().cloned().unwrap_or_default();
-    Ok(Resolution { by, device, at_ms, ..resolution }.with_self_reported(claim))
+    Ok(Resolution { by, device, at_ms, reported_by, ..resolution }.with_self_reported(claim))
 }
 
 /// What a reply says of its own provenance, to be kept beside the resolution.

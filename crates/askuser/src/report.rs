@@ -17,9 +17,15 @@ pub fn prose(set: &QuestionSet, resolution: &Resolution) -> String {
     let mut out = String::new();
     let (outcome, via) = (resolution.outcome(), resolution.via());
     let answers = outcome.answers();
+    if let Some(by) = resolution.reported_by() {
+        let _ = writeln!(out, "Reported by the asker ({}); no person is known to have answered.\n", sanitize::line(by));
+    }
     match outcome.status() {
         Status::Answered => {
-            let (opening, closing) = said_by(via);
+            let (opening, closing) = match resolution.reported_by() {
+                Some(_) => ("The reported answers:\n\n", "Ask the user before you rely on them."),
+                None => said_by(via),
+            };
             out.push_str(opening);
             write_answers(&mut out, set, answers);
             out.push_str(closing);
@@ -50,7 +56,7 @@ pub fn prose(set: &QuestionSet, resolution: &Resolution) -> String {
 }
 
 /// The result as JSON: `{status, answers, via}`, with `reason` or `message` where the person gave one, and with `by`,
-/// `at_ms` and `claim` where they are known.
+/// `at_ms`, `reported_by` and `claim` where they are known.
 pub fn json(set: &QuestionSet, resolution: &Resolution) -> Value {
     let mut result = json!(resolution);
     if !set.mended().is_empty() {
@@ -77,7 +83,7 @@ pub fn stored(question: &StoredQuestion) -> Value {
     });
     let (withdrawn_by, settled) = match &question.ending {
         Some(Ending::Withdrawn { by, .. }) => (Some(Value::from(by.as_str())), None),
-        Some(Ending::Settled { by, word }) => (None, Some(json!({"by": by, "claim": word}))),
+        Some(Ending::Settled { reported }) => (None, Some(json!({"by": reported.reported_by(), "claim": reported}))),
         _ => (None, None),
     };
     let fields = [

@@ -606,3 +606,22 @@ fn a_note_reaches_claude_as_an_annotation_of_its_question() {
     assert_eq!(input["answers"], json!({DATABASE: "MongoDB", MANAGER: "bun"}));
     assert_eq!(input["annotations"], json!({DATABASE: {"notes": "only for a start"}}));
 }
+
+#[test]
+fn what_the_asker_reported_is_never_called_the_users() {
+    let set = set_of(&[database()]);
+    let given = answered(&set, &[(&[2], None, None)], Via::Terminal).with_by("root");
+    let ending = Ending::settled("ci", given.clone());
+    let reported = ending.recorded().unwrap();
+    let expected = "Reported by the asker (ci); no person is known to have answered.\n\nThe reported answers:\n\n1. Database (Which \
+                    database should we use for this project?)\n   Selected: SQLite\n\nAsk the user before you rely on them.";
+    assert_eq!(prose(&set, reported), expected);
+    assert_eq!(
+        (json(&set, reported)["reported_by"].clone(), json(&set, &given)["reported_by"].clone()),
+        (json!("ci"), Value::Null)
+    );
+    let stored = crate::reply::resolution(&set, &json!(reported)).unwrap();
+    assert_eq!(&stored, reported, "a record of it says so too");
+    let no = Ending::settled("ci", ended(Status::Declined { reason: None }, vec![], Via::Terminal));
+    assert!(prose(&set, no.recorded().unwrap()).starts_with("Reported by the asker (ci)"));
+}

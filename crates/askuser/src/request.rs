@@ -48,6 +48,11 @@ impl Request {
         Request { key, set, origin: Origin::default(), context: None, known, deadline: None, audience }
     }
 
+    /// The same request under another key, so that a store keeps it as a new question.
+    pub fn with_key(self, key: RequestKey) -> Request {
+        Request { key, ..self }
+    }
+
     /// Says who asks.
     pub fn with_origin(self, origin: Origin) -> Request {
         Request { origin, ..self }

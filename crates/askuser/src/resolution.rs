@@ -2,6 +2,9 @@
 //!
 //! The receiver of an answer stamps its provenance. What an answer says of itself is kept beside it (`claim` in JSON) and decides
 //! nothing.
+//!
+//! An outcome that an asker settled itself is evidence only in the process whose own surface produced it. Read back from a store,
+//! [`Resolution::reported_by`] names the asker, and [`Resolution::is_a_persons`] is false.
 
 use crate::outcome::Outcome;
 use serde::{Deserialize, Serialize};
@@ -52,19 +55,23 @@ pub struct Resolution {
     pub(crate) by: Option<String>,
     pub(crate) device: Option<String>,
     pub(crate) at_ms: Option<u64>,
-    pub(crate) self_reported: Option<Map<String, Value>>,
+    pub(crate) reported_by: Option<String>,
+    pub(crate) self_reported: Option<Box<Map<String, Value>>>,
 }
 
 impl Resolution {
     /// An outcome that came through a surface.
     pub fn new(outcome: Outcome, via: Via) -> Resolution {
-        Resolution { outcome, via: Some(via), by: None, device: None, at_ms: None, self_reported: None }
+        Resolution { via: Some(via), ..Resolution::without_surface(outcome) }
+    }
+
+    fn without_surface(outcome: Outcome) -> Resolution {
+        Resolution { outcome, via: None, by: None, device: None, at_ms: None, reported_by: None, self_reported: None }
     }
 
     /// No surface asked a person, and this is why. The only resolution without a surface.
     pub fn unavailable(reason: impl Into<String>) -> Resolution {
-        let outcome = Outcome::unavailable(reason);
-        Resolution { outcome, via: None, by: None, device: None, at_ms: None, self_reported: None }
+        Resolution::without_surface(Outcome::unavailable(reason))
     }
 
     /// Says who answered, as far as the surface knows: a user's name.
@@ -79,7 +86,7 @@ impl Resolution {
 
     /// Keeps what the answer says of itself; where it says nothing, nothing is kept.
     pub fn with_self_reported(self, said: Map<String, Value>) -> Resolution {
-        Resolution { self_reported: Some(said).filter(|said| !said.is_empty()), ..self }
+        Resolution { self_reported: (!said.is_empty()).then(|| Box::new(said)), ..self }
     }
 
     /// What came of asking.
@@ -109,16 +116,22 @@ impl Resolution {
 
     /// What the answer says of itself, unchecked.
     pub fn self_reported(&self) -> Option<&Map<String, Value>> {
-        self.self_reported.as_ref()
+        self.self_reported.as_deref()
     }
 
-    /// Whether a person decided this, rather than a file or a rule.
+    /// The name of the credential whose asker settled this itself. `None` for evidence: the answer of a person, a file or a rule,
+    /// or an outcome that a surface of this process produced.
+    pub fn reported_by(&self) -> Option<&str> {
+        self.reported_by.as_deref()
+    }
+
+    /// Whether a person decided this, rather than a file, a rule or the asker itself.
     pub fn is_a_persons(&self) -> bool {
-        self.via.is_some_and(Via::is_a_person)
+        self.reported_by.is_none() && self.via.is_some_and(Via::is_a_person)
     }
 }
 
-/// `{status, answers, via, by?, device?, at_ms?, claim?, reason?, message?}`. Reading it back takes the questions it belongs to:
+/// `{status, answers, via, by?, device?, at_ms?, reported_by?, claim?, reason?, message?}`. Reading it back takes the questions it belongs to:
 /// [`reply::resolution`](crate::reply::resolution).
 impl Serialize for Resolution {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -127,7 +140,8 @@ impl Serialize for Resolution {
             ("by", self.by.clone().map(Value::from)),
             ("device", self.device.clone().map(Value::from)),
             ("at_ms", self.at_ms.map(Value::from)),
-            ("claim", self.self_reported.clone().map(Value::Object)),
+            ("reported_by", self.reported_by.clone().map(Value::from)),
+            ("claim", self.self_reported.as_deref().cloned().map(Value::Object)),
         ];
         for (name, value) in stamps {
             if let Some(value) = value {

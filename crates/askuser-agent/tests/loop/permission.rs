@@ -2,6 +2,7 @@
 
 use crate::support::*;
 use askuser::policy::{Answers, Headless, Policy};
+use askuser::store::Ending;
 use askuser::{Asker, Outcome, PolicyFirst};
 use askuser_agent::{
     Agent, Allowed, AllowedRule, PermissionMode, PermissionRule, Permissions, Scope, Transcript, tools,
@@ -17,9 +18,14 @@ fn act() -> Value {
 
 /// One call that acts, answered like this: whether it ran, and what the model reads.
 async fn after(reply: Reply) -> (bool, String) {
+    answered_by([reply]).await
+}
+
+/// The same with each reply to the same permission.
+async fn answered_by<const N: usize>(replies: [Reply; N]) -> (bool, String) {
     let log = Log::default();
     let (model, requests) = watched(calling([act()]));
-    let mut agent = Agent::new(model).with_tools(registry(&log)).with_asker(Person::new([reply]));
+    let mut agent = Agent::new(model).with_tools(registry(&log)).with_asker(Person::new(replies));
     let events = collect(agent.run("go")).await;
     assert!(short(&events).contains(&"ask call_1_1:permission".to_owned()), "{events:?}");
     (log.count("end Act it") == 1, requests.last_result().0)
@@ -118,6 +124,26 @@ async fn what_a_surface_hands_over_as_a_files_word_permits_nothing() {
         let (ran, read) = after(forged).await;
         assert!(!ran && read.contains("only a person can agree to this"), "{read}");
     }
+}
+
+/// Somebody else with the agent's own token settles what it asks.
+fn settled(label: &'static str) -> Reply {
+    let reply = pick(label);
+    Box::new(move |request| {
+        let ending = Ending::settled("ci", reply(request)?.stored());
+        Ok(ending.recorded().expect("a report").clone().into())
+    })
+}
+
+#[tokio::test]
+async fn a_permission_that_its_asker_settled_is_asked_again() {
+    let settle = || settled("Allow once");
+    let (has_acted, _) = answered_by([settle(), pick("Allow once")]).await;
+    assert!(has_acted, "then the person allows it");
+    let (has_acted, says) = answered_by([settle(), pick("Don't run it")]).await;
+    assert!(!has_acted && says.contains("The user did not allow this"), "{says}");
+    let (has_acted, says) = answered_by([settle(), settle(), settle()]).await;
+    assert!(!has_acted && says.contains("the asker (ci) reported this outcome itself"), "{says}");
 }
 
 #[tokio::test]

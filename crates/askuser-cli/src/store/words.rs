@@ -11,7 +11,9 @@ pub(crate) fn ended(ending: &Ending) -> String {
     let at = ending.at_ms().map(|at| format!(" at {}", time(at))).unwrap_or_default();
     match ending {
         Ending::Withdrawn { by, .. } => format!("was withdrawn by {}{at}", sanitize::line(by)),
-        Ending::Settled { by, .. } => format!("was settled by the asker ({}){at}", sanitize::line(by)),
+        Ending::Settled { .. } => {
+            format!("was settled by the asker ({}){at}", sanitize::line(ending.by().unwrap_or_default()))
+        }
         Ending::Resolved(resolution) => {
             let by = answerer(ending).map(|by| format!(" by {by}")).unwrap_or_default();
             let via = resolution.via().map(|via| format!(" from {}", via.name())).unwrap_or_default();

@@ -116,6 +116,7 @@ fn our_commands_work_at_an_address_as_on_a_file() {
     fails(&late, 4, "was settled by the asker (ci)");
     let result: Value = serde_json::from_slice(&asked.stdout).unwrap_or_else(|_| panic!("{asked:?}"));
     assert_eq!(result["answers"][0]["selectedOptions"], serde_json::json!(["A"]));
+    assert_eq!(result["reported_by"], "ci");
     let log = at_address(&answer, &["log"]).output().unwrap();
     assert!(
         text(&log.stdout).contains("→ settled (the asker, ci"),

@@ -8,4 +8,5 @@ mod encrypted;
 mod killed;
 mod people;
 mod postgres;
+mod settled;
 mod support;

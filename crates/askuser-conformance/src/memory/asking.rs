@@ -107,7 +107,7 @@ impl Data {
         let ending = self.stamped(by, end, self.now_ms.max(kept.question.asked_ms));
         match &kept.question.ending {
             Some(_) if self.errs(Fault::TwoWinners) => self.kept[n].question.ending = Some(ending.clone()),
-            Some(earlier) if kept.attempt.as_ref() == Some(&attempt) && !self.errs(Fault::AttemptIsForgotten) => {
+            Some(earlier) if self.is_repeated(earlier, kept.attempt.as_ref(), &attempt, by, end) => {
                 return Ok(earlier.clone());
             }
             Some(_) if self.errs(Fault::LoserIsNotToldTheWinner) => return Err(StoreError::ended(ending)),
@@ -115,6 +115,23 @@ impl Data {
             None => self.finish(n, ending.clone(), Some(attempt)),
         }
         Ok(ending)
+    }
+
+    fn is_repeated(
+        &self,
+        earlier: &Ending,
+        recorded: Option<&Attempt>,
+        attempt: &Attempt,
+        by: &Principal,
+        end: &End,
+    ) -> bool {
+        if self.errs(Fault::AttemptIsForgotten) {
+            return false;
+        }
+        match self.errs(Fault::AttemptIsAnybodys) {
+            true => recorded == Some(attempt),
+            false => earlier.is_of(attempt, recorded.map(Attempt::as_str), by, end),
+        }
     }
 
     fn stamped(&self, by: &Principal, end: &End, at_ms: u64) -> Ending {
@@ -138,7 +155,7 @@ impl Data {
         let kept = &self.kept[n];
         self.check(by, Act::Use(&kept.question.request))?;
         let is_permission = kept.question.request.key().purpose == Purpose::Permission;
-        if !is_permission || kept.question.ending.as_ref().and_then(Ending::resolution).is_none() {
+        if !is_permission || kept.question.ending.as_ref().and_then(Ending::recorded).is_none() {
             return Err(StoreError::Forbidden("only a permission that was answered can be used".into()));
         }
         if let Some(at) = kept.question.delivered_ms

@@ -10,6 +10,8 @@ pub enum Fault {
     LoserIsNotToldTheWinner,
     /// A repeated attempt counts as another one.
     AttemptIsForgotten,
+    /// Whoever knows the name of an attempt gets its ending, with any answer.
+    AttemptIsAnybodys,
     ClaimWinsTwice,
     ClaimIsForgotten,
     PermissionNeverLapses,
@@ -58,10 +60,11 @@ pub enum Fault {
 
 impl Fault {
     /// Every mistake there is.
-    pub const ALL: [Fault; 33] = [
+    pub const ALL: [Fault; 34] = [
         Fault::TwoWinners,
         Fault::LoserIsNotToldTheWinner,
         Fault::AttemptIsForgotten,
+        Fault::AttemptIsAnybodys,
         Fault::ClaimWinsTwice,
         Fault::ClaimIsForgotten,
         Fault::PermissionNeverLapses,

@@ -26,7 +26,7 @@ impl Database {
             match end_row(tx, row.n, &ending, Some(attempt))? {
                 true => Ok(ending),
                 false => match row.question.ending {
-                    Some(ending) if row.attempt.as_deref() == Some(attempt.as_str()) => Ok(ending),
+                    Some(ending) if ending.is_of(attempt, row.attempt.as_deref(), by, end) => Ok(ending),
                     Some(ending) => Err(StoreError::ended(ending).into()),
                     None => Err(StoreError::NotFound(which.to_string()).into()),
                 },

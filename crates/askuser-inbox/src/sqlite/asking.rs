@@ -119,7 +119,7 @@ impl Database {
             let row = find(tx, requests, by, &id.into(), now)?;
             by.check(Act::Use(&row.question.request))?;
             let is_permission = row.question.request.key().purpose == Purpose::Permission;
-            if !is_permission || row.question.ending.as_ref().and_then(Ending::for_asker).is_none() {
+            if !is_permission || row.question.ending.as_ref().and_then(Ending::recorded).is_none() {
                 return Err(StoreError::Forbidden("only a permission that was answered can be used".into()).into());
             }
             if let Some(at) = row.question.delivered_ms {

@@ -348,7 +348,7 @@ pub(super) fn key_of(key: &RequestKey, credential: Option<&str>) -> String {
 
 /// Ends a question if it is pending: the one update that decides which attempt was first, with its event.
 pub(super) fn end_row(tx: &Transaction<'_>, n: i64, ending: &Ending, attempt: Option<&Attempt>) -> Result<bool, Fault> {
-    let resolution = ending.for_asker().map(serde_json::to_string).transpose().map_err(unwritable)?;
+    let resolution = ending.recorded().map(serde_json::to_string).transpose().map_err(unwritable)?;
     let changed = tx
         .prepare_cached(
             "UPDATE question SET state = ?1, resolution = ?2, ended_by = ?3, ended_ms = ?4, answer_key = ?5, expires_ms = NULL

@@ -89,7 +89,7 @@ impl StoredRow {
                 Some(match state {
                     State::Settled => {
                         let by = row.get::<_, Option<String>>("ended_by")?.unwrap_or_default();
-                        Ending::Settled { by, word: resolution }
+                        Ending::settled(by, resolution)
                     }
                     _ => Ending::Resolved(resolution),
                 })

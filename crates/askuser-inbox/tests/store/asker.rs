@@ -1,8 +1,9 @@
 //! The inbox as an asker, alone and beside another surface.
 
 use crate::support::{Place, agent, ask, attempt, choice, get, person, request};
-use askuser::store::{AskerPresence, Filter, QuestionId, State, Store, StoredQuestion};
-use askuser::{AskError, Asker, Asking, Closed, Outcome, QuestionQueue, QueueEvent, Request, Resolution, Via};
+use askuser::permission::{MayPermit, Verdict};
+use askuser::store::{AskerPresence, Filter, Principal, QuestionId, State, Store, StoredQuestion};
+use askuser::{AskError, Asker, Asking, Closed, Inbox, Outcome, QuestionQueue, QueueEvent, Request, Resolution, Via};
 use askuser_conformance::{MemoryStore, until, wait};
 use askuser_inbox::{InboxAsker, Shown, answer_at};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -423,6 +424,34 @@ fn a_permission_that_was_given_is_delivered_once() {
     assert_eq!(first.by(), Some("bob"));
     let second = wait(asker.ask(&permission)).unwrap().stored();
     assert_eq!(second.outcome(), &Outcome::unavailable("this permission has been used"));
+}
+
+#[test]
+fn only_the_process_whose_surface_it_was_takes_a_settled_yes() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let origin = crate::support::origin().with_credential("ci");
+    let permission = |call: &str| {
+        let key = askuser::RequestKey::new("session", call).for_purpose(askuser::Purpose::Permission);
+        Request::new(key, crate::support::set("Which one?")).with_origin(origin.clone())
+    };
+    let verdict = |request: &Request, resolution: &Resolution| {
+        askuser::permission::verdict(request.set(), resolution, MayPermit::PersonOrAnswers)
+    };
+    let asker = InboxAsker::new(store.clone(), "ada");
+    let here = asker.clone().beside(Arc::new(Says(choice(0))));
+    let first = permission("1");
+    let own = wait(here.ask(&first)).unwrap().stored();
+    assert_eq!((own.reported_by(), verdict(&first, &own)), (None, Verdict::Agreed(0)), "it saw the answer itself");
+    assert_eq!(own.at_ms(), get(&store, &only_id(&store)).ending.unwrap().at_ms());
+    let read = wait(here.ask(&first)).unwrap().stored();
+    assert_eq!(read.reported_by(), Some("ci"), "read back it is only reported");
+    // Somebody else with the same token settles what waits.
+    let second = permission("2");
+    let id = wait(asker.handle(Principal::agent(&origin)).put(&second, None)).unwrap().question.id;
+    wait(asker.handle(Principal::agent(&origin)).answer(&id, choice(0), &attempt("x"))).unwrap();
+    let settled = wait(asker.ask(&second)).unwrap().stored();
+    assert_eq!((settled.reported_by(), settled.outcome()), (Some("ci"), &choice(0)));
+    assert!(matches!(verdict(&second, &settled), Verdict::NotAsked { .. }));
 }
 
 #[test]

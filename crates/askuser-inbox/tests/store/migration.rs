@@ -84,7 +84,7 @@ fn a_store_of_version_1_is_listed_searched_and_answered_and_keeps_its_draft() {
     assert_eq!((resolution.via(), resolution.device()), (Some(Via::Inbox), None));
     assert_eq!(resolution.outcome().answers()[0].selected_options, ["pnpm"]);
     let again = Attempt::new("arguments-12114-1794825461975");
-    let repeated = wait(ada.answer(&ended[0].id, first_option(&ended[0].request), &again)).unwrap();
+    let repeated = wait(ada.answer(&ended[0].id, resolution.outcome().clone(), &again)).unwrap();
     assert_eq!(Some(&repeated), ended[0].ending.as_ref(), "the same attempt gets the same ending, across versions");
     // Its draft, which is of no particular person.
     let typed = Draft::from(vec![Answer {

@@ -10,8 +10,8 @@
 //!
 //! A question is for everybody unless it names its audience ([`Request::audience`]).
 //!
-//! An agent with a credential that a server has checked *settles* its own questions: what it was told at its own terminal or in
-//! its client's dialog is its word, recorded as [`Ending::Settled`](super::Ending::Settled) and never as a person's answer. Of a
+//! An agent with a credential that a server has checked *settles* its own questions: it reports what was answered at its own
+//! terminal or in its client's dialog. [`Ending::Settled`](super::Ending::Settled) records that, never as a person's answer. Of a
 //! question with an audience it may say only that one of these has answered there.
 //!
 //! In a local file this is a record of honest programs; behind a server it is a wall.

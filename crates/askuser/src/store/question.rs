@@ -75,8 +75,8 @@ impl fmt::Display for Which {
     }
 }
 
-/// Names one attempt to end a question, or to use a permission. The same attempt repeated, after a reply was lost, gets the
-/// same result; no two attempts have the same name, so make it random.
+/// Names one attempt to end a question, or to use a permission. The same principal that repeats it with the same answer, after
+/// a reply was lost, gets the same result. No two attempts have the same name, so make it random.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attempt(String);
 
@@ -111,10 +111,9 @@ impl End {
     pub fn stamped(&self, principal: &Principal, at_ms: u64) -> Ending {
         match self {
             End::Resolve { outcome, self_reported } => match principal.settles_as() {
-                Some(credential) => Ending::Settled {
-                    by: credential.to_owned(),
-                    word: as_reported(outcome.clone(), self_reported).with_time(at_ms),
-                },
+                Some(credential) => {
+                    Ending::settled(credential, as_reported(outcome.clone(), self_reported).with_time(at_ms))
+                }
                 None => {
                     Ending::Resolved(principal.stamp(outcome.clone(), at_ms).with_self_reported(self_reported.clone()))
                 }
@@ -123,6 +122,13 @@ impl End {
                 Ending::Withdrawn { by: principal.name().unwrap_or("a program without a name").to_owned(), at_ms }
             }
         }
+    }
+}
+
+impl Ending {
+    /// Whether this attempt of this principal made the ending. The name alone proves nothing: the author and the answer match too.
+    pub fn is_of(&self, attempt: &Attempt, recorded: Option<&str>, by: &Principal, end: &End) -> bool {
+        recorded == Some(attempt.as_str()) && end.stamped(by, self.at_ms().unwrap_or_default()) == *self
     }
 }
 
@@ -145,12 +151,12 @@ impl From<Outcome> for End {
 pub enum Ending {
     /// With a resolution.
     Resolved(Resolution),
-    /// Its own asker says how: at its terminal, in its client's dialog. No person is known to have answered.
+    /// Its own asker reports how: at its terminal, in its client's dialog. No person is known to have answered. Only
+    /// [`Ending::settled`] makes one.
+    #[non_exhaustive]
     Settled {
-        /// The name of the asker's credential.
-        by: String,
-        /// What it says, with the provenance that it claims. For the asker alone: nobody else may take it for an answer.
-        word: Resolution,
+        /// The reported outcome, with the provenance that it claims. [`Resolution::reported_by`] names the asker's credential.
+        reported: Resolution,
     },
     /// It was taken back.
     Withdrawn {
@@ -162,6 +168,11 @@ pub enum Ending {
 }
 
 impl Ending {
+    /// An outcome that the asker with the credential of this name reported.
+    pub fn settled(by: impl Into<String>, reported: Resolution) -> Ending {
+        Ending::Settled { reported: Resolution { reported_by: Some(by.into()), ..reported } }
+    }
+
     /// The state it leaves.
     pub fn state(&self) -> State {
         match self {
@@ -180,7 +191,7 @@ impl Ending {
     /// When, in milliseconds since 1970, where that is known.
     pub fn at_ms(&self) -> Option<u64> {
         match self {
-            Ending::Resolved(resolution) | Ending::Settled { word: resolution, .. } => resolution.at_ms(),
+            Ending::Resolved(resolution) | Ending::Settled { reported: resolution } => resolution.at_ms(),
             Ending::Withdrawn { at_ms, .. } => Some(*at_ms),
         }
     }
@@ -189,11 +200,12 @@ impl Ending {
     pub fn by(&self) -> Option<&str> {
         match self {
             Ending::Resolved(resolution) => resolution.by(),
-            Ending::Withdrawn { by, .. } | Ending::Settled { by, .. } => Some(by),
+            Ending::Settled { reported } => reported.reported_by(),
+            Ending::Withdrawn { by, .. } => Some(by),
         }
     }
 
-    /// The resolution, unless it was taken back or is only its asker's word.
+    /// The resolution, unless it was taken back or its asker reported it.
     pub fn resolution(&self) -> Option<&Resolution> {
         match self {
             Ending::Resolved(resolution) => Some(resolution),
@@ -201,10 +213,10 @@ impl Ending {
         }
     }
 
-    /// What its asker goes on with: the resolution, or its own word.
-    pub fn for_asker(&self) -> Option<&Resolution> {
+    /// The outcome that a store keeps: the resolution, or what the asker reported.
+    pub fn recorded(&self) -> Option<&Resolution> {
         match self {
-            Ending::Resolved(resolution) | Ending::Settled { word: resolution, .. } => Some(resolution),
+            Ending::Resolved(resolution) | Ending::Settled { reported: resolution } => Some(resolution),
             Ending::Withdrawn { .. } => None,
         }
     }

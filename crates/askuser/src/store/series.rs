@@ -39,7 +39,8 @@ impl Earlier {
         match (question.state(), question.request.key().purpose) {
             (State::Pending, Purpose::Permission) => !self.is_waited_for,
             (State::Pending, _) => is_free,
-            (State::TimedOut | State::Withdrawn, _) => false,
+            // What the asker reported itself permits no later call.
+            (State::TimedOut | State::Withdrawn, _) | (State::Settled, Purpose::Permission) => false,
             (_, Purpose::Permission) => {
                 let is_unused = is_undelivered && !self.is_claimed && !self.is_waited_for;
                 self.is_own && is_unused && lasts(question.ending.as_ref(), question.read_ms)

@@ -1,0 +1,170 @@
+//! Whoever has the token of an agent settles its questions: no permission, plan or `confirm` takes that for a yes.
+
+use crate::support::{Home, Served, store_at};
+use askuser::store::{Attempt, Filter, Handle, Principal, QuestionId};
+use askuser::{Outcome, Via};
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::Arc;
+
+/// An inbox behind a server, with a token that asks and a person.
+struct TestEnv {
+    home: Home,
+    server: Served,
+    ask: String,
+    person: Handle,
+}
+
+impl TestEnv {
+    fn new() -> TestEnv {
+        let home = Home::new();
+        let (ask, answer) = (home.token("ci", "--ask"), home.token("ada", "--answer"));
+        let server = home.serve("127.0.0.1:0");
+        let person = Handle::new(Arc::new(store_at(&server.url(), &answer)), Principal::person("ada", Via::Inbox));
+        TestEnv { home, server, ask, person }
+    }
+
+    /// A command with the token that asks.
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = self.home.command(words);
+        command.env("ASKUSER_STORE", self.server.url()).env("ASKUSER_TOKEN", &self.ask);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    fn start(&self, words: &[&str], input: &str) -> Child {
+        let mut child = self.command(words).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        child
+    }
+
+    /// The question that waits.
+    fn waiting(&self) -> QuestionId {
+        let mut id = None;
+        askuser_conformance::until("it is asked", || {
+            let page = pollster::block_on(self.person.list(&Filter::pending())).unwrap();
+            id = page.questions.first().map(|question| question.id.clone());
+            id.is_some()
+        });
+        id.unwrap()
+    }
+
+    /// Settles what waits with the asker's own token, from another process.
+    fn settle(&self, answer: &str) {
+        let id = self.waiting();
+        let settled = self.command(&["answer", id.as_str(), "--select", answer]).output().unwrap();
+        assert!(settled.status.success(), "{settled:?}");
+    }
+
+    /// The person chooses the first option of what waits.
+    fn allow(&self) {
+        let question = pollster::block_on(self.person.get(&self.waiting())).unwrap();
+        let set = question.request.set();
+        let answer = set.questions()[0].answer(&[0], None, None).unwrap();
+        let outcome = Outcome::answered(set, vec![answer]).unwrap();
+        pollster::block_on(self.person.answer(&question.id, outcome, &Attempt::new(question.id.as_str()))).unwrap();
+    }
+
+    fn agent(&self) -> Child {
+        let script = self.home.folder.path().join("script.json");
+        let call = json!({"name": "Bash", "input": {"command": "echo x >> ran"}});
+        std::fs::write(&script, json!({"turns": [{"calls": [call]}, {"text": "Done."}]}).to_string()).unwrap();
+        self.start(&["agent", "--script", script.to_str().unwrap(), "-p", "go", "--via", "inbox"], "")
+    }
+
+    /// How often the command of the agent ran.
+    fn runs(&self) -> usize {
+        std::fs::read_to_string(self.home.folder.path().join("ran")).unwrap_or_default().lines().count()
+    }
+}
+
+fn ended(child: Child) -> (Option<i32>, String, String) {
+    let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
+    (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
+}
+
+#[test]
+fn a_hook_takes_no_settled_outcome_for_a_yes() {
+    let env = TestEnv::new();
+    let event = |call: &str| {
+        json!({
+            "session_id": "s", "cwd": "/tmp", "tool_use_id": call, "hook_event_name": "PermissionRequest",
+            "tool_name": "Bash", "tool_input": {"command": "git push --force"},
+        })
+        .to_string()
+    };
+    let hook = env.start(&["hook"], &event("t"));
+    env.settle("Bash=Allow once");
+    assert_eq!(ended(hook), (Some(0), String::new(), String::new()), "Claude Code asks by itself");
+    let hook = env.start(&["hook"], &event("u"));
+    env.allow();
+    assert!(ended(hook).1.contains(r#""behavior":"allow""#), "and a person may allow it");
+}
+
+#[test]
+fn confirm_takes_no_settled_outcome_for_a_yes_and_names_the_asker() {
+    let env = TestEnv::new();
+    let confirm = ["confirm", "Deploy?", "--via", "inbox"];
+    let asking = env.start(&confirm, "");
+    env.settle("Confirm=Yes");
+    let (code, _, said) = ended(asking);
+    assert!(code == Some(1) && said.contains("the asker (ci) reported this outcome itself"), "{code:?} {said}");
+    let asking = env.start(&confirm, "");
+    env.allow();
+    assert_eq!(ended(asking).0, Some(0));
+}
+
+#[test]
+fn our_agent_asks_again_what_its_own_token_settled() {
+    let env = TestEnv::new();
+    let agent = env.agent();
+    env.settle("Bash=Allow once");
+    // The same question waits again, and a person decides.
+    env.allow();
+    let (code, said, why) = ended(agent);
+    assert!(code == Some(0) && said == "Done.\n" && env.runs() == 1, "{code:?} {said} {why}");
+    assert!(why.contains("the asker (ci) reported this outcome itself"), "{why}");
+    let agent = env.agent();
+    (0..3).for_each(|_| env.settle("Bash=Allow once"));
+    let (code, _, why) = ended(agent);
+    assert!(code != Some(0) && env.runs() == 1, "{code:?} {why}");
+}
+
+#[test]
+fn approve_takes_no_settled_outcome_for_a_yes() {
+    let env = TestEnv::new();
+    let mut server = env.command(&["mcp", "--approve"]).spawn().unwrap();
+    let (mut stdin, stdout) = (server.stdin.take().unwrap(), server.stdout.take().unwrap());
+    let mut stdout = BufReader::new(stdout);
+    let mut say = |message: Value| writeln!(stdin, "{message}").unwrap();
+    let client =
+        json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}});
+    say(json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": client}));
+    say(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+    let input = json!({"tool_name": "Bash", "input": {"command": "make install"}, "tool_use_id": "t"});
+    let call = |id: u64| {
+        let params = json!({"name": "approve", "arguments": input});
+        json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
+    };
+    let mut reply = |id: u64| loop {
+        let mut line = String::new();
+        assert!(stdout.read_line(&mut line).unwrap() > 0, "it answers");
+        let message: Value = serde_json::from_str(&line).unwrap();
+        if message["id"] == id {
+            break message["result"]["content"][0]["text"].as_str().unwrap_or_default().to_owned();
+        }
+    };
+    reply(0);
+    say(call(1));
+    env.settle("Bash=Allow once");
+    let denied = reply(1);
+    assert!(denied.contains(r#""behavior":"deny""#) && denied.contains("the asker (ci) reported"), "{denied}");
+    // What was reported permits no later call either: the person is asked anew.
+    say(call(2));
+    env.allow();
+    let allowed = reply(2);
+    assert!(allowed.contains(r#""behavior":"allow""#), "{allowed}");
+    server.kill().unwrap();
+    server.wait().unwrap();
+}
