@@ -350,7 +350,7 @@ journeys['a choice that is made while something changes is kept'] = async stage 
   await state(stage, id, 'answered');
 };
 
-journeys['a permission shows its diff whole, and is given once its end was in view'] = async stage => {
+journeys['a permission shows its diff whole, and is given once all of it was in view'] = async stage => {
   const lines = Array.from({ length: 120 }, (_, i) => `line ${i}`).join('\n');
   const script = { turns: [{ text: 'I write.', calls: [{ name: 'Write', input: { path: 'long.txt', content: lines } }] }, { text: 'Done.' }] };
   const agent = stage.agent(script);
@@ -371,14 +371,62 @@ journeys['a permission shows its diff whole, and is given once its end was in vi
   assert.equal(await page.locator('.exact .added').count(), 120);
   assert.equal(await page.locator('[data-at="0"]').getAttribute('aria-disabled'), 'true');
   await page.getByText('Allow once').click({ force: true });
+  const isOpen = () => page.locator('[data-at="0"]:not([aria-disabled])').isVisible();
   assert.equal(await page.locator('[data-at="0"]').isChecked(), false, 'not before its end was seen');
   await picture(page, 'permission');
   await page.locator('.pane').evaluate(pane => { pane.scrollTop = pane.scrollHeight; });
-  await page.locator('[data-at="0"]:not([aria-disabled])').waitFor();
+  await page.waitForTimeout(300);
+  assert.equal(await isOpen(), false, 'its end was in view, what is above it was not');
+  await page.locator('.pane').evaluate(pane => { pane.scrollTop = 0; });
+  let pages = 0;
+  for (; pages < 40 && !await isOpen(); pages += 1) {
+    for (const key of ['1', '3', 'Enter']) await page.keyboard.press(key);
+    assert.equal(await page.locator('[data-at]:checked').count(), 0, 'digits and Enter choose nothing');
+    const before = await page.locator('.pane').evaluate(pane => pane.scrollTop);
+    await page.keyboard.press('Space');
+    await page.waitForTimeout(100);
+    const { after, height } = await page.locator('.pane').evaluate(pane => ({ after: pane.scrollTop, height: pane.clientHeight }));
+    assert.ok(after > before && after - before <= height, `one page: ${before} ${after} ${height}`);
+  }
+  assert.ok(pages > 3 && pages < 40, `${pages} pages`);
+  assert.equal(await page.locator('[data-at]:checked').count(), 0, 'to read on chooses nothing');
+  assert.equal(await page.locator('#read-on').isVisible(), false);
   await page.getByText('Allow once').click();
   await page.getByRole('button', { name: 'Send' }).click();
   assert.equal(await agent, 0);
   assert.equal(stage.read('long.txt'), lines);
+};
+
+journeys['a draft of an Allow whose text was not seen is not sent'] = async stage => {
+  const command = Array.from({ length: 90 }, (_, i) => `echo ${i}`).join('\n');
+  const agent = stage.agent({ turns: [{ calls: [{ name: 'Bash', input: { command: `${command}\ntouch ran` } }] }, { text: 'Done.' }] });
+  const page = await stage.device();
+  await page.locator('.list a').click();
+  await page.locator('.exact').first().waitFor();
+  const id = page.url().split('/').pop();
+  // What another device of the same person had chosen.
+  await page.evaluate(async id => {
+    const token = JSON.parse(localStorage.getItem('askuser.token'));
+    const headers = { 'X-Askuser': '1', Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
+    const { page } = await (await fetch(`/api/v1/questions/${id}?view=page`, { headers })).json();
+    const [asked] = page.questions;
+    const answers = [{ question: asked.verbatim, header: asked.header_verbatim, selectedOptions: [asked.options[0].label] }];
+    const saved = await fetch(`/api/v1/questions/${id}/draft`, { method: 'PUT', headers, body: JSON.stringify({ answers }) });
+    if (!saved.ok) throw new Error(String(saved.status));
+  }, id);
+  await page.reload();
+  await page.locator('[data-at="0"]:checked').waitFor();
+  await page.getByRole('button', { name: 'Send' }).click();
+  await page.waitForTimeout(500);
+  assert.equal(stage.stored(id).state, 'pending', 'the end of the command was never in view');
+  for (let pages = 0; pages < 40 && await page.locator('#read-on').isVisible(); pages += 1) {
+    await page.getByRole('button', { name: 'Read on' }).click();
+    await page.waitForTimeout(100);
+  }
+  await page.getByRole('button', { name: 'Send' }).click();
+  await state(stage, id, 'answered');
+  assert.equal(await agent, 0);
+  assert.equal(stage.read('ran'), '');
 };
 
 journeys['a deadline stops when somebody begins to answer'] = async stage => {

@@ -174,7 +174,7 @@ pub(crate) async fn obtain(tool: &dyn Tool, call: &ToolCall, context: &ToolConte
             return Ok(Obtained::Invalid(ToolResult::error(why)));
         }
     };
-    let asked = context.ask_for(Purpose::Permission, &call.id, set, consent.context).await?;
+    let asked = context.ask_for(Purpose::Permission, &call.id, set, Some(consent.context)).await?;
     let verdict = verdict(&asked.set, &asked.resolution, MayPermit::PersonOrAnswers);
     if let Verdict::Agreed(option) = verdict
         && let Some(rule) = permission.rule(&asked.set, option)

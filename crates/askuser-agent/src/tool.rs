@@ -7,7 +7,7 @@ use crate::permission::PermissionMode;
 use crate::permission_rules::PermissionRule;
 use crate::sandbox::Reach;
 use crate::shared::Shared;
-use askuser::{Asker, Context, Limits};
+use askuser::{Asker, Context};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::future::Future;
@@ -81,15 +81,10 @@ pub trait Tool: Send + Sync {
     /// # Errors
     /// The result that the model reads instead, where the call cannot run.
     fn consent(&self, call: &ToolCall, _context: &ToolContext) -> Result<Consent, ToolResult> {
-        let (name, input) = (&call.name, call.input.to_string());
-        let whole = format!("Run {name} with this input?\n\n{input}");
+        let name = &call.name;
+        let input = Context::ToolInput(call.input.to_string());
         let (rule, always) = (PermissionRule::Tool(name.clone()), format!("Run {name} in this folder without asking"));
-        Ok(if whole.chars().count() <= Limits::DEFAULT.question_chars.max {
-            Consent::new(whole, rule, always)
-        } else {
-            let question = format!("Run {name} with this input?");
-            Consent::new(question, rule, always).with_context(Context::ToolInput(input))
-        })
+        Ok(Consent::new(format!("Run {name} with this input?"), input, rule, always))
     }
 
     /// Runs. Dropping the future stops it and whatever it has started.
@@ -114,10 +109,10 @@ pub enum Access {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Consent {
-    /// The question, with all that has to be read to answer it.
+    /// The question.
     pub question: String,
-    /// Its subject, where that is too long for a question: a diff.
-    pub context: Option<Context>,
+    /// The text that the person agrees to, whole: a command, a diff, an input. It is read to its end before anything is allowed.
+    pub context: Context,
     /// What "always" would allow from then on: whatever has the same rule. An edit inside the allowed folders is let through by
     /// the mode that accepts edits as well.
     pub rule: PermissionRule,
@@ -144,16 +139,16 @@ pub(crate) enum Agreed {
 }
 
 impl Consent {
-    /// To agree to the question; `always` says in words what the rule would allow from then on.
-    pub fn new(question: impl Into<String>, rule: PermissionRule, always: impl Into<String>) -> Consent {
+    /// To agree to what the context holds; `always` says in words what the rule would allow from then on.
+    pub fn new(
+        question: impl Into<String>,
+        context: Context,
+        rule: PermissionRule,
+        always: impl Into<String>,
+    ) -> Consent {
         let (question, always) = (question.into(), always.into());
         let (plain_words, always_ask, is_inside, because, agreed) = Default::default();
-        Consent { question, context: None, rule, always, plain_words, always_ask, is_inside, because, agreed }
-    }
-
-    /// About this, which is too long for a question.
-    pub fn with_context(self, context: Context) -> Consent {
-        Consent { context: Some(context), ..self }
+        Consent { question, context, rule, always, plain_words, always_ask, is_inside, because, agreed }
     }
 }
 

@@ -104,11 +104,15 @@ impl Request {
         self.context.as_ref()
     }
 
-    /// Whether the person agrees to what the context shows: to a command, a diff or an input, and to whatever a permission or a
-    /// plan is about.
+    /// Whether the person has to read all of a text before they can choose: what a permission or a plan is about, or a command,
+    /// a diff or an input that a model asks about. The text is the context, or the question where there is no context.
     pub fn is_agreed_to(&self) -> bool {
-        let is_consent = matches!(self.key.purpose, Purpose::Permission | Purpose::Plan);
-        self.context.as_ref().is_some_and(|context| is_consent || !matches!(context, Context::Prose(_)))
+        match self.key.purpose {
+            Purpose::Permission | Purpose::Plan => true,
+            Purpose::Question => self.context.as_ref().is_some_and(|context| !matches!(context, Context::Prose(_))),
+            // Our own program asks.
+            Purpose::Choice => false,
+        }
     }
 
     /// Answers that are known already.

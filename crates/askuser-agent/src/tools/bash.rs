@@ -14,7 +14,7 @@ use crate::permission_rules::PermissionRule;
 use crate::sandbox::{Reach, Sandbox};
 use crate::secrets::Redactor;
 use crate::tool::{Access, Agreed, Consent, Running, Tool, ToolContext, ToolDefinition, ToolResult};
-use askuser::{Limits, sanitize};
+use askuser::{Context, sanitize};
 use serde::Deserialize;
 use serde_json::json;
 use std::ffi::OsString;
@@ -76,8 +76,6 @@ const DEFAULT_MS: u64 = 120_000;
 const MAX_MS: u64 = 600_000;
 const MAX_SUBTITLE: usize = 80;
 const MAX_REASON: usize = 300;
-/// What stands below a command in its question, at most.
-const MAX_BELOW: usize = 1_000;
 /// How coarse the times of files are.
 const CLOCK: Duration = Duration::from_millis(20);
 /// How many changed files are named.
@@ -124,7 +122,7 @@ impl Tool for Bash {
         let always = |how: &str| format!("Run exactly this command{how} in this folder without asking");
         let consent = |rule, how: &str| Consent {
             agreed: Some(Agreed::Reach(reach)),
-            ..Consent::new(question(&input, how), rule, always(how))
+            ..Consent::new(question(&input, how), Context::Command(input.command.into()), rule, always(how))
         };
         Ok(match (reach, &self.sandbox) {
             (Some(Reach::Network), _) => Consent {
@@ -187,15 +185,11 @@ fn name_instructions(result: &mut ToolResult, start: SystemTime, context: &ToolC
     context.emit(AgentEvent::Notice { message });
 }
 
-/// The question, with the whole command; indented if that fits.
+/// The question about a command, which is its context.
 fn question(input: &CommandInput<'_>, how: &str) -> String {
-    let (ask, command) = (format!("Run this command{how}?\n\n"), input.command);
-    let indented = format!("{ask}  {}", command.replace('\n', "\n  "));
-    let fits = indented.chars().count() <= Limits::DEFAULT.question_chars.max - MAX_BELOW;
-    let question = if fits { indented } else { format!("{ask}{command}") };
     match input.wish {
-        Some((_, reason)) if !how.is_empty() => format!("{question}\n\nThe agent's reason: {reason}"),
-        _ => question,
+        Some((_, reason)) if !how.is_empty() => format!("Run this command{how}?\n\nThe agent's reason: {reason}"),
+        _ => format!("Run this command{how}?"),
     }
 }
 

@@ -144,7 +144,7 @@ fn an_edit_is_shown_before_it_is_made() {
     let test = TestFolder::new().with_file("file", "one\ntwo\n");
     let expected = Consent {
         question: "Edit file (+1 −1)?".into(),
-        context: Some(askuser::Context::Diff("--- a/file\n+++ b/file\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n".into())),
+        context: askuser::Context::Diff("--- a/file\n+++ b/file\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n".into()),
         rule: PermissionRule::Edits,
         always: "Change files in this folder without asking".into(),
         plain_words: Default::default(),

@@ -224,7 +224,7 @@ impl Change {
                 (PermissionRule::EditsIn(root), always)
             }
         };
-        let consent = Consent::new(question, rule, always).with_context(Context::Diff(diff.text));
+        let consent = Consent::new(question, Context::Diff(diff.text), rule, always);
         let agreed = Agreed::Change(self.original.as_ref().map(|original| original.bytes.clone()));
         Ok(Consent { always_ask, because: sensitive.map(str::to_owned), agreed: Some(agreed), ..consent })
     }

@@ -128,7 +128,7 @@ fn a_change_between_control_characters_is_seen() {
     let old = "one\u{9d}\ntwo\nthree\u{9c}\n";
     let test = TestFolder::new().with_file("a", old);
     let consent = consent(&test, "a", &old.replace("two", "2")).unwrap();
-    let shown = consent.context.unwrap().shown(Charset::Utf8).into_owned();
+    let shown = consent.context.shown(Charset::Utf8).into_owned();
     assert!(shown.ends_with(" one<U+009D>\n-two\n+2\n three<U+009C>"), "{shown}");
 }
 
@@ -162,7 +162,7 @@ fn a_file_that_is_too_large_is_not_changed() {
 /// The question about a new file, and what is shown of it.
 fn asked(content: &str) -> (String, String) {
     let consent = consent(&TestFolder::new(), "long.txt", content).unwrap();
-    (consent.question, consent.context.unwrap().text().to_owned())
+    (consent.question, consent.context.text().to_owned())
 }
 
 #[test]

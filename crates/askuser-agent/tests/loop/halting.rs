@@ -378,10 +378,14 @@ impl Asker for Repeating {
 #[tokio::test]
 async fn the_permission_for_one_call_does_not_run_another() {
     let log = Log::default();
-    let (model, requests) = watched(calling([json!([act("ls")]), json!([act("wipe")])]));
-    let mut agent = Agent::new(model).with_tools(registry(&log)).with_asker(Arc::new(Repeating::default()));
-    finish(&mut agent, "go").await;
-    assert_eq!(log.lines(), ["begin Act ls", "end Act ls"]);
+    // The surface repeats its answer, which is checked against the questions.
+    let other = json!({"name": "Write", "input": {"path": "a.txt", "content": "a"}});
+    let (model, requests) = watched(calling([json!([act("ls")]), json!([other])]));
+    let folder = tempfile::tempdir().unwrap();
+    let tools = registry(&log).with(askuser_agent::tools::Write);
+    let agent = Agent::new(model).with_tools(tools).with_folder(folder.path());
+    finish(&mut agent.with_asker(Arc::new(Repeating::default())), "go").await;
+    assert_eq!((log.lines().len(), folder.path().join("a.txt").exists()), (2, false));
     let (read, is_error) = requests.last_result();
     assert!(is_error && read.starts_with("Not run: this needs the user's permission"), "{read}");
 }

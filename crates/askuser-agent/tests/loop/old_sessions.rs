@@ -134,7 +134,7 @@ async fn a_question_of_a_subagent_is_asked_again_in_its_task() {
 #[tokio::test]
 #[cfg_attr(windows, ignore = "the command is for a shell that Windows does not have")]
 async fn a_command_that_was_allowed_runs_once_and_is_not_asked_about_again() {
-    let old = OldSession::new("permission-for-a-command").replacing(r#","note":"only today""#, "");
+    let old = OldSession::new("command-in-its-context").replacing(r#","note":"only today""#, "");
     let recorded = old.transcript().pending();
     assert_eq!(recorded, []);
     let person = Person::new([]);
@@ -147,12 +147,20 @@ async fn a_command_that_was_allowed_runs_once_and_is_not_asked_about_again() {
 
 #[tokio::test]
 async fn a_command_that_was_allowed_with_a_note_runs_only_once_the_model_has_read_the_note() {
-    let old = OldSession::new("permission-for-a-command");
+    let old = OldSession::new("command-in-its-context");
     let person = Person::new([]);
     let (read, is_error) = old.resume(&person, done()).await.last_result();
     assert!(is_error && read.starts_with("Not run: the user would allow this, and noted: only today\n"), "{read}");
     assert!(person.asked().is_empty() && !old.work().join("log").exists());
     old.assert_done();
+}
+
+#[tokio::test]
+async fn a_command_allowed_without_a_context_is_asked_about_again() {
+    let old = OldSession::new("permission-for-a-command");
+    let person = Person::new([pick("Don't run it")]);
+    old.resume(&person, done()).await;
+    assert_eq!((person.asked().len(), old.work().join("log").exists()), (1, false));
 }
 
 #[tokio::test]

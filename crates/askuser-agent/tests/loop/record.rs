@@ -508,7 +508,8 @@ mod full {
                 _: &askuser_agent::ToolContext,
             ) -> Result<askuser_agent::Consent, askuser_agent::ToolResult> {
                 fill(&self.0);
-                Ok(askuser_agent::Consent::new("Act?", askuser_agent::PermissionRule::Edits, &call.name))
+                let context = askuser::Context::ToolInput("{}".into());
+                Ok(askuser_agent::Consent::new("Act?", context, askuser_agent::PermissionRule::Edits, &call.name))
             }
             fn run<'a>(
                 &'a self,

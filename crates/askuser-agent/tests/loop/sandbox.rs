@@ -85,8 +85,9 @@ async fn a_command_in_the_sandbox_reaches_no_listener_and_with_the_network_it_as
     let input = json!({"command": command, "network": true, "reason": "It fetches."});
     assert_eq!(result(&place, PermissionMode::Sandbox, &person, input).await, "reached");
     let asked = &person.asked()[0];
-    let expected = format!("Run this command with the network?\n\n  {command}\n\nThe agent's reason: It fetches.");
+    let expected = "Run this command with the network?\n\nThe agent's reason: It fetches.";
     assert_eq!(asked.set().questions()[0].text(), expected);
+    assert_eq!(asked.context(), Some(&askuser::Context::Command(command)));
     assert_eq!(why(asked), "This time only. Asks because it leaves the sandbox for the network.");
 }
 

@@ -55,19 +55,24 @@ fn long() -> String {
     (1..=LONG).map(|n| format!("echo {n}\n")).collect()
 }
 
-/// A prompt that permits something long: the key that allows does nothing before its end has been on the screen, not even if
-/// the keys that read on come in the same moment. Says what came of it.
+/// A prompt that permits a long text. The key that allows does nothing before every row was drawn, not even if the keys that
+/// scroll to the end come in the same moment. Returns the terminal once the text was read and allowed.
 #[track_caller]
 fn check_read_first(mut terminal: Terminal, allow: &str) -> Terminal {
-    terminal.wait_for("PgDn read on");
+    terminal.wait_for("space read on");
     assert!(!terminal.screen().contains(&format!("echo {LONG}")), "{}", terminal.screen());
     terminal.keys(allow);
-    terminal.wait_for("Read it to its end first: PgDn");
+    terminal.wait_for("Read it to its end first: Space");
     terminal.keys(&format!("{}{allow}", "<pgdn>".repeat(LONG)));
     terminal.wait_for(&format!("echo {LONG}"));
-    terminal.wait_for("Read it to its end first: PgDn");
-    terminal.keys("<down><up>");
-    terminal.wait_for("enter select");
+    terminal.wait_for("Read it to its end first: Space");
+    for _ in 0..LONG {
+        terminal.step("<space>");
+        if terminal.screen().contains("enter select") {
+            break;
+        }
+        assert!(terminal.screen().contains("space read on"), "{}", terminal.screen());
+    }
     terminal.keys(allow);
     terminal
 }
@@ -109,27 +114,39 @@ fn an_edit_of_the_agents_is_not_permitted_before_its_end_was_on_the_screen() {
 }
 
 #[test]
-fn a_command_of_the_agents_does_not_run_by_keys_that_come_before_its_end_is_on_the_screen() {
+fn a_command_of_the_agents_runs_only_after_it_was_read() {
     let command = format!("{}echo ran >ran", long());
-    let (stage, mut terminal) = agent_calls(&json!({"name": "Bash", "input": {"command": command}}), &[]);
-    terminal.wait_for("Run this command?");
-    terminal.wait_for("read on");
-    terminal.keys("<enter><enter><enter>");
-    terminal.wait_for("> ○ Allow once");
-    terminal.wait_for("Press again to choose");
-    assert!(terminal.screen().contains("echo ran >ran"), "{}", terminal.screen());
-    assert_eq!(stage.read("ran"), "");
-    terminal.keys("<enter>");
+    for allow in ["1", "<enter>"] {
+        let (stage, mut terminal) = agent_calls(&json!({"name": "Bash", "input": {"command": command}}), &[]);
+        terminal.wait_for("Run this command?");
+        terminal.keys("<enter><enter><enter>");
+        terminal.wait_for("Read it to its end first: Space");
+        terminal.keys("<up>");
+        let terminal = check_read_first(terminal, allow);
+        terminal.wait_for("Written.");
+        assert_eq!(stage.read("ran"), "ran\n");
+    }
+}
+
+#[test]
+fn a_short_command_of_the_agents_needs_no_further_key() {
+    let call = json!({"name": "Bash", "input": {"command": "echo ran >ran"}});
+    let (stage, mut terminal) = agent_calls(&call, &[]);
+    terminal.wait_for("enter select");
+    assert!(terminal.screen().contains("┃ echo ran >ran"), "{}", terminal.screen());
+    terminal.keys("1");
     terminal.wait_for("Written.");
     assert_eq!(stage.read("ran"), "ran\n");
 }
 
 #[test]
-fn a_permission_is_refused_without_reading_it_and_given_where_everything_is_printed_or_there_is_no_screen() {
+fn a_permission_is_declined_unread_and_given_where_all_is_printed() {
     let (stage, hook_process) = hook(&long());
     let mut terminal = open(&stage.size(80, 24), &[]);
-    terminal.wait_for("PgDn read on");
+    terminal.wait_for("space read on • d decline");
     terminal.keys("2");
+    terminal.wait_for("Read it to its end first: Space");
+    terminal.keys("d<enter>");
     assert_eq!(terminal.finish().code, Some(0));
     assert!(hook_process.output().contains("\"behavior\":\"deny\""));
     let (stage, hook_process) = hook(&long());

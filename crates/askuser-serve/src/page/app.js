@@ -382,6 +382,7 @@ const outcome = question => {
 
 /** A list that is longer is searched. */
 const SEARCHED = 20;
+const READ_FIRST = 'Read it to its end first: Space reads on.';
 
 const questionView = id => {
   const box = el('div');
@@ -392,7 +393,7 @@ const questionView = id => {
 
   const pageOf = () => question.page;
   const isMine = () => question.mine !== false;
-  const blank = () => ({at: 0, read: false, attempt: random(), discuss: null, decline: null,
+  const blank = () => ({at: 0, seen: 0, read: false, attempt: random(), discuss: null, decline: null,
     answers: pageOf().questions.map(() => ({picks: [], other: '', isOther: false, notes: new Map()}))});
 
   // -- drafts --
@@ -494,30 +495,40 @@ const questionView = id => {
     const names = {command: 'Command', diff: 'Change', tool_input: 'Input of the tool', prose: pageOf().agreed ? 'Plan' : 'Context'};
     const inside = about.rows ? rows(about.rows)
       : el('pre', {class: 'exact'}, about.lines.map(({text, says, number}) => el('span', {class: says, 'data-line': number}, text)));
-    const end = el('span', {class: 'end'});
-    const pane = el('section', {class: 'pane', tabindex: '0', 'aria-label': names[about.kind] ?? 'Context'}, inside, end);
-    if (pageOf().agreed && !work.read) {
-      new IntersectionObserver((seen, observer) => {
-        if (!seen.some(entry => entry.isIntersecting)) return;
-        observer.disconnect();
-        work.read = true;
-        if (!sending) refreshOptions();
-      }, {root: null}).observe(end);
-    }
+    const pane = el('section', {class: `pane${pageOf().agreed ? ' agreed' : ''}`, tabindex: '0', 'aria-label': names[about.kind] ?? 'Context'}, inside);
     return el('div', {}, el('h2', {}, names[about.kind] ?? 'Context'), pane);
   };
 
-  const mayPick = (asked, at) => !pageOf().agreed || work.read || (pageOf().last_refuses && at + 1 === asked.options.length);
-  const refreshOptions = () => {
-    const asked = pageOf().questions[work.at];
-    if (!asked) return;
-    box.querySelectorAll('[data-at]').forEach(input => {
-      const allowed = mayPick(asked, Number(input.dataset.at));
-      if (allowed) input.removeAttribute('aria-disabled'); else input.setAttribute('aria-disabled', 'true');
-    });
-    const hint = box.querySelector('#read-on');
-    if (hint) hint.hidden = work.read;
+  // -- reading: no option can be chosen before every part of the text that is agreed to was on the screen --
+  const OVERLAP = 24;
+  const isUnread = () => pageOf().agreed && !work.read;
+  /** Notes how far the text was on the screen, in pixels from its beginning. A part that was jumped over does not count. */
+  const noteSeen = () => {
+    const text = box.querySelector('.agreed');
+    if (!text || work.read || document.hidden) return;
+    const {top, bottom, width} = text.getBoundingClientRect();
+    // Another width wraps it into other lines.
+    if (work.width !== width) Object.assign(work, {width, seen: 0});
+    const [from, to] = [Math.max(top, 0), Math.min(bottom, innerHeight)].map(y => y - top + text.scrollTop);
+    if (from <= work.seen + 1) work.seen = Math.max(work.seen, to);
+    work.read = text.scrollHeight > 0 && work.seen + 1 >= text.scrollHeight;
+    if (work.read) refreshOptions();
   };
+  const readOn = () => {
+    const text = box.querySelector('.agreed');
+    if (!text) return;
+    text.scrollTop = work.seen - OVERLAP;
+    if (text.scrollHeight > text.clientHeight + 1) text.scrollIntoView({block: 'nearest'});
+    else scrollBy(0, text.getBoundingClientRect().top + work.seen - OVERLAP);
+  };
+  const refreshOptions = () => {
+    for (const input of box.querySelectorAll('[data-at]')) input.removeAttribute('aria-disabled');
+    const hint = box.querySelector('#read-on');
+    if (hint) hint.hidden = true;
+  };
+  const off = new AbortController();
+  box.addEventListener('scroll', noteSeen, {capture: true});
+  for (const name of ['scroll', 'resize', 'visibilitychange']) addEventListener(name, noteSeen, {signal: off.signal});
 
   const noteField = (done, label, name) => {
     const hint = pageOf().note_hint;
@@ -537,12 +548,12 @@ const questionView = id => {
     const fields = asked.options.map((option, at) => {
       const input = el('input', {type: kind, name, value: option.label, 'data-at': at, 'aria-describedby': option.rows ? `about-${at}` : null});
       input.checked = done.picks.includes(option.label);
-      if (!mayPick(asked, at)) input.setAttribute('aria-disabled', 'true');
+      if (isUnread()) input.setAttribute('aria-disabled', 'true');
       input.addEventListener('click', event => {
-        if (!mayPick(asked, at)) { event.preventDefault(); say('Read to its end first.'); }
+        if (isUnread()) { event.preventDefault(); say(READ_FIRST); }
       });
       input.addEventListener('change', () => {
-        if (!mayPick(asked, at)) { input.checked = false; return; }
+        if (isUnread()) { input.checked = false; return; }
         if (asked.multi) done.picks = asked.options.map(other => other.label).filter(label => label === option.label ? input.checked : done.picks.includes(label));
         else { done.picks = [option.label]; done.isOther = false; }
         save();
@@ -615,6 +626,8 @@ const questionView = id => {
       if (asked.length > 1) go(open);
       return;
     }
+    // A draft may have picked an option.
+    if (isUnread() && work.answers.some(done => done.picks.length)) return say(READ_FIRST);
     send('answer', {status: 'answered', answers: asked.map((one, i) => answerOf(one, work.answers[i]))});
   };
 
@@ -688,9 +701,11 @@ const questionView = id => {
       // A list or code is no heading: it stands below the header then.
       const isPlain = one?.rows.every(line => line.kind === 'prose' && !line.marker && !line.quotes);
       const words = isPlain && one.rows.flatMap((line, i) => [i > 0 && el('br'), ...pieces(line.pieces)]);
-      const body = apart ?? (one ? el('fieldset', {}, el('legend', {}, el('h1', {tabindex: '-1'},
-        el('span', {class: 'chip'}, one.header), ' ', el('span', {class: pageOf().exact ? 'exact' : null}, words || []))), !isPlain && rows(one.rows),
-      pageOf().agreed && pageOf().context && el('p', {class: 'muted', id: 'read-on', hidden: work.read}, 'You can agree once you have seen all of it.'),
+      // Without a context the question itself is agreed to.
+      const agreed = pageOf().agreed && !pageOf().context ? 'agreed' : null;
+      const body = apart ?? (one ? el('fieldset', {}, el('legend', {class: isPlain ? agreed : null}, el('h1', {tabindex: '-1'},
+        el('span', {class: 'chip'}, one.header), ' ', el('span', {class: pageOf().exact ? 'exact' : null}, words || []))), !isPlain && el('div', {class: agreed}, rows(one.rows)),
+      pageOf().agreed && el('p', {class: 'muted', id: 'read-on', hidden: work.read}, 'You can choose once you have seen all of it. ', el('button', {type: 'button', onclick: readOn}, 'Read on')),
       options(one, work.answers[work.at])) : review());
       const form = el('form', {onsubmit: submit},
         several && el('progress', {max: asked.length, value: Math.min(work.at + 1, asked.length), 'aria-label': 'Progress'}),
@@ -709,6 +724,7 @@ const questionView = id => {
     const now = box.querySelector('.pane');
     if (now && pane) now.scrollTop = pane;
     scrollTo(0, scrolled);
+    requestAnimationFrame(noteSeen);
   };
 
   // One at a time: a second one must not begin with an empty draft what the first has let somebody fill.
@@ -761,6 +777,7 @@ const questionView = id => {
       const stored = work && question?.state === 'pending' && !sending ? store() : null;
       closed = true;
       clearInterval(timer);
+      off.abort();
       return stored;
     },
     key: event => {
@@ -774,6 +791,7 @@ const questionView = id => {
         if (work.decline !== null || work.discuss !== null) { work.decline = null; work.discuss = null; save(); draw(); } else location.hash = '#/';
         return true;
       }
+      if (event.key === ' ' && isUnread() && !event.target.closest('button, a')) { readOn(); return true; }
       if (/^[1-9]$/.test(event.key) && inputs[event.key - 1]) { inputs[event.key - 1].focus(); inputs[event.key - 1].click(); return true; }
       if (event.key === 'j' || event.key === 'k') { inputs[(at + (event.key === 'j' ? 1 : inputs.length - 1)) % inputs.length]?.focus(); return true; }
       if (event.key === 'Enter' && at >= 0) { if (!inputs[at].checked) inputs[at].click(); else box.querySelector('form').requestSubmit(); return true; }
@@ -889,7 +907,7 @@ const show = () => {
   if (id || location.hash === '#/history') count();
 };
 
-const KEYS = [['j k, arrows', 'move'], ['1–9', 'open, or choose'], ['Space', 'choose'], ['Enter', 'choose; then continue or send'], ['← →', 'earlier and later question'],
+const KEYS = [['j k, arrows', 'move'], ['1–9', 'open, or choose'], ['Space', 'read on; choose'], ['Enter', 'choose; then continue or send'], ['← →', 'earlier and later question'],
   ['n', 'note'], ['c', 'talk first'], ['d', 'decline'], ['/', 'filter'], ['Esc', 'put aside'], ['?', 'these keys']];
 $('keys').querySelector('dl').append(...KEYS.flatMap(([key, does]) => [el('dt', {}, key), el('dd', {}, does)]));
 

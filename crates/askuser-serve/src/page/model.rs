@@ -21,8 +21,6 @@ pub(crate) fn model(question: &StoredQuestion) -> Value {
         "for": request.audience_words(),
         "agreed": request.is_agreed_to(),
         "exact": purpose == Purpose::Permission,
-        // What programs ask ends with the option that refuses; a model may offer anything in that place.
-        "last_refuses": purpose != Purpose::Question,
         "note_hint": purpose.note_hint(),
         "typed_max": request.set().limits().typed_chars,
         "context": request.context().map(context),
@@ -129,8 +127,7 @@ mod tests {
         assert_eq!(pieces(&question), json!([{"text": "Use "}, {"text": "it", "bold": true}, {"text": "?"}]));
         let permission = shown(request("Run **it**?", Purpose::Permission));
         assert_eq!(pieces(&permission), json!([{"text": "Run **it**?"}]));
-        assert_eq!((&permission["exact"], &permission["last_refuses"]), (&json!(true), &json!(true)));
-        assert_eq!(question["last_refuses"], json!(false), "a model may offer anything in that place");
+        assert_eq!((&permission["exact"], &question["exact"]), (&json!(true), &json!(false)));
         let option = &question["questions"][0]["options"][0];
         assert_eq!((&option["name"], &option["label"]), (&json!("A"), &json!("A (Recommended)")));
     }

@@ -35,8 +35,9 @@ pub(crate) fn ask(
         painter.raw(b"\r\n");
         painter.print(&context_lines(context, &Theme { signs: Signs::ASCII, ..options.theme }, columns));
         device.write(&painter.take()).map_err(&failed)?;
-        line_prompt.prompt.show_context();
     }
+    // Every line is printed: those of the context above, and those of each question.
+    line_prompt.prompt.show_all();
     let ended = run(device, &mut line_prompt, options.theme.charset, &mut kept);
     // A line may have been begun: the prompt never closes without a word.
     let ending = Ending { via: Via::Line, confirm: Confirm::Inline, theme: &options.theme, columns };

@@ -116,9 +116,14 @@ impl<'a> Layout<'a, '_> {
             preview: preview.window,
         };
         if content.footer_kind == FooterKind::Hints && !content.footer.is_empty() {
-            // Enter does not choose a row that is off the screen, nor one that permits what is, so the footer does not offer it.
-            let by = if self.is_unread(&viewport) { Some(self.theme.signs.down) } else { self.page_key(&viewport) };
-            content.footer = match by {
+            // Enter chooses no option before the text was read, and none that is off the screen, so the footer offers neither.
+            let is_choosing = self.prompt.mode() == InputMode::Choosing && self.prompt.current().is_some();
+            let key = if is_choosing && self.prompt.is_unread_after(&viewport) {
+                Some("space")
+            } else {
+                (is_choosing && self.is_below(&viewport)).then_some(self.theme.signs.down)
+            };
+            content.footer = match key {
                 Some(key) => vec![read_on(key, self.prompt, self.theme, self.columns.into())],
                 None => content.footer,
             };
@@ -136,20 +141,13 @@ impl<'a> Layout<'a, '_> {
     }
 
     /// Whether the focused row, or the end of it, is below the screen. Typing is no choice: of Other nothing has to be read.
-    fn is_unread(&self, viewport: &Viewport) -> bool {
+    fn is_below(&self, viewport: &Viewport) -> bool {
         let Some((_, draft)) = self.prompt.current() else { return false };
         let place = self.prompt.place();
-        let below = viewport.rows.get(place).is_some_and(|row| match self.prompt.focus() == draft.other_row() {
+        viewport.rows.get(place).is_some_and(|row| match self.prompt.focus() == draft.other_row() {
             true => row.start >= viewport.page.end(),
             false => row.start >= viewport.page.offset && !viewport.shows(place),
-        });
-        below && self.prompt.mode() == InputMode::Choosing
-    }
-
-    /// The key that reads on, where the focused row waits for the end of the context.
-    fn page_key(&self, viewport: &Viewport) -> Option<&'static str> {
-        let waits = self.prompt.waits_for_end(self.prompt.focus()) && self.prompt.mode() == InputMode::Choosing;
-        (waits && !viewport.context.shows_end()).then_some("PgDn")
+        })
     }
 
     /// The visible lines, from top to bottom. `list` is the column of a preview beside the options.

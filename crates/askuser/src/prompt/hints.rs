@@ -69,6 +69,7 @@ impl Prompt {
         let is_put_aside = self.trigger != Trigger::Inline && self.context() != KeyContext::Typing;
         self.bindings().filter(|row| !row.spelled.is_empty()).map(move |row| match row.action {
             Action::Escape if is_put_aside => (row.spelled, "leave it for later"),
+            Action::Mark if self.is_unread() => (row.spelled, "read on; options can be chosen after the last line"),
             _ => (row.spelled, row.does),
         })
     }

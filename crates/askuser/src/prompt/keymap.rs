@@ -147,6 +147,8 @@ pub static TABLE: &[Binding] = &[
     row(&[key(Char(' '))], &[Multi], Action::Mark, "Space", "toggle", Some(("space", "toggle"))),
     row(&[key(Char(' '))], &[Single], Action::Mark, "Space", "mark without going on", None),
     row(&[key(Char(' '))], &[Other], Action::Mark, "Space", "mark what was typed", None),
+    // It reads on, and does nothing else.
+    row(&[key(Char(' '))], &[Confirm], Action::Mark, "", "", None),
     digits(&[Single], "choose and continue; the last number is Other", "choose"),
     digits(&[Multi], "toggle; the last number is Other", "choose"),
     digits(&[Other], "choose that one; the last number is Other", "choose"),

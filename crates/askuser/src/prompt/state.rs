@@ -2,7 +2,7 @@
 
 use super::answer_draft::AnswerDraft;
 use super::keymap::KeyContext;
-use super::viewport::{Scroll, Viewport};
+use super::viewport::{AgreedText, Scroll, Viewport};
 use crate::draft::{Draft, Unsent};
 use crate::outcome::Answer;
 use crate::question::{Question, QuestionSet};
@@ -93,13 +93,36 @@ pub enum Wording {
     Exact,
 }
 
-/// Whether the person can have read what they would agree to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The part of the text that the person agrees to that was drawn.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Reading {
-    /// Its end has been on the screen, or there is nothing to read.
+    /// The person agrees to no text.
+    NotNeeded,
+    /// Some rows were not drawn, so no option can be chosen. `drawn` has an entry for each row at the present width.
+    Unread { source: AgreedText, drawn: Vec<bool> },
+    /// Every row was drawn.
     Done,
-    /// Not yet: no option is chosen but the last, if that one refuses.
-    Open { last_refuses: bool },
+}
+
+impl Reading {
+    /// Marks the rows of a viewport as drawn.
+    fn draw(&mut self, viewport: &Viewport) {
+        let Reading::Unread { source, drawn } = self else { return };
+        let shown = viewport.agreed(*source);
+        // The help page and the review show no row of it.
+        if shown.total == 0 {
+            return;
+        }
+        // Another width wraps the text into other rows.
+        if drawn.len() != shown.total {
+            *drawn = vec![false; shown.total];
+        }
+        let now = shown.offset..shown.end();
+        drawn.iter_mut().enumerate().for_each(|(row, is_drawn)| *is_drawn |= now.contains(&row));
+        if !drawn.contains(&false) {
+            *self = Reading::Done;
+        }
+    }
 }
 
 /// How a prompt has come to be on the screen.
@@ -189,11 +212,9 @@ impl Prompt {
     pub fn of(request: &Request, key_delay: Duration) -> Prompt {
         let options = PromptOptions { key_delay, deadline: request.deadline() };
         let prompt = Prompt::new(request.set().clone(), options).prefilled(request.known());
-        let reading = match request.is_agreed_to() {
-            // What programs ask ends with the option that refuses; a model may offer anything in that place.
-            true => Reading::Open { last_refuses: request.key().purpose != Purpose::Question },
-            false => Reading::Done,
-        };
+        let source = if request.context().is_some() { AgreedText::Context } else { AgreedText::Question };
+        let unread = Reading::Unread { source, drawn: Vec::new() };
+        let reading = if request.is_agreed_to() { unread } else { Reading::NotNeeded };
         Prompt { origin: request.asked_by(), purpose: request.key().purpose, reading, ..prompt }
     }
 
@@ -220,7 +241,7 @@ impl Prompt {
             preview_offset: None,
             viewport: None,
             looked: None,
-            reading: Reading::Done,
+            reading: Reading::NotNeeded,
             now: Duration::ZERO,
             success_flash: Duration::ZERO,
             answered_until: Duration::ZERO,
@@ -500,9 +521,7 @@ impl Prompt {
     /// Says what the surface shows, so that keys can scroll, and so that nothing off the screen is chosen unread. A
     /// surface that may show less than the whole says it after each event; until it has, all is taken to be seen.
     pub fn look(&mut self, viewport: Viewport) {
-        if viewport.context.shows_end() {
-            self.show_context();
-        }
+        self.reading.draw(&viewport);
         self.looked = Some(viewport.clone());
         self.foresee(viewport);
     }
@@ -513,23 +532,21 @@ impl Prompt {
         self.viewport = Some(viewport);
     }
 
-    /// Says that the whole context was shown, by a surface that prints it.
-    pub fn show_context(&mut self) {
+    /// Says that a surface has printed the whole text that the person agrees to.
+    pub fn show_all(&mut self) {
         self.reading = Reading::Done;
     }
 
-    /// Whether a row of the question on the screen is not chosen before the end of the context has been there.
-    pub fn waits_for_end(&self, row: usize) -> bool {
-        matches!(self.page, Page::Question(i) if self.is_unread(i, row))
+    /// Whether a row of the text that the person agrees to was not drawn yet. No option can be chosen until then.
+    pub fn is_unread(&self) -> bool {
+        matches!(self.reading, Reading::Unread { .. })
     }
 
-    /// The same for any question.
-    pub(super) fn is_unread(&self, i: usize, row: usize) -> bool {
-        let options = self.drafts[i].other_row();
-        match self.reading {
-            Reading::Done => false,
-            Reading::Open { last_refuses } => row < options && !(last_refuses && row + 1 == options),
-        }
+    /// Whether the same holds after this viewport is drawn.
+    pub fn is_unread_after(&self, viewport: &Viewport) -> bool {
+        let mut reading = self.reading.clone();
+        reading.draw(viewport);
+        matches!(reading, Reading::Unread { .. })
     }
 
     /// Where the person is, as far as keys are concerned.

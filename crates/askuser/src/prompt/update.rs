@@ -3,9 +3,10 @@
 //! Two rules run through all of it: only the person deletes what they typed, and a key answers nothing
 //! that is not on the screen.
 
+use super::answer_draft::AnswerDraft;
 use super::keymap::{Action, KeyContext, action};
-use super::state::{Arming, InputMode, Notice, NoticeKind, Page, Prompt, TextField, Trigger, Wording};
-use super::viewport::{Scroll, Viewport};
+use super::state::{Arming, InputMode, Notice, NoticeKind, Page, Prompt, Reading, TextField, Trigger};
+use super::viewport::{AgreedText, Scroll, Viewport};
 use super::{Effect, Event};
 use crate::key::{Key, KeyCode};
 use crate::outcome::{Outcome, Status};
@@ -22,9 +23,9 @@ const REST: Duration = Duration::from_millis(700);
 /// The notice for a key that came too early to answer. It goes by itself once keys count.
 const TOO_EARLY: &str = "Not taken: keys count once you stop typing for a moment";
 
-/// The notice for a key that would permit a text not read to its end. Another key than the one that permits reads on: to
-/// hold that one down permits nothing.
-const READ_ON: &str = "Read it to its end first: PgDn";
+/// The notice for a key that would choose an option before the text was read. Space reads on and Enter chooses, so that a
+/// key held down does not do both.
+const READ_ON: &str = "Read it to its end first: Space";
 
 /// The notice for a key that would choose where nothing is listed.
 const NO_MATCH: &str = "Nothing matches; Esc clears the search";
@@ -178,6 +179,9 @@ impl Prompt {
         if focus == draft.other_row() && !(multi && draft.is_picked(focus)) {
             return self.type_into(TextField::Other);
         }
+        if self.is_unread() && focus < draft.other_row() {
+            return self.reject(READ_ON.into());
+        }
         if !self.is_seen(focus) {
             return self.show_first();
         }
@@ -203,15 +207,35 @@ impl Prompt {
     fn mark(&mut self) -> Effect {
         match self.page {
             Page::Review => Effect::Continue,
+            Page::Question(_) if self.is_unread() => self.read_on(),
+            Page::Question(_) if self.form() == Some(Form::Confirm) => Effect::Continue,
             Page::Question(i) if !self.drafts[i].is_listed(self.drafts[i].focus) => self.reject(NO_MATCH.into()),
             Page::Question(i) => self.toggle(i, self.drafts[i].focus),
         }
+    }
+
+    /// Scrolls to the next row that was not drawn, with one row of overlap. After the last row it goes back to the first.
+    fn read_on(&mut self) -> Effect {
+        if let (Reading::Unread { source, drawn }, Some(looked)) = (&self.reading, &self.looked) {
+            let shown = looked.agreed(*source);
+            let mut rest = (shown.end()..shown.total).chain(0..shown.offset);
+            let next = rest.find(|&row| !drawn[row]).unwrap_or(shown.offset);
+            let start = next.saturating_sub(usize::from(shown.height > 1));
+            match source {
+                AgreedText::Context => self.context_offset = Some(start),
+                AgreedText::Question => self.scroll = Scroll::At(start),
+            }
+        }
+        Effect::Continue
     }
 
     /// Picks a row; where several may be picked, the second time takes it back.
     fn toggle(&mut self, i: usize, row: usize) -> Effect {
         if row == self.drafts[i].other_row() && self.drafts[i].other.is_blank() {
             return self.type_into(TextField::Other);
+        }
+        if self.is_unread() {
+            return self.reject(READ_ON.into());
         }
         if !self.is_seen(row) {
             return self.show_first();
@@ -259,11 +283,9 @@ impl Prompt {
     }
 
     fn submit(&mut self) -> Effect {
-        // What was filled in for the person waits for its end too.
-        let is_unread = |&i: &usize| {
-            (0..self.drafts[i].other_row()).any(|row| self.drafts[i].picked[row] && self.is_unread(i, row))
-        };
-        if let Some(unread) = (0..self.drafts.len()).find(is_unread) {
+        // A draft, a known answer or another surface may have picked an option.
+        let has_pick = |draft: &AnswerDraft| draft.picked[..draft.other_row()].contains(&true);
+        if let Some(unread) = self.drafts.iter().position(has_pick).filter(|_| self.is_unread()) {
             self.open(Page::Question(unread));
             return self.reject(READ_ON.into());
         }
@@ -443,9 +465,6 @@ impl Prompt {
     /// Brings what a key would choose onto the screen instead. Typing is no choice, so Other never waits for this.
     fn show_first(&mut self) -> Effect {
         self.reveal();
-        if self.waits_for_end(self.focus()) {
-            return self.reject(READ_ON.into());
-        }
         let is_ticked = self.current().is_some_and(|(question, _)| question.is_multi_select());
         self.advise(format!("Press again to {}", if is_ticked { "tick" } else { "choose" }))
     }
@@ -454,13 +473,17 @@ impl Prompt {
         self.scroll = Scroll::Reveal(self.viewport.as_ref().map_or(0, |viewport| viewport.page.offset));
     }
 
-    /// Whether a row may be chosen: it is on the screen, and the end of what it would permit was.
+    /// Whether a row may be chosen: it is on the screen, and the text that it would permit was read.
     fn is_seen(&self, row: usize) -> bool {
         let place = self.current().map_or(row, |(_, draft)| draft.place_of(row));
         let is_shown = |viewport: &Option<Viewport>| viewport.as_ref().is_none_or(|viewport| viewport.shows(place));
-        // The text to agree to may be in the question, right above its options.
-        let is_read = self.wording() == Wording::Prose || is_shown(&self.looked);
-        is_shown(&self.viewport) && is_read && !self.waits_for_end(row)
+        let is_read = match self.reading {
+            Reading::NotNeeded => true,
+            Reading::Unread { .. } => false,
+            // The row itself was drawn, too.
+            Reading::Done => is_shown(&self.looked),
+        };
+        is_shown(&self.viewport) && is_read
     }
 
     /// Any key closes the help page, except those that scroll it where it is longer than the screen.

@@ -63,7 +63,25 @@ impl Window {
     }
 }
 
+/// The field of a request that holds the text the person agrees to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AgreedText {
+    Context,
+    /// The question, for a permission or a plan without a context.
+    Question,
+}
+
 impl Viewport {
+    /// The part that is shown of the text the person agrees to.
+    pub(super) fn agreed(&self, source: AgreedText) -> Window {
+        let total = match source {
+            AgreedText::Context => return self.context,
+            AgreedText::Question => self.rows.first().map_or(0, |row| row.start),
+        };
+        let offset = self.page.offset.min(total);
+        Window { offset, height: self.page.end().min(total) - offset, total }
+    }
+
     /// Whether the row in this place of the list is on the screen: all of it, or its beginning where it is longer than the
     /// screen.
     pub fn shows(&self, row: usize) -> bool {

@@ -9,9 +9,10 @@ use std::borrow::Cow;
 
 /// The footer while there is more to read before the focused row can be chosen.
 pub(crate) fn read_on(key: &'static str, prompt: &Prompt, theme: &Theme, columns: usize) -> Line<'static> {
-    let others = prompt.hints().filter(|(key, _)| ["esc", "?"].contains(&&**key));
+    let kept = ["?", "d", "esc", key];
+    let others = prompt.hints().filter(|(key, _)| kept[..3].contains(&&**key));
     let hints = [(key.into(), "read on")].into_iter().chain(others).collect();
-    key_hints(hints, theme, columns, |(key, _)| if key == "?" { 0 } else { 1 })
+    key_hints(hints, theme, columns, |(key, _)| kept.iter().position(|kept| kept == key))
 }
 
 /// A key and what it does.

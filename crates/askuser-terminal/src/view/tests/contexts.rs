@@ -191,28 +191,31 @@ fn the_footer_offers_to_read_on_and_not_to_choose_until_the_end_is_there() {
     let context = Context::Command((1..=60).map(|n| format!("step {n}\n")).collect());
     let mut prompt = agreeing(&context);
     let shown = picture(&prompt, &context, (80, 24));
-    assert!(shown.contains("  PgDn read on • esc cancel") && !shown.contains("enter select"), "{shown}");
-    for _ in 0..30 {
+    assert!(shown.contains("  space read on • d decline • esc cancel") && !shown.contains("enter select"), "{shown}");
+    while prompt.is_unread() {
         let viewport = with(&prompt, &context, (80, 24)).viewport.clone();
         prompt.look(viewport);
-        prompt.update(Event::Key(KeyCode::PageDown.into()), Duration::ZERO);
+        if prompt.is_unread() {
+            prompt.update(Event::Key(KeyCode::Char(' ').into()), Duration::ZERO);
+        }
     }
     let shown = picture(&prompt, &context, (80, 24));
     assert!(shown.contains("step 60") && shown.contains("enter select"), "{shown}");
 }
 
 #[test]
-fn at_every_size_all_is_read_with_page_down_and_then_allowed() {
+fn at_every_size_all_is_read_by_space_or_page_down_and_allowed() {
     let context = Context::Command((1..=30).map(|n| format!("step {n}\n")).collect());
-    for size in [(80, 24), (40, 12), (20, 6), (200, 5), (20, 4)] {
+    let sizes = [(80, 24), (40, 12), (20, 6), (200, 5), (20, 4)];
+    for (size, key) in sizes.into_iter().flat_map(|size| [(size, KeyCode::PageDown), (size, KeyCode::Char(' '))]) {
         let mut prompt = agreeing(&context);
         let mut press = |key: KeyCode| {
             let viewport = with(&prompt, &context, size).viewport.clone();
             prompt.look(viewport);
             let effect = prompt.update(Event::Key(key.into()), Duration::ZERO);
-            (prompt.waits_for_end(0), effect)
+            (prompt.is_unread(), effect)
         };
-        let pages = (0..60).take_while(|_| press(KeyCode::PageDown).0).count();
+        let pages = (0..60).take_while(|_| press(key).0).count();
         assert!((1..60).contains(&pages), "{pages} at {size:?}");
         // The first may only bring the option onto the screen.
         let allowed = (0..2).any(|_| matches!(press(KeyCode::Char('1')).1, Effect::Finish(_)));
