@@ -3,7 +3,7 @@
 use crate::wrapped::wrapped_for;
 use askuser::{Violations, sanitize};
 use std::fmt::Display;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 
 /// Exit codes, as the README documents them.
 pub(crate) mod exit {
@@ -80,9 +80,11 @@ pub(crate) fn outlive_file_size_limit() {
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, std::sync::Arc::default());
 }
 
-/// Tells the operator something on the way; nothing has gone wrong for good.
+/// Tells the operator something on the way. On a terminal that a prompt of this process uses, the prompt shows it.
 pub(crate) fn notice(words: &str) {
-    say(&format!("askuser: {words}"));
+    if !(std::io::stderr().is_terminal() && askuser_terminal::notify(words)) {
+        say(&format!("askuser: {words}"));
+    }
 }
 
 /// Writes to standard error, wrapped at words on a terminal. Only the first line is: what follows are details to be

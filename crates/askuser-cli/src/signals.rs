@@ -1,7 +1,67 @@
-//! Signals that tell the process to stop or to end.
+//! Signals that tell the process to end, and the one source that every wait observes.
+//!
+//! [`end`] cancels two tokens. The first ends what waits for a person. The second ends every call to a store. It follows a moment
+//! later, so that a store that replies can save a draft and note who has left.
 
 use crate::failure::{Failure, OrFail, exit};
+use crate::store::runtime;
+use std::sync::{LazyLock, Mutex, OnceLock, PoisonError, mpsc};
+use std::thread;
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
+
+/// The time that calls to a store still have once the process is to end.
+pub(crate) const GRACE: Duration = Duration::from_millis(100);
+
+static WAITS: LazyLock<CancellationToken> = LazyLock::new(CancellationToken::new);
+static RECEIVED: OnceLock<Signal> = OnceLock::new();
+static CALLS: LazyLock<CancellationToken> = LazyLock::new(CancellationToken::new);
+
+/// Ends every call to a store when it is cancelled.
+pub(crate) fn calls() -> CancellationToken {
+    CALLS.clone()
+}
+
+/// The signal that the process ends by, once there was one.
+pub(crate) fn received() -> Option<Signal> {
+    RECEIVED.get().copied()
+}
+
+/// Ends what waits now, and calls to a store a moment later.
+pub(crate) fn end(signal: Signal) {
+    let _ = RECEIVED.set(signal);
+    WAITS.cancel();
+    thread::spawn(|| {
+        thread::sleep(GRACE);
+        CALLS.cancel();
+    });
+}
+
+/// From now on a signal ends what waits. Returns the token that it cancels.
+pub(crate) fn listen() -> Result<CancellationToken, Failure> {
+    static IS_LISTENING: Mutex<bool> = Mutex::new(false);
+    let mut is_listening = IS_LISTENING.lock().unwrap_or_else(PoisonError::into_inner);
+    if !*is_listening {
+        let (runtime, (ready, is_ready)) = (runtime()?, mpsc::channel());
+        let work = move || {
+            runtime.block_on(async {
+                let signals = Signals::listen();
+                let _ = ready.send(signals.as_ref().map(drop).map_err(Failure::clone));
+                let Ok(mut signals) = signals else { return };
+                // Ctrl-C in an editor is the editor's.
+                let mut signal = signals.next().await;
+                while signal == Signal::Interrupt && askuser_terminal::is_lent() {
+                    signal = signals.next().await;
+                }
+                end(signal);
+            });
+        };
+        thread::Builder::new().name("askuser-signals".into()).spawn(work).or_fail("cannot start")?;
+        is_ready.recv().or_fail("cannot start")??;
+        *is_listening = true;
+    }
+    Ok(WAITS.child_token())
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Signal {
@@ -18,23 +78,9 @@ impl Signal {
     }
 }
 
-/// What becomes of this, unless the process is told to end before.
-pub(crate) async fn unless_told<T>(work: impl Future<Output = T>) -> Result<Option<T>, Failure> {
-    let mut signals = Signals::listen()?;
-    Ok(tokio::select! {
-        done = work => Some(done),
-        _ = signals.next() => None,
-    })
-}
-
-/// Cancels this when the process is told to end.
-pub(crate) fn cancel_when_told(end: &CancellationToken) -> Result<(), Failure> {
-    let (mut signals, end) = (Signals::listen()?, end.clone());
-    tokio::spawn(async move {
-        signals.next().await;
-        end.cancel();
-    });
-    Ok(())
+/// Does something until it is done or a signal tells the process to end.
+pub(crate) async fn until_signal<T>(work: impl Future<Output = T>) -> Result<Option<T>, Failure> {
+    Ok(listen()?.run_until_cancelled(work).await)
 }
 
 #[cfg(unix)]

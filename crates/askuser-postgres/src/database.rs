@@ -107,6 +107,16 @@ impl Database {
         }
     }
 
+    /// Runs work until it completes or the store is stopped.
+    pub(crate) async fn until_stopped<T>(
+        &self,
+        work: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        let stopped =
+            || StoreError::unknown(format!("cannot reach {}", self.pool.shown()), "no reply before the process ended");
+        self.options.stop.run_until_cancelled(work).await.unwrap_or_else(|| Err(stopped()))
+    }
+
     /// Does something once.
     pub(crate) async fn once<T>(&self, work: impl AsyncFnOnce(&Connection) -> Result<T, Fault>) -> Result<T, Fault> {
         let connection = self.pool.take().await?;

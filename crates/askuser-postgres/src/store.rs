@@ -14,6 +14,7 @@ use futures_channel::oneshot;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 /// How a store uses its database.
 #[derive(Clone, Debug)]
@@ -27,6 +28,8 @@ pub struct Options {
     pub lease: Duration,
     /// How many statements are under way at once.
     pub connections: usize,
+    /// Ends every call at once when cancelled.
+    pub stop: CancellationToken,
 }
 
 impl Default for Options {
@@ -36,6 +39,7 @@ impl Default for Options {
             reply_within: Duration::from_secs(10),
             lease: Duration::from_secs(30),
             connections: 16,
+            stop: CancellationToken::new(),
         }
     }
 }
@@ -88,9 +92,9 @@ impl PostgresStore {
         work: impl AsyncFnOnce(Shared<Database>) -> Result<T, StoreError> + Send + 'static,
     ) -> Call<T> {
         let (reply, replied) = oneshot::channel();
-        let work = Box::new(move |database| {
+        let work = Box::new(move |database: Shared<Database>| {
             Box::pin(async move {
-                let _ = reply.send(work(database).await);
+                let _ = reply.send(database.clone().until_stopped(work(database.clone())).await);
             }) as _
         });
         let _ = self.0.thread.send(Message::Call(lane, work));

@@ -69,9 +69,12 @@ async fn run(database: Shared<Database>, mut messages: mpsc::UnboundedReceiver<M
                 let flushed = lanes.flush();
                 let database = database.clone();
                 tokio::task::spawn_local(async move {
-                    flushed.await;
-                    database.number_now().await;
-                    let _ = reply.send(Ok(()));
+                    let flushing = async {
+                        flushed.await;
+                        database.number_now().await;
+                        Ok(())
+                    };
+                    let _ = reply.send(database.until_stopped(flushing).await);
                 });
             }
             Message::Close => break,

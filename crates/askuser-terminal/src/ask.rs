@@ -8,7 +8,7 @@ use crate::kept_question::{KeepsDrafts, KeptQuestion};
 use crate::view::{Background, ColorDepth, Confirm, Theme};
 use crate::{ending, inline_prompt, line_prompt};
 use askuser::prompt::Trigger;
-use askuser::{AskError, Outcome, Prompt, QuestionSet, Request, RequestKey, Resolution, Via};
+use askuser::{AskError, Outcome, Prompt, QuestionSet, Request, RequestKey, Resolution, Stored, Via};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -81,7 +81,7 @@ impl Options {
 /// Where the person interrupts, the process is told to end, or the terminal fails.
 pub fn ask(set: &QuestionSet, options: &Options) -> Result<Resolution, AskError> {
     let request = Request::new(RequestKey::new("terminal", "ask"), set.clone());
-    ask_request(&request, options, &mut |_| Ok(()))
+    ask_request(&request, options, &mut |_| Ok(Stored::Done))
 }
 
 /// Asks a request on the terminal that controls this process: with its origin, its context, its known answers and its
@@ -93,8 +93,8 @@ pub fn ask_request(request: &Request, options: &Options, store: StoreAnswer<'_>)
     run(request, options, None, store)
 }
 
-/// Takes a resolution over from a prompt; success is shown once it returns without an error.
-pub type StoreAnswer<'a> = &'a mut dyn FnMut(&Resolution) -> Result<(), String>;
+/// Takes a resolution over from a prompt. Success is shown once it returns that it is stored.
+pub type StoreAnswer<'a> = &'a mut dyn FnMut(&Resolution) -> Result<Stored, String>;
 
 /// Asks until there is a resolution, or until the prompt is closed from elsewhere.
 pub(crate) fn run(
@@ -130,7 +130,7 @@ pub(crate) fn run(
     let mut is_handed_over = false;
     let mut store = |resolution: &Resolution| {
         let stored = store(resolution);
-        is_handed_over = stored.is_ok();
+        is_handed_over = stored == Ok(Stored::Done);
         stored
     };
     let result = ask_on(&mut device, request, Keyboard::Free, options, &mut Vec::new(), &mut store);

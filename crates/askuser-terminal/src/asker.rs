@@ -4,7 +4,7 @@
 //! which must not happen on an executor's thread. Without questions there is no thread.
 
 use crate::close_signal::{Closer, close_signal};
-use crate::{Options, ask};
+use crate::{Options, ask, patience};
 use askuser::{AskError, Asker, Asking, Closed, QuestionQueue, QueueEvent, Request, RequestKey, Resolution};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -137,7 +137,7 @@ impl Prompts {
                 }
             };
             drop(state);
-            let mut store = |resolution: &Resolution| queue.answer_and_wait(&request, resolution);
+            let mut store = |resolution: &Resolution| queue.answer_and_wait(&request, resolution, patience());
             let asked = catch_unwind(AssertUnwindSafe(|| ask::run(&request, &self.options, Some(signal), &mut store)));
             drop(self.take_closer(&request));
             // What was delivered, withdrawn or detached waits no more; the rest has not been told yet.

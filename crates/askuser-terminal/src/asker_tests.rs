@@ -51,7 +51,7 @@ fn what_the_questions_are_about_stands_above_them_and_stays() {
         let request = request("1", database()).with_context(About::Prose("The plan:\x1b[2J\n1. look".into()));
         for presentation in [Presentation::Screen, Presentation::Line] {
             let options = Options { presentation, ..options() };
-            crate::ask_request(&request, &options, &mut |_| Ok(())).expect("an outcome");
+            crate::ask_request(&request, &options, &mut |_| Ok(askuser::Stored::Done)).expect("an outcome");
         }
         return;
     }
@@ -69,7 +69,7 @@ fn when_the_time_is_up_all_that_was_to_be_decided_stays() {
         let command: String = (1..=60).map(|n| format!("step {n}.\n")).collect();
         let request =
             request("1", database()).with_context(About::Command(command)).with_deadline(Duration::from_millis(200));
-        crate::ask_request(&request, &options(), &mut |_| Ok(())).expect("an outcome");
+        crate::ask_request(&request, &options(), &mut |_| Ok(askuser::Stored::Done)).expect("an outcome");
         return;
     }
     let output = run("asker::tests::when_the_time_is_up_all_that_was_to_be_decided_stays", &[("Timed out", "")]);
@@ -197,7 +197,8 @@ fn success_is_shown_once_the_answer_is_stored_and_never_if_it_is_not() {
 fn hang_up_at_the_answer(ends_process: bool) {
     let hang_up = || signal_hook::low_level::raise(signal_hook::consts::SIGHUP).map_err(|error| error.to_string());
     let options = Options { ends_process, ..options() };
-    crate::ask_request(&request("1", database()), &options, &mut |_| hang_up()).expect("an outcome");
+    crate::ask_request(&request("1", database()), &options, &mut |_| hang_up().map(|()| askuser::Stored::Done))
+        .expect("an outcome");
     hang_up().expect("a signal");
     say("alive");
 }

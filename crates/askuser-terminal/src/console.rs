@@ -271,6 +271,10 @@ impl Console {
             DeviceEvent::Terminated(signal) => ConsoleEvent::Signal(signal),
             DeviceEvent::Closed => ConsoleEvent::Closed,
             DeviceEvent::EndOfInput => ConsoleEvent::EndOfInput,
+            DeviceEvent::Message(words) => {
+                self.print(&[Line::raw(words)]);
+                ConsoleEvent::Woken
+            }
             // A console that asks nothing cannot be closed.
             DeviceEvent::Woken | DeviceEvent::CloseRequested(_) => ConsoleEvent::Woken,
         })

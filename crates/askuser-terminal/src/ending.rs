@@ -4,7 +4,7 @@ use crate::ask::{StoreAnswer, surface};
 use crate::kept_question::KeptQuestion;
 use crate::view::{Confirm, Theme, closed_lines, failed_lines, unsent_lines};
 use askuser::prompt::Effect;
-use askuser::{AskError, Closed, Outcome, Prompt, Resolution, Via};
+use askuser::{AskError, Closed, Outcome, Prompt, Resolution, Stored, Via};
 use ratatui_core::text::Line;
 use std::io;
 
@@ -49,10 +49,15 @@ impl Ending<'_> {
                 let resolution = outcome.through(self.via);
                 // Success is shown once the answer is stored. An answer counts even if the terminal goes away before that.
                 let remains = match store(&resolution) {
-                    Ok(()) => {
+                    Ok(Stored::Done) => {
                         kept.sent(resolution.outcome());
                         Remains::Outcome(resolution.outcome().clone())
                     }
+                    Ok(Stored::Pending) => Remains::Lines(failed_lines(
+                        "Not stored yet: no reply from the inbox",
+                        self.theme,
+                        self.columns,
+                    )),
                     Err(why) => self.failed(&format!("Your answer was not stored: {why}"), prompt, kept),
                 };
                 (remains, Ok(resolution))

@@ -112,6 +112,10 @@ impl InlinePrompt<'_> {
                 DeviceEvent::Terminated(signal) => Some(End::Left(AskError::Signal(signal))),
                 DeviceEvent::Closed | DeviceEvent::EndOfInput => Some(End::TerminalGone),
                 DeviceEvent::CloseRequested(why) => Some(why.map_or(End::Left(AskError::Withdrawn), End::Closed)),
+                DeviceEvent::Message(words) => {
+                    self.session.warn(words);
+                    None
+                }
                 DeviceEvent::Woken => None,
             };
             if let Some(end) = end {

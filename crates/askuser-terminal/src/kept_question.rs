@@ -3,6 +3,7 @@
 //! A change is saved within a second, so a process that is killed loses no more than that, and at once where the prompt closes
 //! without an answer. While nothing changes there is nothing to do, and no reason to wake up.
 
+use crate::patience::within;
 use askuser::store::{Call, Draft, Handle, StoreError};
 use askuser::{Outcome, Prompt, Request, RequestKey, Status};
 use std::error::Error;
@@ -65,7 +66,7 @@ impl<'a> KeptQuestion<'a> {
         store: Option<&'a dyn KeepsDrafts>,
         prompt: Prompt,
     ) -> (KeptQuestion<'a>, Prompt) {
-        let read = store.map(|store| pollster::block_on(store.draft(request.key())));
+        let read = store.map(|store| within(store.draft(request.key())));
         let (store, draft, unread) = match read {
             Some(Ok(draft)) => (store, draft, None),
             None | Some(Err(StoreError::NotFound(_) | StoreError::Forbidden(_))) => (None, Draft::default(), None),
@@ -126,7 +127,7 @@ impl<'a> KeptQuestion<'a> {
         self.note(prompt);
         let Some(store) = self.store.filter(|_| !self.is_saved) else { return Ok(()) };
         (self.due, self.saving) = (None, None);
-        let saved = pollster::block_on(self.save(store)).map_err(|error| not_saved(&error));
+        let saved = within(self.save(store)).map_err(|error| not_saved(&error));
         self.is_saved = saved.is_ok();
         saved
     }
@@ -160,7 +161,7 @@ impl<'a> KeptQuestion<'a> {
     pub(crate) fn sent(&mut self, outcome: &Outcome) {
         let is_over = *outcome.status() != Status::TimedOut;
         if let Some(store) = self.store.filter(|_| self.is_in_store && is_over) {
-            let _ = pollster::block_on(store.save_draft(self.request.key(), &Draft::default()));
+            let _ = within(store.save_draft(self.request.key(), &Draft::default()));
         }
     }
 

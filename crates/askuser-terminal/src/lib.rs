@@ -38,6 +38,7 @@ mod kept_question;
 mod line_prompt;
 pub mod markdown;
 mod paint;
+mod patience;
 mod session;
 mod view;
 
@@ -58,11 +59,12 @@ pub use console::{Console, ConsoleEvent};
 #[cfg_attr(docsrs, doc(cfg(feature = "crossterm")))]
 pub use convert::from_crossterm;
 pub use decode::{Decoder, Focus, TerminalInput};
-pub use device::Waker;
+pub use device::{Waker, is_lent, notify};
 pub use editor::{EditedText, FALLBACK_EDITOR, open_editor};
 pub use environment::Presentation;
 pub use kept_question::KeepsDrafts;
 pub use line_prompt::LinePrompt;
+pub use patience::patience;
 pub use session::PromptSession;
 pub use view::{
     Background, ColorDepth, Confirm, PromptPhase, PromptWidget, Role, ShownDiffLine, Signs, Theme, closing_lines,

@@ -65,7 +65,7 @@ pub use limits::{Limits, LimitsError, Span};
 pub use outcome::{Answer, Note, Outcome, Status};
 pub use prompt::Prompt;
 pub use question::{Choice, Question, QuestionSet};
-pub use queue::{AnswerError, QuestionQueue, QueueEvent};
+pub use queue::{AnswerError, QuestionQueue, QueueEvent, Stored};
 pub use request::{Context, Origin, Purpose, Request, RequestKey};
 pub use resolution::{Resolution, Via};
 pub use rules::{Faults, Form, Rules};

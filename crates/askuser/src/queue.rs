@@ -12,7 +12,9 @@ use crate::resolution::Resolution;
 use crate::violation::Violations;
 use futures_channel::oneshot;
 use std::fmt;
+use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// Questions that wait for an answer, in the order they were asked. Clones share them.
 ///
@@ -71,6 +73,18 @@ pub enum QueueEvent {
     Closed(Arc<Request>, Closed),
 }
 
+/// The progress of an answer that a caller has taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stored {
+    /// The caller has stored it.
+    Done,
+    /// The caller is storing it.
+    Pending,
+}
+
+/// The interval at which a prompt checks whether its wait is over.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
 /// Why an answer was not taken. The question, if there is one, still waits.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -112,15 +126,28 @@ impl QuestionQueue {
     }
 
     /// Answers a question that waits, and returns once the caller has stored the answer: what a prompt on a thread of its
-    /// own does before it shows success. Blocks; not for an executor's thread.
+    /// own does before it shows success. Returns earlier once `is_over` says so; the caller still stores it. Blocks; not for an
+    /// executor's thread.
     ///
     /// # Errors
     /// Why the answer was not taken or not stored.
-    pub fn answer_and_wait(&self, request: &Arc<Request>, resolution: &Resolution) -> Result<(), String> {
+    pub fn answer_and_wait(
+        &self,
+        request: &Arc<Request>,
+        resolution: &Resolution,
+        mut is_over: impl FnMut() -> bool,
+    ) -> Result<Stored, String> {
         let (sender, stored) = std::sync::mpsc::channel();
         let delivery = Delivery::new(resolution.clone(), move |result| drop(sender.send(result)));
         self.deliver(request, delivery).map_err(|error| error.to_string())?;
-        stored.recv().unwrap_or_else(|_| Err("the caller did not take the answer".into()))
+        loop {
+            match stored.recv_timeout(LOOK_AGAIN) {
+                Ok(result) => return result.map(|()| Stored::Done),
+                Err(RecvTimeoutError::Disconnected) => return Err("the caller did not take the answer".into()),
+                Err(RecvTimeoutError::Timeout) if is_over() => return Ok(Stored::Pending),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
     }
 
     /// Breaks off asking a question that waits.

@@ -214,7 +214,7 @@ fn a_prompt_on_its_own_thread_returns_once_the_answer_is_stored_or_hears_why_not
             let queue = queue.clone();
             std::thread::spawn(move || {
                 let QueueEvent::Asked(asked) = events.recv().unwrap() else { panic!("asked") };
-                queue.answer_and_wait(&asked, &answer(&asked))
+                queue.answer_and_wait(&asked, &answer(&asked), || false)
             })
         };
         let mut asking = queue.ask(&asked);
@@ -228,8 +228,20 @@ fn a_prompt_on_its_own_thread_returns_once_the_answer_is_stored_or_hears_why_not
             Ok(()) => drop(delivery.stored()),
             Err(why) => drop(delivery.not_stored(why)),
         }
-        assert_eq!(prompt.join().unwrap(), stored);
+        assert_eq!(prompt.join().unwrap(), stored.map(|()| Stored::Done));
     }
-    let missing = queue().0.answer_and_wait(&Arc::new(asked.clone()), &answer(&asked));
+    let missing = queue().0.answer_and_wait(&Arc::new(asked.clone()), &answer(&asked), || false);
     assert_eq!(missing, Err("no such question waits for an answer".to_owned()));
+}
+
+#[test]
+fn a_prompt_is_let_go_while_its_answer_is_still_being_stored() {
+    let asked = request("1");
+    let (queue, _events) = queue();
+    let mut asking = queue.ask(&asked);
+    assert!(poll(&mut asking).is_pending());
+    let shown = queue.pending().remove(0);
+    assert_eq!(queue.answer_and_wait(&shown, &answer(&asked), || true), Ok(Stored::Pending));
+    let Poll::Ready(Ok(delivery)) = poll(&mut asking) else { panic!("the caller has the answer") };
+    assert_eq!(delivery.stored(), answer(&asked));
 }

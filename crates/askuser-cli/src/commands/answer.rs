@@ -5,8 +5,11 @@ use crate::config::Settings;
 use crate::failure::{self, Failure, OrFail, exit};
 use crate::json;
 use crate::result::finish;
+use crate::signals::{self, Signal};
 use crate::source;
-use crate::store::{attempt, done, ended_elsewhere, failed, only_a_person, open_for_person, question, runtime, words};
+use crate::store::{
+    attempt, block_on, done, ended_elsewhere, failed, only_a_person, open_for_person, question, runtime, words,
+};
 use crate::surfaces::{answers_file, terminal_options};
 use askuser::policy::Policy;
 use askuser::prompt::Trigger;
@@ -29,7 +32,7 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
     let question = question(&store, args)?;
     if let Some((outcome, via)) = given(&question, args)? {
         let by = Principal::person(store.principal().name().unwrap_or_default(), via);
-        return match pollster::block_on(store.by(by).answer(&question.id, outcome, &attempt()?)) {
+        return match block_on(store.by(by).answer(&question.id, outcome, &attempt()?)) {
             Ok(ending) => finish(&format!("{} {}\n", question.id, words::ended(&ending))),
             Err(StoreError::Ended(ending)) => Err(ended_elsewhere(&question, &ending)),
             Err(error) => Err(failed(error)),
@@ -198,6 +201,7 @@ pub(crate) fn open(
         options.key_delay = options.key_delay.max(Duration::from_secs(1));
     }
     options.kept_in = Some(Arc::new(store.clone()));
+    signals::listen()?;
     let terminal = TerminalAsker::new(options);
     let shown = runtime()?.block_on(answer_at(store, question, &terminal));
     drop(terminal);
@@ -212,13 +216,13 @@ pub(crate) fn open(
         Err(AskError::Interrupted) => {
             Err(Failure::new("interrupted; the question is still waiting").code(exit::INTERRUPTED))
         }
-        Err(error) => Err(broken_off(error)),
+        Err(error) => Err(signals::received().map_or_else(|| broken_off(error), Signal::failure)),
     }
 }
 
 /// Says that a question that has ended still keeps this person's unsent text. At a prompt it has just been shown.
 fn with_unsent(failure: Failure, store: &Handle, question: &StoredQuestion) -> Failure {
-    let unsent = pollster::block_on(store.draft(&question.id)).unwrap_or_default().words();
+    let unsent = block_on(store.draft(&question.id)).unwrap_or_default().words();
     match (&unsent[..], question.ending.is_some()) {
         ([], _) => failure,
         (_, false) => failure.hint(format!("`askuser answer {}` shows once more what you have not sent", question.id)),

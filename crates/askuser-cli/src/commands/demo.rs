@@ -12,7 +12,7 @@ use crate::surfaces::terminal_options;
 use crate::wrapped::wrapped_for;
 use askuser::prompt::Trigger;
 use askuser::store::{Handle, Principal};
-use askuser::{Context, Inbox, Request, Status, Via, report};
+use askuser::{Context, Inbox, Request, Status, Stored, Via, report};
 use askuser_inbox::InboxAsker;
 use clap::ArgMatches;
 use std::time::Duration;
@@ -41,7 +41,7 @@ pub(super) fn run(_: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
             request = request.with_context(Context::Diff(DIFF.into())).with_deadline(settings.timeout.unwrap_or(TIME));
         }
         let options = terminal_options(settings);
-        let resolution = terminal::ask(&request, settings, &options, &mut |_| Ok(()))?;
+        let resolution = terminal::ask(&request, settings, &options, &mut |_| Ok(Stored::Done))?;
         if let Status::Unavailable { reason } = resolution.outcome().status() {
             return Err(Failure::new(format!("no person can be asked: {reason}"))
                 .hint("run the demo in a terminal")

@@ -18,11 +18,26 @@ use askuser_serve::Kept;
 use askuser_terminal::{Background, ColorDepth, FALLBACK_EDITOR, Options, Presentation, Signs, wrap};
 use clap::ArgMatches;
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
 
-/// What is looked at, in the order of the report.
-const CHECKS: [fn(&Here) -> Vec<Row>; 9] =
-    [terminal, policy, mcp, inbox, clients, state, variables, sandbox, surroundings];
+type Check = fn(&Here) -> Vec<Row>;
+
+/// The checks in the order of the report, with what to call one that has no result.
+const CHECKS: [(&str, Check); 9] = [
+    ("terminal", terminal),
+    ("via", policy),
+    ("MCP agents", mcp),
+    ("inbox", inbox),
+    ("agents", clients),
+    ("state folder", state),
+    ("variable", variables),
+    ("sandbox", sandbox),
+    ("editor", surroundings),
+];
+/// The time limit of each check. The checks run at the same time.
+const LIMIT: Duration = Duration::from_secs(5);
 
 struct Here {
     settings: Settings,
@@ -61,6 +76,12 @@ impl Row {
         Row { is_well: Some(false), fix: failure.hint.clone(), ..Row::plain(name, fact) }
     }
 
+    /// A check that has no result in time.
+    fn late(name: &str) -> Row {
+        let fact = format!("not checked: no result within {} s", LIMIT.as_secs());
+        Row { is_well: Some(false), ..Row::plain(name, fact) }
+    }
+
     fn and(mut self, fact: impl Into<String>) -> Row {
         self.facts.push(fact.into());
         self
@@ -94,7 +115,18 @@ pub(super) fn run(args: &ArgMatches) -> Result<u8, Failure> {
             (verdict.and("What follows is how it would be without these settings."), exit::BAD_INPUT)
         }
     };
-    let rows: Vec<Row> = CHECKS.iter().flat_map(|check| check(&here)).collect();
+    let here = Arc::new(here);
+    let started = CHECKS.map(|(name, check)| {
+        let (here, (report, reported)) = (here.clone(), mpsc::channel());
+        thread::spawn(move || report.send(check(&here)));
+        (name, reported)
+    });
+    let end = Instant::now() + LIMIT;
+    let rows = started.into_iter().flat_map(|(name, reported)| {
+        let late = |_| vec![Row::late(name)];
+        reported.recv_timeout(end.saturating_duration_since(Instant::now())).unwrap_or_else(late)
+    });
+    let rows: Vec<Row> = rows.collect();
     write(&report(&verdict, &rows, &here.options.theme.signs, columns(io::stdout())))?;
     Ok(code)
 }
@@ -240,10 +272,12 @@ fn inbox(here: &Here) -> Vec<Row> {
     }
     #[cfg(feature = "postgres")]
     let row = match &location {
-        Location::Postgres(address) => match store::postgres(address).and_then(|store| store::done(store.report())) {
-            Err(failure) => return vec![Row::failed("inbox", "", &failure)],
-            Ok(report) => report.facts().into_iter().fold(Row::good("inbox", report.address.clone()), Row::and),
-        },
+        Location::Postgres(address) => {
+            match store::postgres(address, LIMIT / 2).and_then(|store| store::done(store.report())) {
+                Err(failure) => return vec![Row::failed("inbox", "", &failure)],
+                Ok(report) => report.facts().into_iter().fold(Row::good("inbox", report.address.clone()), Row::and),
+            }
+        }
         _ => row,
     };
     [row].into_iter().chain(refused_credentials(here)).collect()

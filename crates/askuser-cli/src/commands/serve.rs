@@ -4,7 +4,7 @@ use crate::config::Settings;
 use crate::failure::{self, Failure, OrFail, exit};
 use crate::notifier;
 use crate::result::write;
-use crate::signals::cancel_when_told;
+use crate::signals;
 use crate::store::{done, location, only_a_person, open_kept, person, runtime};
 use askuser::Origin;
 use askuser_inbox::InboxAsker;
@@ -26,14 +26,13 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
     only_a_person("serve the inbox")?;
     let store = open_kept(settings)?;
     let listen = args.get_one::<SocketAddr>("listen").copied().unwrap_or(([127, 0, 0, 1], 7420).into());
-    let end = CancellationToken::new();
+    let end = signals::listen()?;
     let options = options(args, settings, &store, end.clone())?;
     if !listen.ip().is_loopback() && options.tls.is_none() && done(store.credentials())?.is_empty() {
         return Err(Failure::new(format!("{listen} can be reached from elsewhere, and no device is paired yet"))
             .hint("pair a browser on this machine first, make a token, or give --tls CERT KEY"));
     }
     let served = runtime()?.block_on(async {
-        cancel_when_told(&end)?;
         let listener = TcpListener::bind(listen).await;
         let listener = listener.or_fail(format!("cannot listen on {listen}"))?;
         greet(&*store, listener.local_addr().unwrap_or(listen), &options).await?;

@@ -3,7 +3,7 @@
 use crate::config::{Settings, duration};
 use crate::failure::{Failure, exit};
 use crate::result::{self, print};
-use crate::signals::unless_told;
+use crate::signals::until_signal;
 use crate::store::{done, ended_elsewhere, failed, open_existing, patient, question, runtime};
 use askuser::store::{Ending, Principal};
 use clap::ArgMatches;
@@ -23,9 +23,10 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
         Some(ending) => ending,
         None => runtime()?.block_on(async {
             let attachment = store.attach(id).await.map_err(failed)?;
-            let ended = unless_told(tokio::time::timeout(patience, store.wait(id))).await?.and_then(Result::ok);
+            let ended = until_signal(tokio::time::timeout(patience, store.wait(id))).await?.and_then(Result::ok);
             let ended = ended.transpose().map_err(failed)?;
-            attachment.detach().await.map_err(failed)?;
+            // Lost, the store finds out by itself.
+            let _ = attachment.detach().await;
             ended.ok_or_else(|| Failure::new(format!("not answered yet; {id} stays in the inbox")).code(exit::DETACHED))
         })?,
     };

@@ -3,7 +3,7 @@
 use crate::config::Settings;
 use crate::failure::Failure;
 use crate::result::finish;
-use crate::store::{attempt, ended_elsewhere, failed, only_a_person, open_for_person, question};
+use crate::store::{attempt, block_on, ended_elsewhere, failed, only_a_person, open_for_person, question};
 use askuser::store::{Principal, StoreError};
 use clap::ArgMatches;
 
@@ -14,7 +14,7 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
     // What is for others is its asker's to take back; a server knows by the token who that is.
     let is_asked = store.principal().is_asked(&question.request);
     let store = if is_asked { store } else { store.by(Principal::agent(question.request.origin())) };
-    match pollster::block_on(store.withdraw(&question.id, &attempt()?)) {
+    match block_on(store.withdraw(&question.id, &attempt()?)) {
         Ok(_) => finish(&format!("withdrew {}\n", question.id)),
         Err(StoreError::Ended(ending)) => Err(ended_elsewhere(&question, &ending)),
         Err(error) => Err(failed(error)),

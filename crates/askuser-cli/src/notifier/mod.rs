@@ -9,6 +9,7 @@ mod command;
 mod desktop;
 
 use crate::config::Settings;
+use crate::signals;
 use crate::store::words;
 use crate::surfaces::terminal_options;
 use askuser::sanitize;
@@ -72,7 +73,8 @@ pub(crate) fn ways(settings: &Settings) -> Vec<&'static str> {
 /// Waits until every call is on its way, so that a process may end; not for long.
 pub(crate) fn wait_until_called() {
     let waits = |leaving: &mut usize| *leaving > 0;
-    drop(LEAVING.1.wait_timeout_while(lock(), Duration::from_secs(2), waits));
+    let limit = if signals::received().is_some() { signals::GRACE } else { Duration::from_secs(2) };
+    drop(LEAVING.1.wait_timeout_while(lock(), limit, waits));
 }
 
 fn lock() -> std::sync::MutexGuard<'static, usize> {

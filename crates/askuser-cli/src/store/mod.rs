@@ -6,6 +6,7 @@ use crate::config::{Settings, TokenFile};
 use crate::environment;
 use crate::failure::{self, Failure, OrFail, exit};
 use crate::notifier::{self, announced::announced};
+use crate::signals;
 use crate::state_folder::{check_state_folder, inbox_file, read_secret, state_folder};
 use crate::surfaces::Surfaces;
 use askuser::store::{Attempt, Ending, Filter, Handle, Principal, QuestionId, Store, StoreError, StoredQuestion};
@@ -43,7 +44,7 @@ pub(crate) fn open(settings: &Settings) -> Result<Arc<dyn Store>, Failure> {
 
 /// To wait for a server so long at most, and to say so once.
 pub(crate) fn patient(limit: Option<Duration>) -> Patience {
-    Patience { limit, on_away: Some(Arc::new(failure::notice)) }
+    Patience { limit, on_away: Some(Arc::new(failure::notice)), stop: signals::calls() }
 }
 
 pub(crate) fn open_within(settings: &Settings, patience: Patience) -> Result<Arc<dyn Store>, Failure> {
@@ -67,7 +68,7 @@ fn at_address(settings: &Settings, address: &str, patience: Patience) -> Result<
 /// Who may use the store that the settings name through a server.
 pub(crate) fn administration(settings: &Settings) -> Result<Admin, Failure> {
     match location(settings)? {
-        Location::Address(address) => at_address(settings, &address, PROMPT).map(Admin::at),
+        Location::Address(address) => at_address(settings, &address, prompt()).map(Admin::at),
         _ => Ok(Admin::of(open_kept(settings)?)),
     }
 }
@@ -84,7 +85,7 @@ pub(crate) fn open_at(location: Location) -> Result<Arc<dyn Kept>, Failure> {
     match location {
         Location::File(path) => SqliteStore::open(&path).map(|store| Arc::new(store) as _).map_err(failed),
         #[cfg(feature = "postgres")]
-        Location::Postgres(address) => postgres(&address).map(|store| Arc::new(store) as _),
+        Location::Postgres(address) => postgres(&address, Duration::MAX).map(|store| Arc::new(store) as _),
         #[cfg(not(feature = "postgres"))]
         Location::Postgres(_) => {
             Err(Failure::new("this askuser was built without PostgreSQL (cargo feature `postgres`)"))
@@ -95,8 +96,11 @@ pub(crate) fn open_at(location: Location) -> Result<Arc<dyn Kept>, Failure> {
 }
 
 #[cfg(feature = "postgres")]
-pub(crate) fn postgres(address: &str) -> Result<askuser_postgres::PostgresStore, Failure> {
-    askuser_postgres::PostgresStore::open(address, askuser_postgres::Options::default()).map_err(failed)
+pub(crate) fn postgres(address: &str, patience: Duration) -> Result<askuser_postgres::PostgresStore, Failure> {
+    let mut options = askuser_postgres::Options::default();
+    options.stop = signals::calls();
+    options.patience = options.patience.min(patience);
+    askuser_postgres::PostgresStore::open(address, options).map_err(failed)
 }
 
 /// The token for a store at an address, and that of the device for what the person at its terminal does.
@@ -130,15 +134,17 @@ fn token(text: &str) -> Result<String, Failure> {
 }
 
 /// How long a server may be away before a person at a shell is told: they see it at once, and can try again.
-const PROMPT: Patience = Patience { limit: Some(Duration::from_secs(3)), on_away: None };
+fn prompt() -> Patience {
+    Patience { on_away: None, ..patient(Some(Duration::from_secs(3))) }
+}
 
 /// The store that the settings name, for a person at a shell. Words about a server that is away would stand in their prompt:
 /// the calls themselves fail.
 pub(crate) fn open_for_person(settings: &Settings) -> Result<Handle, Failure> {
-    let store = open_existing(settings, PROMPT)?;
+    let store = open_existing(settings, prompt())?;
     let Location::Address(address) = location(settings)? else { return Ok(store) };
     // There it is the token that says who acts.
-    let name = done(at_address(settings, &address, PROMPT)?.person())?;
+    let name = done(at_address(settings, &address, prompt())?.person())?;
     Ok(name.map_or(store.clone(), |name| store.by(Principal::person(name, Via::Inbox))))
 }
 
@@ -167,7 +173,13 @@ pub(crate) fn audience(args: &ArgMatches, settings: &Settings) -> Result<Vec<Str
 
 /// Waits for the store, on a thread that has nothing else to do.
 pub(crate) fn done<T>(call: impl Future<Output = Result<T, StoreError>>) -> Result<T, Failure> {
-    pollster::block_on(call).map_err(failed)
+    block_on(call).map_err(failed)
+}
+
+/// The same for a caller that looks at the error. Once the process is to end, every call ends within a moment.
+pub(crate) fn block_on<T>(call: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
+    let stopped = || StoreError::unknown("cannot reach the inbox", "no reply before the process ended");
+    pollster::block_on(signals::calls().run_until_cancelled(call)).unwrap_or_else(|| Err(stopped()))
 }
 
 const PAGE: u32 = 500;
@@ -293,6 +305,9 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
 }
 
 pub(crate) fn failed(error: StoreError) -> Failure {
+    if let Some(signal) = signals::received() {
+        return signal.failure();
+    }
     let failure = Failure::new(error.chain());
     match error {
         StoreError::NotFound(_) => failure.hint("`askuser inbox` lists what is waiting, `askuser log` what has ended"),

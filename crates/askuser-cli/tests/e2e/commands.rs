@@ -213,6 +213,17 @@ fn the_doctor_says_what_calls_the_person_and_that_nothing_does() {
 }
 
 #[test]
+fn a_check_of_the_doctor_that_hangs_has_a_time_limit() {
+    let stage = Stage::new().env("PATH", "bin:/usr/bin:/bin").file("bin/tmux", "#!/bin/sh\nexec sleep 20\n");
+    let path = stage.path("bin/tmux");
+    std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let program = env!("CARGO_BIN_EXE_askuser");
+    let ended = stage.shell(&format!("exec {program} doctor >out")).finish();
+    assert!(ended.stdout.contains("✘ MCP agents    not checked: no result within 5 s\n"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("inbox         "), "the other checks have theirs: {}", ended.stdout);
+}
+
+#[test]
 fn the_doctor_wraps_at_words_under_the_column_they_began_in() {
     let terminal = Stage::new().size(60, 60).shell("askuser doctor; echo done");
     terminal.wait_for("done");

@@ -12,6 +12,7 @@ mod answer_command;
 mod answering;
 #[cfg(target_os = "linux")]
 mod at_rest;
+mod away;
 mod colours;
 mod commands;
 mod desktop;

@@ -72,6 +72,13 @@ fn tokens_and_answers_go_encrypted_with_a_certificate_of_our_own_and_not_to_one_
     let untrusted = untrusted.env("ASKUSER_STORE", served.url()).env("ASKUSER_TOKEN", &answer).output().unwrap();
     assert!(text(&untrusted.stderr).contains("certificate"), "{untrusted:?}");
     assert_ne!(untrusted.status.code(), Some(0));
+    let mut asking = home.command(&["ask", "-q", "Which one?", "-o", "A: 1", "-o", "B: 2", "--via", "inbox"]);
+    let refused = asking.env("ASKUSER_STORE", served.url()).env("ASKUSER_TOKEN", &ask).output().unwrap();
+    assert!(
+        refused.status.code().is_some_and(|code| code != 0),
+        "it does not wait for another certificate: {refused:?}"
+    );
+    assert!(text(&refused.stderr).contains("certificate") && !text(&refused.stderr).contains("waiting for it"));
     // Without TLS nothing is understood there, and nothing is said.
     let mut plain = TcpStream::connect(served.address).unwrap();
     // It may hang up before all of it is written.

@@ -19,6 +19,24 @@ fn succeeds(output: Output) -> String {
 }
 
 #[test]
+fn serve_ends_on_a_signal_while_its_database_is_away() {
+    let Some(mut database) = PostgresServer::start(&["fsync=off"]) else { return };
+    let mut home = Home::new();
+    home.store = Some(database.address());
+    let ask = home.token("ci", "--ask");
+    let server = home.serve("127.0.0.1:0");
+    let agent = Handle::new(Arc::new(store_at(&server.url(), &ask)), Principal::agent(request("1").origin()));
+    wait(agent.put(&request("1"), None)).unwrap();
+    database.stop_immediately();
+    // Waits for the database, as the end of the server does.
+    let reading = agent.get(request("1").key());
+    let began = std::time::Instant::now();
+    assert!(server.terminate().success());
+    assert!(began.elapsed() < std::time::Duration::from_secs(5), "{:?}", began.elapsed());
+    drop(reading);
+}
+
+#[test]
 fn two_servers_on_one_database_are_one_inbox_and_who_asks_or_answers_is_sent_to_them() {
     let Some(database) = PostgresServer::start(&["fsync=off"]) else { return };
     let mut home = Home::new();

@@ -136,7 +136,7 @@ impl Drop for Served {
 
 /// The store at an address, for as long as it takes.
 pub(crate) fn store_at(url: &str, token: &str) -> HttpStore {
-    HttpStore::open(url, token, Patience { limit: None, on_away: None }).unwrap()
+    HttpStore::open(url, token, Patience::default()).unwrap()
 }
 
 pub(crate) fn request(call: &str) -> Request {

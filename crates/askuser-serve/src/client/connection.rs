@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 /// How long to wait before a request is sent again, at first and at most.
 const SOON: Duration = Duration::from_millis(50);
@@ -20,13 +21,15 @@ const LATER: Duration = Duration::from_secs(2);
 /// How long a reply may take.
 const REPLY: Duration = Duration::from_secs(30);
 
-/// What to do about a server that is away.
-#[derive(Clone)]
+/// The limits of calls to a server that is away.
+#[derive(Clone, Default)]
 pub struct Patience {
-    /// Give up then; `None` waits for as long as it takes.
+    /// The longest time for one call. `None` sets no limit.
     pub limit: Option<Duration>,
-    /// Told once, each time the server is away.
+    /// Called once each time the server goes away.
     pub on_away: Option<Arc<Teller>>,
+    /// Ends every call at once when cancelled.
+    pub stop: CancellationToken,
 }
 
 /// Told something in words.
@@ -91,7 +94,7 @@ pub(super) struct Connection {
     base: String,
     /// For what a person does at a terminal of this process.
     device: OnceLock<HeaderValue>,
-    patience: Patience,
+    pub(super) patience: Patience,
     is_away: AtomicBool,
     pub(super) leases: Leases,
     pub(super) followed: Followed,
@@ -163,7 +166,11 @@ impl Connection {
 
     /// Sends a request once, and reads its reply.
     pub(super) async fn try_once(&self, sent: &Sent) -> Result<(u16, Value), reqwest::Error> {
-        let response = self.request(sent).timeout(REPLY).send().await?;
+        self.try_within(REPLY, sent).await
+    }
+
+    async fn try_within(&self, limit: Duration, sent: &Sent) -> Result<(u16, Value), reqwest::Error> {
+        let response = self.request(sent).timeout(limit).send().await?;
         let status = response.status().as_u16();
         let body = response.bytes().await?;
         Ok((status, serde_json::from_slice(&body).unwrap_or(Value::Null)))
@@ -188,7 +195,8 @@ impl Connection {
     pub(super) async fn send_raw(&self, sent: &Sent) -> Result<Result<Value, (u16, Value)>, StoreError> {
         let (began, mut pause) = (Instant::now(), SOON);
         loop {
-            let why = match self.try_once(sent).await {
+            let left = self.patience.limit.map_or(REPLY, |limit| limit.saturating_sub(began.elapsed()));
+            let why = match self.try_within(left.min(REPLY), sent).await {
                 Ok((200..300, body)) => {
                     self.is_back();
                     return Ok(Ok(body));
@@ -199,14 +207,14 @@ impl Connection {
                     self.is_back();
                     return Ok(Err((status, body)));
                 }
+                Err(error) if is_tls(&error) => return Err(self.unreachable(chain(&error))),
                 Err(error) => chain(&error),
             };
             if self.patience.limit.is_some_and(|limit| began.elapsed() + pause > limit) {
-                let what = format!("cannot reach {}", self.address());
                 // A request that reads has done nothing; any other may have been done.
                 return Err(match sent.method {
-                    Method::GET => StoreError::unavailable(what, why),
-                    _ => StoreError::unknown(what, why),
+                    Method::GET => self.unreachable(why),
+                    _ => StoreError::unknown(format!("cannot reach {}", self.address()), why),
                 });
             }
             self.tell_away(&why);
@@ -227,6 +235,16 @@ impl Connection {
         }
     }
 
+    /// Nothing was done there.
+    pub(super) fn unreachable(&self, why: String) -> StoreError {
+        StoreError::unavailable(format!("cannot reach {}", self.address()), why)
+    }
+
+    /// The caller ended this call before its reply.
+    pub(super) fn stopped(&self) -> StoreError {
+        StoreError::unknown(format!("cannot reach {}", self.address()), "no reply before the process ended")
+    }
+
     /// An error that the server sent.
     pub(super) fn error(&self, status: u16, body: &Value) -> StoreError {
         wire::read_error(status, body, &format!("cannot use {}", self.address()))
@@ -242,6 +260,18 @@ fn bearer(token: &str) -> Option<HeaderValue> {
     let mut value = HeaderValue::from_str(&format!("Bearer {token}")).ok()?;
     value.set_sensitive(true);
     Some(value)
+}
+
+/// Returns whether the two sides cannot agree on TLS: a certificate that is not trusted stays so, and a retry is of no use.
+pub(super) fn is_tls(error: &reqwest::Error) -> bool {
+    let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
+    let inner = |cause: &&(dyn std::error::Error + 'static)| {
+        cause
+            .downcast_ref::<std::io::Error>()
+            .and_then(std::io::Error::get_ref)
+            .is_some_and(|inner| inner.is::<rustls::Error>())
+    };
+    causes.into_iter().any(|cause| cause.is::<rustls::Error>() || inner(&cause))
 }
 
 pub(super) fn chain(error: &reqwest::Error) -> String {

@@ -2,7 +2,7 @@
 //!
 //! One thread sends what callers hand to it, one request after the other, so that calls take effect in the order in which they were
 //! made. Every request can be repeated: with the same key it is the same question, with the same attempt the same
-//! ending. A server that is away is waited for, and the caller is told once.
+//! ending. A call waits for a server that is away until the limit or the stop of [`Patience`]. The caller is told once.
 
 mod connection;
 mod leases;
@@ -118,8 +118,10 @@ impl HttpStore {
     {
         let (reply, replied) = oneshot::channel();
         let (work, connection) = (work(self.connection.clone()), self.connection.clone());
+        let sending = connection.clone();
         let _ = self.jobs.send(Box::pin(async move {
-            let _ = reply.send(work.await);
+            let done = sending.patience.stop.run_until_cancelled(work).await;
+            let _ = reply.send(done.unwrap_or_else(|| Err(sending.stopped())));
         }));
         Box::pin(async move { replied.await.unwrap_or_else(|_| Err(connection.lost())) })
     }

@@ -1,10 +1,11 @@
 //! What happens at a server: one stream of events for all watches of this process.
 
-use super::connection::{Connection, chain};
+use super::connection::{Connection, chain, is_tls};
 use askuser::store::{StoreError, StoreEvent, Watch, Watched, Watchers};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 use tokio::sync::watch;
+use tokio::time::timeout;
 
 /// A stream on which nothing is heard for so long is dead: three heartbeats.
 const SILENCE: Duration = Duration::from_secs(45);
@@ -36,7 +37,9 @@ pub(super) async fn watch(connection: &Arc<Connection>, what: &Watched) -> Resul
         .clone()
     };
     // Where the stream is refused, the watch hears of that.
-    let _ = open.wait_for(|is_open| *is_open).await;
+    let opened = open.wait_for(|is_open| *is_open);
+    let limit = connection.patience.limit.unwrap_or(Duration::MAX);
+    let _ = timeout(limit, opened).await.map_err(|_| connection.unreachable("no reply".into()))?;
     Ok(heard)
 }
 
@@ -45,28 +48,33 @@ async fn follow(connection: Weak<Connection>, tell: watch::Sender<bool>) {
     let (mut last, mut pause) = (None, SOON);
     loop {
         let Some(connection) = connection.upgrade() else { return };
-        match connection.stream(last).await {
-            Ok(response) if response.status().is_success() => {
+        match timeout(SILENCE, connection.stream(last)).await {
+            Err(_) => connection.tell_away("no reply"),
+            Ok(Ok(response)) if response.status().is_success() => {
                 pause = SOON;
                 connection.is_back();
                 connection.leases.renew_soon();
                 read(Arc::downgrade(&connection), response, &mut last, &tell).await;
             }
-            Ok(response) if response.status().is_client_error() => {
+            Ok(Ok(response)) if response.status().is_client_error() => {
                 let status = response.status().as_u16();
                 let body = response.bytes().await.ok().and_then(|body| serde_json::from_slice(&body).ok());
-                let why = connection.error(status, &body.unwrap_or_default());
-                *lock(&connection.followed.open) = None;
-                lock(&connection.followed.watchers).disconnect(&why);
-                return;
+                return give_up(&connection, &connection.error(status, &body.unwrap_or_default()));
             }
-            Ok(response) => connection.tell_away(&format!("it said {}", response.status().as_u16())),
-            Err(error) => connection.tell_away(&chain(&error)),
+            Ok(Ok(response)) => connection.tell_away(&format!("it said {}", response.status().as_u16())),
+            Ok(Err(error)) if is_tls(&error) => return give_up(&connection, &connection.unreachable(chain(&error))),
+            Ok(Err(error)) => connection.tell_away(&chain(&error)),
         }
         drop(connection);
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(LATER);
     }
+}
+
+/// Tells the watches why there is no stream.
+fn give_up(connection: &Connection, why: &StoreError) {
+    *lock(&connection.followed.open) = None;
+    lock(&connection.followed.watchers).disconnect(why);
 }
 
 /// Reads one stream to its end.
@@ -77,7 +85,7 @@ async fn read(
     tell: &watch::Sender<bool>,
 ) {
     let mut text = Vec::new();
-    while let Ok(Ok(Some(chunk))) = tokio::time::timeout(SILENCE, response.chunk()).await {
+    while let Ok(Ok(Some(chunk))) = timeout(SILENCE, response.chunk()).await {
         text.extend_from_slice(&chunk);
         while let Some(end) = text.windows(2).position(|two| two == b"\n\n") {
             let block: Vec<u8> = text.drain(..end + 2).collect();

@@ -56,7 +56,7 @@ const MOST_BYTES_UNVERIFIED: usize = 1024;
 /// How long a request may take to arrive, and a handshake.
 const ARRIVING: Duration = Duration::from_secs(30);
 /// How long what is under way may take once the server ends.
-const ENDING: Duration = Duration::from_secs(5);
+const ENDING: Duration = Duration::from_millis(100);
 
 /// Speaks the Model Context Protocol for the holder of a credential.
 pub trait Mcp: Send + Sync {
@@ -108,7 +108,7 @@ impl Default for Options {
     }
 }
 
-/// Serves until `end` is cancelled, and what is under way then for a few seconds more.
+/// Serves until `end` is cancelled, and what is under way then for a moment more.
 ///
 /// # Errors
 /// Where it cannot be told where it listens.

@@ -33,7 +33,7 @@ fn a_server_that_goes_and_comes_back_loses_no_waiter_and_no_answer() {
         let said = said.clone();
         Arc::new(move |words: &str| said.lock().unwrap().push(words.to_owned()))
     };
-    let patience = Patience { limit: None, on_away: Some(on_away) };
+    let patience = Patience { on_away: Some(on_away), ..Patience::default() };
     let http = Arc::new(HttpStore::open(&server.url(), &token, patience).unwrap());
     let (agent, request) = (Handle::new(http, Principal::agent(request().origin())), request());
     let put = wait(agent.put(&request, None)).unwrap();
@@ -57,7 +57,7 @@ fn a_server_that_goes_and_comes_back_loses_no_waiter_and_no_answer() {
 
 #[test]
 fn who_does_not_wait_for_a_server_is_told_whether_it_may_have_been_done() {
-    let patience = Patience { limit: Some(Duration::from_millis(200)), on_away: None };
+    let patience = Patience { limit: Some(Duration::from_millis(200)), ..Patience::default() };
     // A port that nothing listens on any more.
     let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let store = HttpStore::open(&format!("http://{address}"), "au_x_y", patience).unwrap();
@@ -73,7 +73,7 @@ fn a_token_that_does_not_count_is_an_error_and_not_waited_out() {
     let folder = tempfile::tempdir().unwrap();
     let store = SqliteStore::open(&folder.path().join("inbox.sqlite")).unwrap();
     let server = Server::start(&store, |_| {});
-    let http = HttpStore::open(&server.url(), "au_none", Patience { limit: None, on_away: None }).unwrap();
+    let http = HttpStore::open(&server.url(), "au_none", Patience::default()).unwrap();
     let put = wait(http.put(&Principal::agent(request().origin()), &request(), None));
     assert!(matches!(&put, Err(StoreError::Forbidden(why)) if why.contains("token")), "{put:?}");
 }

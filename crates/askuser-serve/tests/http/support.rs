@@ -110,7 +110,7 @@ impl Place {
     }
 
     fn principals(&self) -> Principals {
-        let patience = Patience { limit: Some(Duration::from_secs(10)), on_away: None };
+        let patience = Patience { limit: Some(Duration::from_secs(10)), ..Patience::default() };
         let first = HttpStore::open(&self.server.url(), "none", patience).unwrap();
         Principals { first, store: self.store.clone(), tokens: self.tokens.clone(), opened: Mutex::default() }
     }

@@ -22,7 +22,7 @@ pub(crate) fn command(job: &str, address: &str, token: &str) -> Command {
 #[ignore = "a process that other tests start"]
 fn works() {
     let variable = |name| std::env::var(name).expect("other tests say what to do");
-    let patience = Patience { limit: None, on_away: None };
+    let patience = Patience::default();
     let store = HttpStore::open(&variable("ADDRESS"), &variable("TOKEN"), patience).unwrap();
     let job = variable("JOB");
     assert!(kills::work(Arc::new(store), &job), "no job {job}");

@@ -5,9 +5,10 @@
 //! on Windows it reads the console's events with crossterm.
 
 use crate::close_signal::CloseSignal;
-use askuser::Closed;
+use askuser::{Closed, sanitize};
 use std::io;
 use std::panic;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 use std::thread::{self, ThreadId};
 
@@ -58,6 +59,8 @@ pub(crate) enum DeviceEvent {
     CloseRequested(Option<Closed>),
     /// Another thread calls.
     Woken,
+    /// Another thread has this to say to the person.
+    Message(String),
 }
 
 /// A pipe that ends a wait.
@@ -87,6 +90,8 @@ struct InUse {
     /// What to write.
     bytes: Vec<u8>,
     restore: Restore,
+    /// Messages of other threads that are not shown yet.
+    messages: Vec<String>,
 }
 
 /// Writes bytes to the terminal and gives its modes back.
@@ -113,7 +118,7 @@ fn claim(restore: Restore) -> io::Result<()> {
     if in_use.is_some() {
         return Err(io::Error::new(io::ErrorKind::ResourceBusy, "another prompt is using the terminal"));
     }
-    *in_use = Some(InUse { owner: thread::current().id(), bytes: Vec::new(), restore });
+    *in_use = Some(InUse { owner: thread::current().id(), bytes: Vec::new(), restore, messages: Vec::new() });
     Ok(())
 }
 
@@ -129,9 +134,44 @@ pub(crate) fn is_in_use() -> bool {
     in_use().is_some()
 }
 
-/// Gives up what [`claim`] claimed.
-fn release() {
-    *in_use() = None;
+/// Gives up what [`claim`] claimed. Returns the messages that were not shown, as lines.
+fn release() -> String {
+    let messages = in_use().take().map(|in_use| in_use.messages).unwrap_or_default();
+    messages.iter().map(|words| format!("askuser: {words}\r\n")).collect()
+}
+
+/// Shows a message at the prompt or the conversation that this process has on its terminal. Returns `false` if there is none.
+pub fn notify(words: &str) -> bool {
+    let mut in_use = in_use();
+    let Some(in_use) = in_use.as_mut() else { return false };
+    in_use.messages.push(sanitize::line(words).into_owned());
+    #[cfg(unix)]
+    signals::wake();
+    true
+}
+
+/// The next message to show.
+#[cfg(unix)]
+fn take_message() -> Option<String> {
+    let mut in_use = in_use();
+    let messages = &mut in_use.as_mut()?.messages;
+    (!messages.is_empty()).then(|| messages.remove(0))
+}
+
+/// Set while a child process, such as an editor, has the terminal.
+static IS_LENT: AtomicBool = AtomicBool::new(false);
+
+/// Returns whether this process has lent its terminal to a child process, such as an editor. Ctrl-C is then for the child.
+pub fn is_lent() -> bool {
+    IS_LENT.load(Ordering::SeqCst)
+}
+
+/// Returns whether a signal that ends the process has come since the device was started. Ctrl-C alone may mean less.
+pub(crate) fn is_told_to_end() -> bool {
+    #[cfg(unix)]
+    return signals::is_told_to_end();
+    #[cfg(not(unix))]
+    false
 }
 
 fn restore_on_panic() {
@@ -142,7 +182,7 @@ fn restore_on_panic() {
         Err(std::sync::TryLockError::WouldBlock) => return,
     };
     let current = thread::current();
-    if let Some(InUse { owner, bytes, restore }) = in_use.as_mut() {
+    if let Some(InUse { owner, bytes, restore, .. }) = in_use.as_mut() {
         // Where panics unwind, a panic in another thread need not end the process, and the prompt goes on.
         if cfg!(panic = "abort") || *owner == current.id() || current.name() == Some("main") {
             restore(bytes);

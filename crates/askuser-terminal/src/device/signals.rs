@@ -43,7 +43,22 @@ const OTHERS: [i32; 3] = [SIGTSTP, SIGCONT, SIGWINCH];
 pub(super) struct Signals {
     /// Becomes readable when a signal has arrived.
     pub(super) pipe: OwnedFd,
+    /// The other end of the pipe.
+    waker: OwnedFd,
     watched: Vec<WatchedSignal>,
+    /// Set once the device has reported a signal that ends the process. Ctrl-C may mean less.
+    pub(super) is_told: AtomicBool,
+}
+
+/// Wakes the device in use.
+pub(super) fn wake() {
+    if let Ok(signals) = Signals::get() {
+        let _ = rustix::io::write(&signals.waker, &[0]);
+    }
+}
+
+pub(super) fn is_told_to_end() -> bool {
+    Signals::get().is_ok_and(|signals| signals.is_told.load(Ordering::SeqCst) || signals.termination_requested())
 }
 
 struct WatchedSignal {
@@ -92,7 +107,7 @@ impl Signals {
             signal_hook::low_level::pipe::register(signal, write.try_clone()?)?;
             watched.push(WatchedSignal { signal, arrived, default });
         }
-        Ok(Signals { pipe, watched })
+        Ok(Signals { pipe, waker: write, watched, is_told: AtomicBool::new(false) })
     }
 
     pub(super) fn set_defaults(&self, state: TtyState) {

@@ -11,6 +11,7 @@ mod ready;
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use rustix::io::{Errno, retry_on_intr};
@@ -99,6 +100,7 @@ impl Device {
             self.saved = Some(saved);
             self.termination_reported = false;
             signals.clear(|_| true);
+            signals.is_told.store(false, Ordering::SeqCst);
         } else {
             // Ctrl-C and the like were meant for the child process that had the terminal.
             signals.clear(|signal| matches!(signal, SIGINT | SIGQUIT | SIGTSTP | SIGCONT));
@@ -147,7 +149,7 @@ impl Device {
         }
         self.forget_input();
         self.lock = None;
-        super::release();
+        let _ = self.write(super::release().as_bytes());
         if !self.termination_reported {
             signals.deliver_pending();
         }
@@ -195,6 +197,7 @@ impl Device {
 
     fn set_state(&mut self, state: TtyState, signals: &Signals) {
         self.state = state;
+        super::IS_LENT.store(state == TtyState::Lent, Ordering::SeqCst);
         signals.set_defaults(state);
     }
 

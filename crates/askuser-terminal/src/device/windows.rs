@@ -207,7 +207,7 @@ impl Device {
             return Ok(());
         }
         let restored = self.output.restore();
-        super::release();
+        self.output.write(super::release().as_bytes())?;
         restored
     }
 

@@ -100,6 +100,11 @@ fn run(
                 line_prompt.set_columns(device.size().0.saturating_sub(1));
                 continue;
             }
+            DeviceEvent::Message(words) => {
+                line_prompt.prompt.warn(words);
+                device.write(b"\r\n")?;
+                effects.push(Effect::Continue);
+            }
             DeviceEvent::Woken => continue,
             DeviceEvent::Resumed => effects.push(Effect::Continue),
             DeviceEvent::Suspend => {

@@ -6,7 +6,7 @@ use crate::config::Settings;
 use crate::failure::{self, Failure, OrFail, exit};
 use crate::json::escape_invisible;
 use crate::result;
-use crate::signals::{Signal, Signals};
+use crate::signals::{self, Signal, Signals};
 use crate::source;
 use crate::store;
 use crate::surfaces::Surfaces;
@@ -26,7 +26,7 @@ use std::time::Duration;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 /// How long a turn that broke off waits for its last lines to be taken.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+const LAST_WORDS: Duration = signals::GRACE;
 
 /// How many calls and questions without a person are named.
 const MOST_LINES: usize = 5;
@@ -99,8 +99,12 @@ pub(crate) fn run(agent: Agent, wanted: Wanted, settings: &Settings, surfaces: S
     });
     // A search that is still on its way is not waited for.
     runtime.shutdown_background();
-    store::flush(store)?;
-    ended
+    if matches!(ended, Ok(exit::INTERRUPTED)) {
+        signals::end(Signal::Interrupt);
+    }
+    signals::listen()?;
+    let flushed = store::flush(store);
+    ended.and_then(|code| flushed.map(|()| code))
 }
 
 /// Whether a front end could answer on standard input. A terminal is for people, who do not write JSON.
@@ -221,6 +225,7 @@ impl Talk<'_> {
 
     /// The process is told to end: a front end that still reads is told why the events stop.
     fn ended_by(&self, signal: Signal) -> Failure {
+        signals::end(signal);
         let failure = signal.failure();
         if self.output == Output::Stream {
             let is_interrupt = signal == Signal::Interrupt;

@@ -4,17 +4,18 @@ use crate::config::Settings;
 use crate::failure::{self, Failure, OrFail, exit};
 use crate::notifier;
 use crate::result::{self, print};
-use crate::signals::unless_told;
+use crate::signals::until_signal;
 use crate::store::{
-    asker, at_the_terminal, audience, done, failed, open, open_within, origin, patient, person, runtime, words,
+    asker, at_the_terminal, audience, block_on, done, failed, open, open_within, origin, patient, person, runtime,
+    words,
 };
 use crate::surfaces::Surfaces;
-use askuser::store::{Handle, Principal, StoreError};
+use askuser::store::{Handle, Principal, QuestionId, StoreError};
 use askuser::{AskError, Asker, Decision, Form, Inbox, QuestionSet, Request, RequestKey};
 use askuser_inbox::InboxAsker;
 use askuser_terminal::TerminalAsker;
 use clap::ArgMatches;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 pub(super) fn run(set: QuestionSet, args: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
@@ -46,12 +47,15 @@ pub(super) fn run(set: QuestionSet, args: &ArgMatches, settings: &Settings) -> R
         options.kept_in = Some(Arc::new(at_the_terminal(&store)));
         Arc::new(TerminalAsker::new(options)) as Arc<dyn Asker>
     });
+    let kept = Arc::new(OnceLock::new());
+    let id = kept.clone();
     let asker = asker(settings, store, terminal)?.on_waiting(move |question| {
+        let _ = id.set(question.id.clone());
         if !here {
             failure::notice(&words::how_to_answer(question));
         }
     });
-    wait(asker, &request, settings, here)
+    wait(asker, &request, settings, here, &kept)
 }
 
 /// Names the question: by the key that was given, or else by this very process.
@@ -71,7 +75,7 @@ const AWAY: Duration = Duration::from_secs(10);
 /// Keeps the question and does not wait for it.
 fn detach(request: &Request, settings: &Settings) -> Result<u8, Failure> {
     let asker = asker(settings, open_within(settings, patient(Some(AWAY)))?, None)?;
-    let put = pollster::block_on(asker.keep(request, None)).map_err(|error| match error {
+    let put = block_on(asker.keep(request, None)).map_err(|error| match error {
         StoreError::Unavailable { .. } | StoreError::Unknown { .. } => failed(error).code(exit::UNAVAILABLE),
         error => failed(error),
     })?;
@@ -82,12 +86,18 @@ fn detach(request: &Request, settings: &Settings) -> Result<u8, Failure> {
 }
 
 /// Waits until it is answered, here or anywhere. To stop waiting takes nothing back.
-fn wait(asker: InboxAsker, request: &Request, settings: &Settings, is_prompted: bool) -> Result<u8, Failure> {
+fn wait(
+    asker: InboxAsker,
+    request: &Request,
+    settings: &Settings,
+    is_prompted: bool,
+    kept: &OnceLock<QuestionId>,
+) -> Result<u8, Failure> {
     let runtime = runtime()?;
-    let delivered = runtime.block_on(unless_told(asker.ask(request)))?;
+    let delivered = runtime.block_on(until_signal(asker.ask(request)))?;
     let agent = store(&asker, request);
     let delivery = match delivered {
-        None | Some(Err(AskError::Signal(_))) => return Err(still_waits(&agent, request)),
+        None | Some(Err(AskError::Signal(_))) => return Err(still_waits(&agent, kept.get())),
         Some(Ok(delivery)) => delivery,
         Some(Err(AskError::Withdrawn)) => {
             let question = done(agent.get(request.key())).ok();
@@ -96,7 +106,7 @@ fn wait(asker: InboxAsker, request: &Request, settings: &Settings, is_prompted: 
                 .code(exit::ENDED_ELSEWHERE));
         }
         Some(Err(AskError::Interrupted)) => {
-            return Err(Failure { code: exit::INTERRUPTED, ..still_waits(&agent, request) });
+            return Err(Failure { code: exit::INTERRUPTED, ..still_waits(&agent, kept.get()) });
         }
         Some(Err(error)) => return Err(Failure::new(error.chain())),
     };
@@ -120,12 +130,15 @@ fn store(asker: &InboxAsker, request: &Request) -> Handle {
     asker.handle(Principal::agent(request.origin()))
 }
 
-/// This process waits no more; the question does.
-fn still_waits(store: &Handle, request: &Request) -> Failure {
-    let failure = match done(store.get(request.key())).map(|question| question.id) {
-        Ok(id) => Failure::new(format!("stopped waiting; the question stays in the inbox as {id}"))
+/// This process waits no more. The question does, if the store has confirmed it.
+fn still_waits(store: &Handle, kept: Option<&QuestionId>) -> Failure {
+    // The store learns that this process has left.
+    let _ = done(store.flush());
+    let failure = match kept {
+        Some(id) => Failure::new(format!("stopped waiting; the question stays in the inbox as {id}"))
             .hint(format!("`askuser wait {id}` waits for it again, `askuser withdraw {id}` withdraws it")),
-        _ => Failure::new("stopped before the question was kept"),
+        None => Failure::new("stopped before the inbox confirmed the question")
+            .hint("`askuser inbox` lists it if it was stored"),
     };
     failure.code(exit::DETACHED)
 }

@@ -4,7 +4,7 @@ use crate::config::Settings;
 use crate::failure::{Failure, exit};
 use crate::result::{self, print};
 use crate::surfaces::Surfaces;
-use askuser::{AskError, Decision, QuestionSet, Request, RequestKey, Resolution, Via};
+use askuser::{AskError, Decision, QuestionSet, Request, RequestKey, Resolution, Stored, Via};
 use askuser_terminal::{Options, StoreAnswer, ask_request};
 use clap::ArgMatches;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -25,9 +25,9 @@ pub(super) fn run(set: QuestionSet, args: &ArgMatches, settings: &Settings) -> R
             let first_line = |failure: &Failure| failure.message.lines().next().unwrap_or_default().to_owned();
             let failed = result.as_ref().err().map(first_line);
             printed = Some(result);
-            return failed.map_or(Ok(()), Err);
+            return failed.map_or(Ok(Stored::Done), Err);
         }
-        Ok(())
+        Ok(Stored::Done)
     };
     let mut options = super::prompt_options(args, settings);
     options.ends_process = true;

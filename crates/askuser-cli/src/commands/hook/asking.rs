@@ -7,8 +7,8 @@ use crate::config::Settings;
 use crate::failure::{Failure, OrFail};
 use crate::json::escape_invisible;
 use crate::result;
-use crate::signals::unless_told;
-use crate::store::{asker, attempt, done, for_each_page, open, origin, runtime, started_by_agent};
+use crate::signals::until_signal;
+use crate::store::{asker, attempt, block_on, done, for_each_page, open, origin, runtime, started_by_agent};
 use askuser::permission::{Permission, what_would_run};
 use askuser::store::{Filter, Handle, Principal, StoreError, StoredQuestion, Which};
 use askuser::{Asker, Inbox, Purpose, QuestionSet, Request, RequestKey, Resolution, Rules};
@@ -79,7 +79,7 @@ fn withdraw_decided(event: &Value, settings: &Settings) -> Result<(), Failure> {
 
 /// Takes back what was decided in a dialog of Claude Code's. It may have been answered in the inbox meanwhile.
 fn withdraw(claude: &Handle, which: impl Into<Which>) -> Result<(), Failure> {
-    match pollster::block_on(claude.withdraw(which, &attempt()?)) {
+    match block_on(claude.withdraw(which, &attempt()?)) {
         Ok(_) | Err(StoreError::Ended(_) | StoreError::NotFound(_)) => Ok(()),
         Err(error) => Err(Failure::new(error.chain())),
     }
@@ -93,7 +93,7 @@ fn ask(kind: HookEvent, request: Request, form: Option<&Form>, settings: &Settin
     }
     let asker = asker(settings, open(settings)?, None)?;
     let claude = asker.handle(Principal::agent(request.origin()));
-    let delivered = runtime()?.block_on(unless_told(asker.ask(&request)))?;
+    let delivered = runtime()?.block_on(until_signal(asker.ask(&request)))?;
     let delivered = delivered.transpose().map_err(|error| Failure::new(error.chain()))?;
     if delivered.is_none() && kind.is_beside_dialog() {
         // It was decided there, or Claude Code has ended: no answer could reach it.

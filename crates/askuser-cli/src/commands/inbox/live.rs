@@ -8,7 +8,8 @@ pub(super) use list::{List, Row, Which, withdraw};
 use super::{Notice, open};
 use crate::config::Settings;
 use crate::failure::{Failure, exit};
-use crate::store::{self, done, words};
+use crate::signals;
+use crate::store::{self, block_on, done, words};
 use crate::surfaces::terminal_options;
 use askuser::prompt::{Action, KeyContext, action};
 use askuser::store::{Change, Handle, QuestionId, State, StoreError, StoredQuestion, Watch, Watched};
@@ -43,6 +44,7 @@ pub(super) fn run(store: &Handle, settings: &Settings) -> Result<u8, Failure> {
 }
 
 pub(super) fn console(options: &Options) -> Result<Console, Failure> {
+    signals::listen()?;
     Console::open(options)
         .map_err(|error| Failure::new(format!("no person can be asked: {error}")).code(exit::UNAVAILABLE))
 }
@@ -136,7 +138,7 @@ impl News {
             }
             changed = true;
         }
-        let new = new.and_then(|id| pollster::block_on(store.get(&id)).ok());
+        let new = new.and_then(|id| block_on(store.get(&id)).ok());
         let new = new.filter(|new| new.ending.is_none() && store.principal().is_asked(&new.request));
         let words = |new: StoredQuestion| format!("New: {} asks: {}", words::who(&new), words::asked(&new));
         Ok((changed, new.map(|new| Notice::new(Role::Primary, words(new)))))

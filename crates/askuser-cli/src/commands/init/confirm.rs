@@ -5,7 +5,7 @@ use crate::config::Settings;
 use crate::failure::{Failure, exit};
 use crate::surfaces::terminal_options;
 use askuser::input::QuestionInput;
-use askuser::{Answer, Context, Purpose, QuestionSet, Request, RequestKey, Resolution, Rules, Status};
+use askuser::{Answer, Context, Purpose, QuestionSet, Request, RequestKey, Resolution, Rules, Status, Stored};
 use askuser_terminal::ask_request;
 use similar::TextDiff;
 
@@ -39,7 +39,7 @@ pub(in crate::commands) fn ask(
     let key = RequestKey::new("askuser init", "set up").for_purpose(Purpose::Choice);
     let request = Request::new(key, set).with_context(context).with_known(known).map_err(Failure::new)?;
     let options = terminal_options(settings);
-    let resolution = ask_request(&request, &options, &mut |_| Ok(())).map_err(broken_off)?;
+    let resolution = ask_request(&request, &options, &mut |_| Ok(Stored::Done)).map_err(broken_off)?;
     match resolution.outcome().status() {
         Status::Unavailable { reason } => Err(unavailable(reason)),
         _ => Ok(resolution),

@@ -5,7 +5,7 @@ mod secret;
 
 use crate::config::Settings;
 use crate::failure::{self, Failure, OrFail, exit};
-use crate::signals::cancel_when_told;
+use crate::signals;
 use crate::source;
 use crate::state_folder::state_folder;
 use crate::store::{asker, done, open, origin, runtime, started_by_agent};
@@ -38,8 +38,7 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
     let server = server(settings, inbox, args.get_flag("approve"), origin("an MCP client"))?;
     let runtime = runtime()?;
     let served = runtime.block_on(async {
-        let end = CancellationToken::new();
-        cancel_when_told(&end)?;
+        let end = signals::listen()?;
         match http {
             Some(address) => serve_http(server, address, end).await,
             None => {

@@ -7,10 +7,11 @@ use crate::device::tty_lock::TtyLock;
 use rustix::io::retry_on_intr;
 use rustix::process::{Signal, getpgrp, kill_current_process_group};
 use rustix::termios::{QueueSelector, tcflush, tcgetpgrp};
-use signal_hook::consts::{SIGCONT, SIGTSTP, SIGWINCH};
+use signal_hook::consts::{SIGCONT, SIGINT, SIGTSTP, SIGWINCH};
 use signal_hook::low_level::emulate_default_handler;
 use std::fs::TryLockError;
 use std::io;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 impl Device {
@@ -91,6 +92,7 @@ impl Device {
         for signal in TERMINATION {
             if signals.take(signal) {
                 self.termination_reported = true;
+                signals.is_told.fetch_or(signal != SIGINT, Ordering::SeqCst);
                 if self.in_background() {
                     self.state = TtyState::Lost;
                 }

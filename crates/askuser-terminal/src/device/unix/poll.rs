@@ -81,6 +81,9 @@ impl Device {
             if let Some(wake) = self.take_signal(signals)? {
                 return Ok(wake);
             }
+            if let Some(words) = crate::device::take_message() {
+                return Ok(DeviceEvent::Message(words));
+            }
             // It may have come while something else was awaited.
             if self.learn_background() {
                 return Ok(DeviceEvent::Woken);

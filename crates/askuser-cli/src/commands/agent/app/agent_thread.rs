@@ -74,9 +74,6 @@ pub(crate) struct AgentThread {
     ended: mpsc::Receiver<()>,
 }
 
-/// How long quitting waits for a tool that does not react to cancellation.
-const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
-
 impl AgentThread {
     /// If the person came with something to say, nothing begins before it that had not when the session was cut off.
     pub(crate) fn start(agent: Agent, models: Models, ui: UiSender, has_opening: bool) -> io::Result<AgentThread> {
@@ -232,9 +229,9 @@ impl AgentThread {
     }
 
     /// Ends the thread and the tools it runs. The turn is cut off as by a crash, so that it can be resumed later.
-    pub(crate) fn end(self) {
+    pub(crate) fn end(self, limit: Duration) {
         self.quit.cancel();
-        let _ = self.ended.recv_timeout(SHUTDOWN_TIMEOUT);
+        let _ = self.ended.recv_timeout(limit);
     }
 }
 

@@ -12,6 +12,7 @@ use super::scrollback::{self, Item};
 use super::state::{Effect, Event, State};
 use super::{page_view, view};
 use crate::failure::Failure;
+use crate::signals;
 use askuser::{Key, KeyCode};
 use askuser_agent::CancellationToken;
 use askuser_terminal::{Console, ConsoleEvent, Options, Presentation, Role, TerminalInput};
@@ -58,6 +59,8 @@ impl From<io::Error> for End {
 }
 
 const SIGINT: i32 = 2;
+/// How long quitting waits for a tool that does not react to cancellation.
+const SHUTDOWN: Duration = Duration::from_secs(2);
 /// How many files of the working folder are offered for naming.
 const MAX_FILES: usize = 50_000;
 const TITLE: &str = "askuser";
@@ -97,7 +100,8 @@ impl Driver {
             self.save_history(&draft);
         }
         self.close_page();
-        self.agent_thread.end();
+        let is_told = matches!(end, End::Signal(_) | End::Closed);
+        self.agent_thread.end(if is_told { signals::GRACE } else { SHUTDOWN });
         if let (End::Quit, true, Some(session)) =
             (&end, self.state.session.message_count > 0, &self.state.session.about)
         {

@@ -2,7 +2,7 @@
 //! ten.
 
 use super::Notice;
-use crate::store::{attempt, words};
+use crate::store::{attempt, block_on, words};
 use askuser::store::{Cursor, Filter, Handle, QuestionId, StoreError, StoredQuestion};
 use askuser::{Key, KeyCode, Text};
 use askuser_terminal::Role;
@@ -91,7 +91,7 @@ impl List {
 
     /// Reads what is on the screen. The cursor stays on its question, wherever that has moved; where that is gone, on the next.
     pub(in super::super) fn load(&mut self, store: &Handle) -> Result<(), StoreError> {
-        pollster::block_on(async {
+        block_on(async {
             let (filter, height) = (self.filter(), self.height as u32);
             // As many rows before the cursor as may be on the screen, then those from there on.
             let above = match self.place {
@@ -138,7 +138,7 @@ impl List {
     /// Reads the rows that follow, if there are any.
     pub(in super::super) fn next_page(&mut self, store: &Handle) -> Result<bool, StoreError> {
         let Some(last) = self.rows.last().map(|row| row.question.cursor) else { return Ok(false) };
-        pollster::block_on(async {
+        block_on(async {
             let next = store.list(&self.filter().after(last).at_most(self.height as u32)).await?.questions;
             let has_more = !next.is_empty();
             if has_more {
@@ -151,7 +151,7 @@ impl List {
     pub(super) fn go(&mut self, rows: usize, down: bool, store: &Handle) -> Result<(), StoreError> {
         let Some(place) = self.place else { return Ok(()) };
         let filter = if down { self.filter() } else { self.filter().reversed() };
-        let passed = pollster::block_on(store.list(&filter.after(place).at_most(rows as u32)))?.questions;
+        let passed = block_on(store.list(&filter.after(place).at_most(rows as u32)))?.questions;
         if let Some(last) = passed.last() {
             self.place = Some(last.cursor);
             self.row = match down {
@@ -168,7 +168,7 @@ impl List {
     }
 
     pub(super) fn go_to_end(&mut self, store: &Handle) -> Result<(), StoreError> {
-        let last = pollster::block_on(store.list(&self.filter().reversed().at_most(1)))?.questions;
+        let last = block_on(store.list(&self.filter().reversed().at_most(1)))?.questions;
         self.place = last.first().map(|question| question.cursor);
         self.row = self.height - 1;
         Ok(())
@@ -199,7 +199,7 @@ async fn with_drafts(
 
 /// Takes a question back, and says what came of it.
 pub(in super::super) fn withdraw(question: &StoredQuestion, store: &Handle) -> Notice {
-    let withdrawn = attempt().map(|attempt| pollster::block_on(store.withdraw(&question.id, &attempt)));
+    let withdrawn = attempt().map(|attempt| block_on(store.withdraw(&question.id, &attempt)));
     match withdrawn {
         Ok(Ok(_)) => Notice::new(Role::Success, format!("Withdrawn: {}", words::name(question))),
         Ok(Err(StoreError::Ended(ending))) => {

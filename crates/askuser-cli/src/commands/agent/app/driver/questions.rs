@@ -8,9 +8,9 @@ use crate::commands::agent::app::session_choice;
 use crate::commands::agent::app::state::{Event, QuestionEnd};
 use crate::commands::agent::models::Offered;
 use crate::commands::agent::session;
-use askuser::{AskError, Purpose, QuestionSet, Request, RequestKey, Resolution, Status, Via, report, sanitize};
+use askuser::{AskError, Purpose, QuestionSet, Request, RequestKey, Resolution, Status, Stored, Via, report, sanitize};
 use askuser_agent::Session;
-use askuser_terminal::{CloseSignal, Confirm, Presentation, Role, StoreAnswer};
+use askuser_terminal::{CloseSignal, Confirm, Presentation, Role, StoreAnswer, patience};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -34,7 +34,7 @@ impl Driver {
         };
         let began = Instant::now();
         let queue = self.questions.queue.clone();
-        let mut store = |resolution: &Resolution| queue.answer_and_wait(request, resolution);
+        let mut store = |resolution: &Resolution| queue.answer_and_wait(request, resolution, patience());
         // The line of the call says what came of it.
         let usual = self.options.confirm;
         let is_permission = request.key().purpose == Purpose::Permission;
@@ -109,7 +109,7 @@ impl Driver {
         let session = self.state.session.about.as_ref().map_or("", |session| &session.id);
         let request = Request::new(RequestKey::new(session, what).for_purpose(Purpose::Choice), set);
         let (began, kept_in) = (Instant::now(), self.options.kept_in.take());
-        let asked = self.show_question(&request, None, &mut |_| Ok(()));
+        let asked = self.show_question(&request, None, &mut |_| Ok(Stored::Done));
         self.options.kept_in = kept_in;
         let end = end_of(&asked)?;
         self.state.update(Event::QuestionClosed(end, began.elapsed()), self.now());
