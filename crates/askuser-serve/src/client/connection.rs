@@ -262,16 +262,11 @@ fn bearer(token: &str) -> Option<HeaderValue> {
     Some(value)
 }
 
-/// Returns whether the two sides cannot agree on TLS: a certificate that is not trusted stays so, and a retry is of no use.
-pub(super) fn is_tls(error: &reqwest::Error) -> bool {
-    let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
-    let inner = |cause: &&(dyn std::error::Error + 'static)| {
-        cause
-            .downcast_ref::<std::io::Error>()
-            .and_then(std::io::Error::get_ref)
-            .is_some_and(|inner| inner.is::<rustls::Error>())
-    };
-    causes.into_iter().any(|cause| cause.is::<rustls::Error>() || inner(&cause))
+/// Returns whether TLS failed. A certificate that is not trusted stays so: a retry is of no use.
+pub(super) fn is_tls(error: &(dyn std::error::Error + 'static)) -> bool {
+    // An IO error does not count what it wraps among its sources.
+    let wrapped = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+    error.is::<rustls::Error>() || wrapped.is_some_and(|inner| is_tls(inner)) || error.source().is_some_and(is_tls)
 }
 
 pub(super) fn chain(error: &reqwest::Error) -> String {

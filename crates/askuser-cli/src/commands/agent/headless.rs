@@ -99,7 +99,7 @@ pub(crate) fn run(agent: Agent, wanted: Wanted, settings: &Settings, surfaces: S
     });
     // A search that is still on its way is not waited for.
     runtime.shutdown_background();
-    if matches!(ended, Ok(exit::INTERRUPTED)) {
+    if ended.as_ref().map_or_else(|failure| failure.code, |code| *code) == exit::INTERRUPTED {
         signals::end(Signal::Interrupt);
     }
     signals::listen()?;
