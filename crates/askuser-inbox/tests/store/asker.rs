@@ -3,9 +3,7 @@
 use crate::support::{Place, agent, ask, attempt, choice, get, person, request};
 use askuser::permission::{MayPermit, Verdict};
 use askuser::store::{AskerPresence, Filter, Principal, QuestionId, State, Store, StoredQuestion};
-use askuser::{
-    AskError, Asker, Asking, Closed, Inbox, Outcome, QuestionQueue, QueueEvent, Request, Resolution, Stored, Via,
-};
+use askuser::{AskError, Asker, Asking, Closed, Inbox, Outcome, QuestionQueue, QueueEvent, Request, Resolution, Via};
 use askuser_conformance::{MemoryStore, until, wait};
 use askuser_inbox::{InboxAsker, Shown, answer_at};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -165,9 +163,9 @@ fn surface() -> (QuestionQueue, Arc<Mutex<Vec<String>>>) {
 }
 
 /// Answers at the surface once it is asked there; what the surface is told.
-fn answers(queue: &QuestionQueue, option: usize) -> Result<Stored, String> {
+fn answers(queue: &QuestionQueue, option: usize) -> Result<(), String> {
     until("it is asked here", || !queue.pending().is_empty());
-    queue.answer_and_wait(&queue.pending()[0], &choice(option).through(Via::Terminal), || false)
+    queue.answer_and_wait(&queue.pending()[0], &choice(option).through(Via::Terminal), || false).map(drop)
 }
 
 #[test]
