@@ -76,18 +76,20 @@ pub(crate) struct BaseUrl {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TokenFile {
     pub(crate) path: PathBuf,
-    /// Whether the user's own file names it together with the store in use: then it is this person's device there, and is sent
-    /// to no other server.
-    pub(crate) is_of_store: bool,
+    /// The server that the token belongs to: the store that the same layer of settings names, or one below it.
+    pub(crate) server: Option<String>,
+    /// Whether a file of settings names it, so that it is this person's device.
+    pub(crate) is_in_file: bool,
 }
 
 impl Layers {
     pub(crate) fn settings(&self) -> Result<Settings, Failure> {
         let settings = Settings::parse(self)?;
         let base_url = settings.base_url.and_then(|base_url| self.address(base_url.url));
-        let is_in_file = |name| matches!(self.value(name).1, Origin::File(_));
-        let is_of_store = is_in_file("store") && is_in_file("token_file");
-        let token_file = settings.token_file.map(|file| TokenFile { is_of_store, ..file });
+        let named_by = self.value("token_file").1;
+        let server = self.value_up_to("store", named_by.level()).filter(|store| store.contains("://"));
+        let (server, is_in_file) = (server.map(str::to_owned), matches!(named_by, Origin::File(_)));
+        let token_file = settings.token_file.map(|file| TokenFile { server, is_in_file, ..file });
         Ok(Settings { base_url, token_file, ..settings })
     }
 

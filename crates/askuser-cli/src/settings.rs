@@ -74,7 +74,7 @@ macro_rules! settings {
                 "Where the inbox keeps questions: a file, or the address of an `askuser serve`; auto is a file in your state folder",
                 value: "FILE_OR_URL", default: "auto", by: User, of: Asking,
             }
-            token_file: Option<TokenFile> = |v| unless(v, "none", |v| path(v).map(|path| TokenFile { path, is_of_store: false })) => {
+            token_file: Option<TokenFile> = |v| unless(v, "none", |v| path(v).map(|path| TokenFile { path, server: None, is_in_file: false })) => {
                 "A file with the token for a store at an address; ASKUSER_TOKEN is the token itself",
                 value: "FILE", default: "none", by: User, of: Asking, flag: "token-file",
                 must_be: "a file",

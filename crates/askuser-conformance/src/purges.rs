@@ -38,9 +38,13 @@ pub fn a_purge_removes_what_ended_before_with_its_drafts_and_events_and_nothing_
     process.answer(&late, 0, "ada");
     let before = stage.now();
     stage.advance(1_000);
-    assert_eq!(ok(wait(process.person("bob").purge(before - 1_000))), 0, "it ended before, and not at, that time");
-    assert_eq!(ok(wait(process.person("bob").purge(before))), 3, "two answers and a withdrawal");
-    assert_eq!(ok(wait(process.person("bob").purge(before))), 0, "they are gone already");
+    assert_eq!(
+        ok(wait(process.person("bob").purge(before - 1_000))).count,
+        0,
+        "it ended before, and not at, that time"
+    );
+    assert_eq!(ok(wait(process.person("bob").purge(before))).count, 3, "two answers and a withdrawal");
+    assert_eq!(ok(wait(process.person("bob").purge(before))).count, 0, "they are gone already");
     assert_eq!(listed(&other), [late.clone(), waits.clone()], "it ended before, or it stays");
     for id in gone.iter().chain([&withdrawn]) {
         assert!(matches!(wait(ada.get(id)), Err(StoreError::NotFound(_))), "it is gone: {id}");
@@ -71,7 +75,7 @@ pub fn a_reader_of_events_is_told_what_was_purged_before_it_came(place: &dyn Pla
     let all = events(&process, 0);
     let (begin, last) = (all.events[0].seq, all.last);
     stage.advance(1_000);
-    assert_eq!(ok(wait(process.by(person("ada")).purge(stage.now()))), 1);
+    assert_eq!(ok(wait(process.by(person("ada")).purge(stage.now()))).count, 1);
     assert!(matches!(wait(process.person("ada").get(&gone)), Err(StoreError::NotFound(_))));
     assert_eq!(events(&process, 0).last, last, "the latest number is what it was");
     for after in [begin, last - 1] {
@@ -95,7 +99,7 @@ pub fn what_comes_after_a_purge_takes_no_place_or_number_of_what_is_gone(place: 
     until("both are visible", || events(&process, 0).last >= 2);
     let last = events(&process, 0).last;
     stage.advance(1_000);
-    assert_eq!(ok(wait(process.person("ada").purge(stage.now()))), 1);
+    assert_eq!(ok(wait(process.person("ada").purge(stage.now()))).count, 1);
     let next = process.put(&request("2"));
     assert!(next.question.cursor > cursor, "{:?} after {cursor:?}", next.question.cursor);
     let behind = ok(wait(process.person("ada").list(&Filter::default().after(cursor)))).questions;

@@ -12,13 +12,16 @@ use rmcp::transport::streamable_http_server::session::{ServerSseMessage, Session
 use std::collections::HashMap;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 /// How long a session stays that has no stream and that its client has not ended.
 const UNUSED: Duration = Duration::from_secs(60 * 60);
+/// How many such sessions there are at most.
+const MOST_UNUSED: usize = 100;
 /// When a client whose stream broke is to come back.
 const RETRY: Duration = Duration::from_secs(1);
 
@@ -28,8 +31,9 @@ pub(crate) struct Sessions {
     known: Arc<Mutex<HashMap<SessionId, Arc<Session>>>>,
 }
 
-#[derive(Default)]
 struct Session {
+    /// When it was made, or its last stream ended.
+    used: Mutex<Instant>,
     /// Whether streams begin with an empty event, so that the client can come back to them. Those of protocols before 2025-11-25 take
     /// it for a broken message.
     is_primed: AtomicBool,
@@ -49,6 +53,14 @@ impl Sessions {
     fn session(&self, id: &SessionId) -> Result<Arc<Session>, LocalSessionManagerError> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.get(id).cloned().ok_or_else(|| LocalSessionManagerError::SessionNotFound(id.clone()))
+    }
+
+    /// The session that has had no stream for the longest time, if there is no room for another one.
+    fn one_too_many(&self) -> Option<SessionId> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let unused: Vec<_> = known.iter().filter(|(_, session)| *session.streams.borrow() == 0).collect();
+        let longest = unused.iter().min_by_key(|(_, session)| *session.used()).filter(|_| unused.len() >= MOST_UNUSED);
+        longest.map(|(id, _)| (*id).clone())
     }
 
     /// Ends a session that has had no stream for too long.
@@ -74,8 +86,11 @@ impl SessionManager for Sessions {
     type Transport = IdsFromOne<<LocalSessionManager as SessionManager>::Transport>;
 
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
+        if let Some(id) = self.one_too_many() {
+            self.close_session(&id).await?;
+        }
         let (id, transport) = self.local.create_session().await?;
-        let session = Arc::new(Session::default());
+        let session = Arc::new(Session::new());
         tokio::spawn(self.clone().let_go(id.clone(), session.streams.subscribe()));
         self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone(), session);
         Ok((id, IdsFromOne(transport)))
@@ -144,7 +159,21 @@ impl SessionManager for Sessions {
 }
 
 impl Session {
-    fn exchanges(&self) -> std::sync::MutexGuard<'_, HashMap<String, Exchange>> {
+    fn new() -> Session {
+        let used = Mutex::new(Instant::now());
+        Session {
+            used,
+            is_primed: AtomicBool::default(),
+            streams: watch::Sender::default(),
+            exchanges: Mutex::default(),
+        }
+    }
+
+    fn used(&self) -> MutexGuard<'_, Instant> {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn exchanges(&self) -> MutexGuard<'_, HashMap<String, Exchange>> {
         self.exchanges.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -210,6 +239,7 @@ impl<S> Drop for Watched<S> {
         if let Some(exchange) = &self.exchange {
             exchange.stream_closed(self.name.is_some());
         }
+        *self.session.used() = Instant::now();
         self.session.streams.send_modify(|open| *open -= 1);
     }
 }
@@ -218,6 +248,29 @@ impl<S> Drop for Watched<S> {
 mod tests {
     use super::*;
     use futures_util::stream;
+
+    #[tokio::test(start_paused = true)]
+    async fn of_a_hundred_idle_sessions_the_oldest_makes_room() {
+        let sessions = Sessions::new();
+        let mut ids = Vec::new();
+        let mut transports = Vec::new();
+        for _ in 0..MOST_UNUSED {
+            let (id, transport) = sessions.create_session().await.unwrap();
+            ids.push(id);
+            transports.push(transport);
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        // The first was used last.
+        drop(Watched::new(stream::pending(), sessions.session(&ids[0]).unwrap(), None));
+        let open = Watched::new(stream::pending(), sessions.session(&ids[1]).unwrap(), None);
+        let _more = [sessions.create_session().await.unwrap(), sessions.create_session().await.unwrap()];
+        let mut known = Vec::new();
+        for id in &ids[..4] {
+            known.push(sessions.has_session(id).await.unwrap());
+        }
+        assert_eq!(known, [true, true, false, true], "the longest without a stream");
+        drop(open);
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_session_is_let_go_after_an_hour_without_a_stream() {

@@ -5,7 +5,7 @@ use crate::fault::unwritable;
 use crate::pool::{Connection, Value};
 use crate::row::signed;
 use askuser::Request;
-use askuser::store::{Act, Attempt, Draft, End, Ending, MAX_DRAFT, Principal, StoreError, Which};
+use askuser::store::{Act, Attempt, Draft, End, Ending, MAX_DRAFT, Principal, Purged, StoreError, Which};
 use tokio_postgres::types::Type;
 
 impl Database {
@@ -86,7 +86,7 @@ impl Database {
     }
 
     /// So many at a time: others are not kept waiting for all of it, and neither is the reply.
-    pub(crate) async fn purge(&self, by: &Principal, before_ms: &u64) -> Result<u64, StoreError> {
+    pub(crate) async fn purge(&self, by: &Principal, before_ms: &u64) -> Result<Purged, StoreError> {
         const AT_ONCE: u64 = 5_000;
         by.check(Act::Purge)?;
         let sql = format!(
@@ -100,7 +100,7 @@ impl Database {
             let gone = self.run_by(by, Doing::Writing, some).await?;
             purged += gone;
             if gone < AT_ONCE {
-                return Ok(purged);
+                return Ok(Purged { count: purged, remains: None });
             }
         }
     }

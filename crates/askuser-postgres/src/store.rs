@@ -8,7 +8,7 @@ use crate::{Report, address};
 use askuser::Request;
 use askuser::store::{
     Attachment, Attempt, Call, Claim, Departure, Draft, End, Ending, Events, Filter, NotifierFailure, Page, Principal,
-    Put, QuestionId, Series, Store, StoreError, StoredQuestion, Watch, Watched, Which,
+    Purged, Put, QuestionId, Series, Store, StoreError, StoredQuestion, Watch, Watched, Which,
 };
 use futures_channel::oneshot;
 use std::sync::Arc;
@@ -154,7 +154,7 @@ impl Store for PostgresStore {
         draft(which: &Which) -> Draft, Lane::of;
         list(filter: &Filter) -> Page, |_, _| Lane::Free;
         count(filter: &Filter) -> u64, |_, _| Lane::Free;
-        purge(before_ms: u64) -> u64, |_, _| Lane::Free;
+        purge(before_ms: u64) -> Purged, |_, _| Lane::Free;
         is_list_shown() -> bool, |_| Lane::Free;
         last_failure() -> Option<NotifierFailure>, |_| Lane::Key(NOTICES.to_vec());
     }

@@ -24,7 +24,7 @@ pub mod token;
 mod wire;
 
 pub use admin::{Admin, Made};
-pub use client::{HttpStore, OpenError, Patience};
+pub use client::{HttpStore, OpenError, Patience, is_same_server};
 pub use copy::{Copied, copy};
 pub use invitation::{Invitation, invite, public_url};
 pub use kept::Kept;

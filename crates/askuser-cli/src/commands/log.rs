@@ -7,7 +7,7 @@ use crate::result::{finish, write};
 use crate::store::{at_the_terminal, done, for_each_page, location, only_a_person, open_for_person, open_kept, words};
 use crate::truncate::truncate;
 use crate::wrapped::columns;
-use askuser::store::{Ending, Filter, State, Store, StoredQuestion};
+use askuser::store::{Ending, Filter, Purged, State, Store, StoredQuestion};
 use askuser::{report, sanitize};
 use askuser_inbox::Location;
 use askuser_terminal::{Options, Theme, width, wrap};
@@ -29,10 +29,11 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
     };
     if let Some(before_ms) = before_ms {
         only_a_person("remove a question")?;
-        let purged = done(store.purge(before_ms))?;
+        let Purged { count, remains } = done(store.purge(before_ms))?;
+        remains.iter().for_each(|remains| notice(remains));
         return finish(&match json {
-            true => format!("{}\n", serde_json::json!({"purged": purged, "before_ms": before_ms})),
-            false => format!("removed {purged} that ended before {}\n", words::date_time(before_ms)),
+            true => format!("{}\n", serde_json::json!({"purged": count, "before_ms": before_ms, "remains": remains})),
+            false => format!("removed {count} that ended before {}\n", words::date_time(before_ms)),
         });
     }
     let from = args.get_one::<String>("from").cloned();

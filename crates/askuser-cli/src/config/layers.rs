@@ -51,6 +51,8 @@ impl fmt::Display for Origin {
 #[derive(Clone, Debug)]
 pub(crate) struct Layers {
     values: Vec<(String, Origin)>,
+    /// The values that a later layer has replaced, by the index of their setting.
+    replaced: Vec<(usize, (String, Origin))>,
     /// What was ignored, and why.
     warnings: Vec<String>,
     /// What is wrong with the files, in their order; what is not wrong counts all the same.
@@ -70,7 +72,7 @@ impl Layers {
     /// The bottom layer.
     pub(crate) fn defaults() -> Layers {
         let values = SETTINGS.iter().map(|setting| (setting.default.to_owned(), Origin::Default)).collect();
-        Layers { values, warnings: Vec::new(), broken: Vec::new() }
+        Layers { values, replaced: Vec::new(), warnings: Vec::new(), broken: Vec::new() }
     }
 
     pub(crate) fn lay(sources: &Sources<'_>) -> Layers {
@@ -85,15 +87,15 @@ impl Layers {
         {
             layers.warnings.push(format!("{}{fact}: it is ignored", path.display()));
         }
-        for (setting, slot) in SETTINGS.iter().zip(&mut layers.values) {
+        for (i, setting) in SETTINGS.iter().enumerate() {
             // The old name first, so that the new one wins.
             for name in setting.old_name.into_iter().chain([setting.name]).map(variable_of) {
                 if let Some(value) = (sources.environment)(&name).filter(|value| !value.is_empty()) {
-                    *slot = (value, Origin::Environment(name));
+                    layers.replace(i, (value, Origin::Environment(name)));
                 }
             }
             if let Some(value) = (sources.flag)(setting.name) {
-                *slot = (value, Origin::Flag(setting.flag));
+                layers.replace(i, (value, Origin::Flag(setting.flag)));
             }
         }
         layers
@@ -171,7 +173,7 @@ impl Layers {
                 }
                 _ => value,
             };
-            self.values[i] = (value, Origin::File(path.to_owned()));
+            self.replace(i, (value, Origin::File(path.to_owned())));
         }
         Ok(())
     }
@@ -210,6 +212,19 @@ impl Layers {
     pub(crate) fn check(key: &str, value: &str) -> Result<&'static Setting, Failure> {
         let Some(i) = setting_named(&key.replace('-', "_")) else { return Err(unknown(key)) };
         Layers::defaults().with(i, (value.to_owned(), Origin::ToBeSet)).settings().map(|_| &SETTINGS[i])
+    }
+
+    fn replace(&mut self, i: usize, value: (String, Origin)) {
+        let before = std::mem::replace(&mut self.values[i], value);
+        self.replaced.push((i, before));
+    }
+
+    /// The value that a setting has without the layers above this level.
+    pub(super) fn value_up_to(&self, name: &str, level: u8) -> Option<&str> {
+        let i = setting_named(name)?;
+        let replaced = self.replaced.iter().filter(|(of, _)| *of == i).map(|(_, value)| value);
+        let found = replaced.chain([&self.values[i]]).rfind(|(_, origin)| origin.level() <= level);
+        found.map(|(value, _)| value.as_str())
     }
 
     fn with(mut self, i: usize, value: (String, Origin)) -> Layers {

@@ -14,7 +14,7 @@ use askuser::{Asker, Origin, Via};
 use askuser_agent::regular_file::Links;
 use askuser_inbox::{InboxAsker, Location, SqliteStore};
 use askuser_serve::people::unknown;
-use askuser_serve::{Admin, HttpStore, Kept, Patience};
+use askuser_serve::{Admin, HttpStore, Kept, Patience, is_same_server};
 use clap::ArgMatches;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -60,7 +60,7 @@ pub(crate) fn open_within(settings: &Settings, patience: Patience) -> Result<Arc
 
 fn at_address(settings: &Settings, address: &str, patience: Patience) -> Result<HttpStore, Failure> {
     HttpStore::check(address).map_err(Failure::new)?;
-    let (token, device) = tokens(settings)?;
+    let (token, device) = tokens(settings, address)?;
     let store = HttpStore::open(address, &token, patience).map_err(Failure::new)?;
     Ok(device.into_iter().fold(store, |store, device| store.with_device(&device)))
 }
@@ -103,25 +103,39 @@ pub(crate) fn postgres(address: &str, patience: Duration) -> Result<askuser_post
     askuser_postgres::PostgresStore::open(address, options).map_err(failed)
 }
 
-/// The token for a store at an address, and that of the device for what the person at its terminal does.
-fn tokens(settings: &Settings) -> Result<(String, Option<String>), Failure> {
+/// The token for a store at an address, and that of the device for what the person at its terminal does. A token in a file goes
+/// only to the server that it belongs to.
+fn tokens(settings: &Settings, address: &str) -> Result<(String, Option<String>), Failure> {
     let read = |file: &TokenFile| {
         let path = &file.path;
+        if !is_of(file, address) {
+            let of = file.server.as_ref().map_or("no server".into(), |server| format!("{server} alone"));
+            return Err(Failure::new(format!(
+                "the token in {} is for {of}, and is not sent to {address}",
+                path.display()
+            ))
+            .hint(format!("set {TOKEN}, or name the store and its token_file in the same place")));
+        }
         read_secret(path, Links::Follow, 4096)
             .map_err(|error| Failure::new(format!("{} {error}", path.display())))
             .and_then(|text| token(&text))
     };
     match (environment::variable(TOKEN), &settings.token_file) {
-        (Some(text), _) => Ok((token(&text)?, device_file(settings).map(read).transpose()?)),
+        (Some(text), _) => Ok((token(&text)?, device_file(settings, address).map(read).transpose()?)),
         (None, Some(file)) => Ok((read(file)?, None)),
         (None, None) => Err(Failure::new(format!("a store at an address needs a token: set {TOKEN} or token_file"))
             .hint("`askuser token new NAME --ask` makes one where `askuser serve` runs")),
     }
 }
 
-/// Where the token of this person's device is, beside one that asks.
-fn device_file(settings: &Settings) -> Option<&TokenFile> {
-    settings.token_file.as_ref().filter(|file| file.is_of_store && environment::variable(TOKEN).is_some())
+/// Where the token of this person's device at a server is, beside one that asks.
+fn device_file<'a>(settings: &'a Settings, address: &str) -> Option<&'a TokenFile> {
+    let file = settings.token_file.as_ref().filter(|file| file.is_in_file && is_of(file, address));
+    file.filter(|_| environment::variable(TOKEN).is_some())
+}
+
+fn is_of(file: &TokenFile, address: &str) -> bool {
+    file.server.as_deref().is_some_and(|server| is_same_server(server, address))
 }
 
 fn token(text: &str) -> Result<String, Failure> {
@@ -221,8 +235,10 @@ pub(crate) fn asker(
     store: Arc<dyn Store>,
     beside: Option<Arc<dyn Asker>>,
 ) -> Result<InboxAsker, Failure> {
-    let asker = InboxAsker::new(store, person()).with_device(device_file(settings).is_some());
-    let notifier = notifier::notifier(settings, &location(settings)?, &asker, beside.is_some());
+    let location = location(settings)?;
+    let has_device = matches!(&location, Location::Address(address) if device_file(settings, address).is_some());
+    let asker = InboxAsker::new(store, person()).with_device(has_device);
+    let notifier = notifier::notifier(settings, &location, &asker, beside.is_some());
     Ok(beside.into_iter().fold(asker.on_new(notifier), InboxAsker::beside))
 }
 

@@ -141,16 +141,11 @@ fn our_commands_work_at_an_address_as_on_a_file() {
 #[cfg(unix)]
 fn a_paired_machines_terminal_answers_with_its_device_which_goes_to_no_other_server() {
     use std::io::{Read, Write};
-    use std::os::unix::fs::PermissionsExt;
     let home = Home::new();
     let (ask, device) = (home.token("ci", "--ask"), home.token("laptop", "--answer"));
-    let server = home.serve("127.0.0.1:0");
+    let (server, other) = (home.serve("127.0.0.1:0"), home.serve("127.0.0.1:0"));
     let folder = home.folder.path();
-    std::fs::create_dir_all(folder.join(".config/askuser")).unwrap();
-    std::fs::write(folder.join("device"), device).unwrap();
-    std::fs::set_permissions(folder.join("device"), std::fs::Permissions::from_mode(0o600)).unwrap();
-    let settings = format!("store = {:?}\ntoken_file = {:?}\n", server.url(), folder.join("device"));
-    std::fs::write(folder.join(".config/askuser/askuser.toml"), settings).unwrap();
+    token_file(&home, &server.url(), &device);
     let question = ["ask", "-q", "Which one?", "-H", "Pick", "-o", "A: The first", "-o", "B: The second"];
     // At the machine's own terminal: as the settings say, then at a server that only the environment names.
     for named_by_environment in [false, true] {
@@ -164,7 +159,7 @@ fn a_paired_machines_terminal_answers_with_its_device_which_goes_to_no_other_ser
         command.env("TERM", "xterm");
         command.env("ASKUSER_TOKEN", &ask);
         if named_by_environment {
-            command.env("ASKUSER_STORE", server.url());
+            command.env("ASKUSER_STORE", other.url());
         }
         command.cwd(folder);
         let mut asking = pty.slave.spawn_command(command).unwrap();
@@ -184,6 +179,59 @@ fn a_paired_machines_terminal_answers_with_its_device_which_goes_to_no_other_ser
         let author = if named_by_environment { "(the asker, ci" } else { "answered: Pick: A (laptop from terminal" };
         assert!(last.contains(author), "{last}");
     }
+}
+
+/// Names a server and the file with its token in the user's own settings.
+#[cfg(unix)]
+fn token_file(home: &Home, store: &str, token: &str) {
+    use std::os::unix::fs::PermissionsExt;
+    let (file, settings) = (home.folder.path().join("device"), home.folder.path().join(".config/askuser"));
+    std::fs::create_dir_all(&settings).unwrap();
+    std::fs::write(&file, token).unwrap();
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+    std::fs::write(settings.join("askuser.toml"), format!("store = {store:?}\ntoken_file = {file:?}\n")).unwrap();
+}
+
+#[test]
+#[cfg(unix)]
+fn a_token_file_is_sent_only_to_its_own_server() {
+    let home = Home::new();
+    let answer = home.token("laptop", "--answer");
+    let server = home.serve("127.0.0.1:0");
+    token_file(&home, &server.url(), &answer);
+    let stranger = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    stranger.set_nonblocking(true).unwrap();
+    let url = format!("http://{}", stranger.local_addr().unwrap());
+    let inbox = |words: &[&str], variable: Option<&str>, file: Option<&str>| {
+        let mut command = home.command(&[&["inbox", "--count"], words].concat());
+        command.env_remove("ASKUSER_STORE");
+        command.envs(variable.map(|url| ("ASKUSER_STORE", url)));
+        command.envs(file.map(|file| ("ASKUSER_TOKEN_FILE", file)));
+        command.output().unwrap()
+    };
+    let file = home.folder.path().join("device").display().to_string();
+    for refused in [
+        inbox(&[], Some(&url), None),
+        inbox(&["--store", &url], None, None),
+        inbox(&["--store", &url], None, Some(&file)),
+        inbox(&["--store", &url], Some(&server.url()), Some(&file)),
+    ] {
+        fails(&refused, 2, &format!("{} alone, and is not sent to {url}", server.url()));
+    }
+    let none = stranger.accept().unwrap_err();
+    assert_eq!(none.kind(), std::io::ErrorKind::WouldBlock, "it was not even connected to");
+    for sent in [
+        inbox(&[], None, None),
+        inbox(&["--store", &format!("{}/", server.url())], None, None),
+        inbox(&[], Some(&server.url()), Some(&file)),
+        inbox(&["--store", &server.url(), "--token-file", &file], Some(&url), None),
+    ] {
+        assert_eq!(text(&sent.stdout), "0\n", "{sent:?}");
+    }
+    // A file that is named beside no server belongs to none.
+    std::fs::write(home.folder.path().join(".config/askuser/askuser.toml"), format!("token_file = {file:?}\n"))
+        .unwrap();
+    fails(&inbox(&[], Some(&server.url()), None), 2, "is for no server, and is not sent to");
 }
 
 /// An MCP client in a session of its own.

@@ -80,7 +80,7 @@ fn fill(home: &Home, questions: usize) -> Arc<SqliteStore> {
         }
     }
     gone("the last");
-    assert_eq!(wait(ada.purge(2)).unwrap(), 2, "the first and the last numbers are of what is gone");
+    assert_eq!(wait(ada.purge(2)).unwrap().count, 2, "the first and the last numbers are of what is gone");
     store
 }
 

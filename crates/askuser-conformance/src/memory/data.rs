@@ -3,8 +3,8 @@
 use super::fault::Fault;
 use crate::Dice;
 use askuser::store::{
-    Act, AskerPresence, Attempt, Departure, Draft, Ending, Events, NotifierFailure, Principal, QuestionId, Scope,
-    State, StoreError, StoreEvent, StoredQuestion, Watchers, Which,
+    Act, AskerPresence, Attempt, Departure, Draft, Ending, Events, NotifierFailure, Principal, Purged, QuestionId,
+    Scope, State, StoreError, StoreEvent, StoredQuestion, Watchers, Which,
 };
 use askuser::{Outcome, RequestKey, Via};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -210,7 +210,7 @@ impl Data {
         Ok(Events { events, gap, last })
     }
 
-    pub(super) fn purge(&mut self, by: &Principal, before_ms: u64) -> Result<u64, StoreError> {
+    pub(super) fn purge(&mut self, by: &Principal, before_ms: u64) -> Result<Purged, StoreError> {
         self.check(by, Act::Purge)?;
         let takes_all = self.errs(Fault::PurgeTakesWhatWaits);
         let is_over = |kept: &Kept| match &kept.question.ending {
@@ -231,7 +231,7 @@ impl Data {
             self.log.retain(|event| event.id != id);
             self.unseen.iter_mut().for_each(|unseen| unseen.retain(|event| event.id != id));
         }
-        Ok(gone.len() as u64)
+        Ok(Purged { count: gone.len() as u64, remains: None })
     }
 
     /// A process waits for this question.

@@ -14,8 +14,8 @@ pub use fault::Fault;
 use crate::Place;
 use askuser::Request;
 use askuser::store::{
-    Act, Attachment, Attempt, Call, Claim, Draft, End, Ending, Events, Filter, NotifierFailure, Page, Principal, Put,
-    QuestionId, Series, Store, StoreError, StoredQuestion, Watch, Watched, Which,
+    Act, Attachment, Attempt, Call, Claim, Draft, End, Ending, Events, Filter, NotifierFailure, Page, Principal,
+    Purged, Put, QuestionId, Series, Store, StoreError, StoredQuestion, Watch, Watched, Which,
 };
 use data::Data;
 use futures_channel::oneshot;
@@ -347,7 +347,7 @@ impl Store for MemoryStore {
         self.call_by(by, |data, _| Ok(data.failure.clone()))
     }
 
-    fn purge(&self, by: &Principal, before_ms: u64) -> Call<u64> {
+    fn purge(&self, by: &Principal, before_ms: u64) -> Call<Purged> {
         self.call_by(by, move |data, by| data.purge(by, before_ms))
     }
 

@@ -1,10 +1,14 @@
 //! What a person does: ends a question, stops its clock, keeps a draft, removes what ended long ago.
 
-use super::database::{Database, end_row, find, find_known};
+use super::database::{Database, end_row, find, find_known, try_again};
 use super::fault::{WRITING, failed, unwritable};
 use super::filter::signed;
-use askuser::store::{Act, Attempt, Draft, End, Ending, MAX_DRAFT, Principal, StoreError, Which};
+use askuser::store::{Act, Attempt, Draft, End, Ending, MAX_DRAFT, Principal, Purged, StoreError, Which};
 use rusqlite::{OptionalExtension, params};
+use std::time::Duration;
+
+/// How long a purge waits for other processes that read, before it says that text remains.
+const READERS: Duration = Duration::from_secs(2);
 
 impl Database {
     pub(super) fn end(
@@ -80,7 +84,7 @@ impl Database {
         })
     }
 
-    pub(super) fn purge(&mut self, by: &Principal, before_ms: &u64) -> Result<u64, StoreError> {
+    pub(super) fn purge(&mut self, by: &Principal, before_ms: &u64) -> Result<Purged, StoreError> {
         by.check(Act::Purge)?;
         let path = self.path().to_owned();
         let pragmas = |connection: &rusqlite::Connection, are_usual: bool| {
@@ -97,6 +101,25 @@ impl Database {
             }
             Ok(tx.execute(&format!("DELETE FROM question WHERE {over}"), [signed(*before_ms)])? as u64)
         });
-        pragmas(&self.connection, true).and(purged)
+        let count = pragmas(&self.connection, true).and(purged)?;
+        Ok(Purged { count, remains: self.rewrite().err().map(|error| error.chain()) })
+    }
+
+    /// Rewrites the file and empties its log: rows that were changed or removed earlier have left text in both.
+    fn rewrite(&mut self) -> Result<(), StoreError> {
+        let path = self.path().to_owned();
+        let what = format!("text of removed questions may still be in {} or its -wal", path.display());
+        let failed =
+            |error: rusqlite::Error| StoreError::unavailable(what.clone(), failed(&path, WRITING)(error).chain());
+        self.connection.busy_timeout(READERS).map_err(&failed)?;
+        let is_busy = self.connection.execute_batch("VACUUM").and_then(|()| {
+            self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0))
+        });
+        self.connection.busy_handler(Some(try_again)).map_err(&failed)?;
+        if is_busy.map_err(&failed)? {
+            let why = "another process has been reading it for a while; run the command again later";
+            return Err(StoreError::unavailable(what, why));
+        }
+        Ok(())
     }
 }

@@ -379,7 +379,7 @@ pub(super) fn event(tx: &Transaction<'_>, question: i64, state: State, at: u64) 
 
 /// Waits a little for another process to finish writing. SQLite's own handler waits ever longer, up to 100 ms, so that of many
 /// writers some come late again and again.
-fn try_again(times: i32) -> bool {
+pub(super) fn try_again(times: i32) -> bool {
     // Not all at the same moment.
     let jitter = times.unsigned_abs().wrapping_mul(7).wrapping_add(std::process::id()) % 5;
     std::thread::sleep(if times < 10 {

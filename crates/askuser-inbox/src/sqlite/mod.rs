@@ -23,8 +23,8 @@ use self::database::Database;
 use self::thread::{Message, Thread};
 use askuser::Request;
 use askuser::store::{
-    Attachment, Attempt, Call, Claim, Draft, End, Ending, Events, Filter, NotifierFailure, Page, Principal, Put,
-    QuestionId, Series, Store, StoreError, StoredQuestion, Watch, Watched, Which,
+    Attachment, Attempt, Call, Claim, Draft, End, Ending, Events, Filter, NotifierFailure, Page, Principal, Purged,
+    Put, QuestionId, Series, Store, StoreError, StoredQuestion, Watch, Watched, Which,
 };
 use futures_channel::oneshot;
 use std::path::{Path, PathBuf};
@@ -191,7 +191,7 @@ impl Store for SqliteStore {
         count(filter: &Filter) -> u64;
         is_list_shown() -> bool;
         last_failure() -> Option<NotifierFailure>;
-        purge(before_ms: u64) -> u64;
+        purge(before_ms: u64) -> Purged;
     }
 
     // The attachments are made by the thread, so that a caller that has left meanwhile is known to have left.

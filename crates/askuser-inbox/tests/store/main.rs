@@ -7,6 +7,7 @@ mod location;
 mod migration;
 mod noticing;
 mod permissions;
+mod purged;
 mod support;
 mod untrusted;
 mod worker;

@@ -14,12 +14,13 @@ use crate::wire;
 use askuser::Request;
 use askuser::store::{
     Act, Attachment, Attempt, Call, Claim, Cursor, Draft, End, Ending, Events, Filter, NotifierFailure, Page,
-    Principal, Put, QuestionId, Series, Store, StoreError, StoreEvent, StoredQuestion, Watch, Watched, Which,
+    Principal, Purged, Put, QuestionId, Series, Store, StoreError, StoreEvent, StoredQuestion, Watch, Watched, Which,
 };
 use connection::{Connection, Sent};
 use futures_channel::oneshot;
 use hyper::Method;
 use leases::Leased;
+use reqwest::Url;
 use serde_json::{Value, json};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -189,6 +190,12 @@ impl HttpStore {
             })
         })
     }
+}
+
+/// Whether two addresses have the same origin: scheme, host and port.
+pub fn is_same_server(one: &str, other: &str) -> bool {
+    let origin = |address: &str| Url::parse(address).map(|url| url.origin());
+    matches!((origin(one), origin(other)), (Ok(one), Ok(other)) if one == other)
 }
 
 /// A token goes there: encrypted, or not off this machine.
@@ -445,12 +452,16 @@ impl Store for HttpStore {
         })
     }
 
-    fn purge(&self, by: &Principal, before_ms: u64) -> Call<u64> {
+    fn purge(&self, by: &Principal, before_ms: u64) -> Call<Purged> {
         if let Err(error) = by.check(Act::Purge) {
             return Box::pin(std::future::ready(Err(error)));
         }
         let sent = Sent::new(Method::DELETE, "/log").by(by).with("before", before_ms);
-        self.call(move |connection| async move { read(&connection, connection.send(&sent).await?["purged"].take()) })
+        self.call(move |connection| async move {
+            let mut body = connection.send(&sent).await?;
+            let (count, remains) = (body["purged"].take(), body["remains"].take());
+            Ok(Purged { count: read(&connection, count)?, remains: read(&connection, remains)? })
+        })
     }
 
     fn flush(&self) -> Call<()> {
@@ -471,6 +482,26 @@ impl std::fmt::Debug for HttpStore {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_server_is_its_scheme_host_and_port() {
+        let ours = "https://ask.example.org/inbox";
+        for same in ["https://ask.example.org", "https://ASK.example.org:443/", "https://ask.example.org/other"] {
+            assert!(is_same_server(ours, same) && is_same_server(same, ours), "{same}");
+        }
+        for other in [
+            "http://ask.example.org",
+            "https://ask.example.org:444",
+            "https://ask.example.org.evil.example",
+            "https://ask.example.org@evil.example",
+            "https://example.org",
+            "ask.example.org",
+            "",
+        ] {
+            assert!(!is_same_server(ours, other) && !is_same_server(other, ours), "{other}");
+        }
+        assert!(!is_same_server("auto", "auto") && !is_same_server("data:x", "data:x"), "no servers");
+    }
 
     #[test]
     fn a_token_is_sent_encrypted_or_not_off_this_machine() {

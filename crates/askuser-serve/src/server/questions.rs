@@ -78,7 +78,8 @@ impl Server {
             return Err(Problem::violation("before", "in the future", "must be past"));
         }
         let person = Principal::person(self.options.person.clone(), Via::Web);
-        Ok(reply::ok(&json!({"purged": self.store.purge(&person, before).await?})))
+        let purged = self.store.purge(&person, before).await?;
+        Ok(reply::ok(&json!({"purged": purged.count, "remains": purged.remains})))
     }
 
     pub(super) async fn count(&self, caller: &Caller, call: &Call) -> Result<Reply, Problem> {

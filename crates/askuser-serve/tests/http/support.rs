@@ -2,7 +2,7 @@ use crate::worker;
 use askuser::Request;
 use askuser::store::{
     Attachment, Attempt, Call, Claim, CredentialScope, Credentials, Draft, End, Ending, Events, Filter,
-    NotifierFailure, Page, Principal, Put, QuestionId, Series, Store, StoredQuestion, Watch, Watched, Which,
+    NotifierFailure, Page, Principal, Purged, Put, QuestionId, Series, Store, StoredQuestion, Watch, Watched, Which,
 };
 use askuser_conformance::{kills, wait};
 use askuser_inbox::{Clock, SqliteStore};
@@ -212,7 +212,7 @@ impl Store for Principals {
     }
 
     /// A person's right, and with a server its administrator's.
-    fn purge(&self, by: &Principal, before_ms: u64) -> Call<u64> {
+    fn purge(&self, by: &Principal, before_ms: u64) -> Call<Purged> {
         let root = token_for(&self.store, "root", CredentialScope::Admin, "");
         self.first.with_token(&root).unwrap().purge(by, before_ms)
     }

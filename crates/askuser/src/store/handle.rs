@@ -1,7 +1,7 @@
 //! A store as one principal uses it.
 
 use super::{
-    Attempt, Call, Change, Claim, Draft, End, Ending, Events, Filter, NotifierFailure, Page, Principal, Put,
+    Attempt, Call, Change, Claim, Draft, End, Ending, Events, Filter, NotifierFailure, Page, Principal, Purged, Put,
     QuestionId, Series, Store, StoreError, StoredQuestion, Watch, Watched, Which,
 };
 use crate::outcome::Outcome;
@@ -65,7 +65,7 @@ impl Handle {
         is_list_shown() -> bool;
         note_failure(failure: Option<&NotifierFailure>) -> ();
         last_failure() -> Option<NotifierFailure>;
-        purge(before_ms: u64) -> u64;
+        purge(before_ms: u64) -> Purged;
     }
 
     forward_to_one! {

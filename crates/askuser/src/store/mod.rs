@@ -110,9 +110,8 @@ pub trait Store: Send + Sync {
     /// How calling a person to a question failed last.
     fn last_failure(&self, by: &Principal) -> Call<Option<NotifierFailure>>;
 
-    /// Forgets the questions that ended before this time, whoever they were for, with their drafts and events, and says how
-    /// many there were; synced. Numbers and places of what is gone are not given again. See [`Events::gap`].
-    fn purge(&self, by: &Principal, before_ms: u64) -> Call<u64>;
+    /// Removes the questions that ended before this time, whoever they were for, with their drafts and events; synced. Numbers and places of what is gone are not given again. See [`Events::gap`].
+    fn purge(&self, by: &Principal, before_ms: u64) -> Call<Purged>;
 
     /// Completes when every call that was made before is done.
     fn flush(&self) -> Call<()>;
@@ -127,6 +126,15 @@ pub struct Put {
     pub question: StoredQuestion,
     /// Says that the caller waits for it.
     pub attachment: Attachment,
+}
+
+/// The result of a purge.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Purged {
+    /// The number of questions that were removed.
+    pub count: u64,
+    /// Why text of removed questions may still be in the store's files.
+    pub remains: Option<String>,
 }
 
 /// A person could not be called to a question.
