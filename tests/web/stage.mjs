@@ -132,6 +132,23 @@ export class Stage {
     });
   }
 
+  /** A command at a terminal: `shows` waits for words on its screen, `type` sends keys. */
+  terminal(...args) {
+    const command = `exec ${askuser} ${args.join(' ')} --key-delay 0 --success-flash 0`;
+    const env = { ...this.env, TERM: 'xterm-256color', COLORFGBG: '15;0' };
+    const child = spawn('script', ['-qefc', command, '/dev/null'], { env, cwd: this.home, stdio: ['pipe', 'pipe', 'inherit'], detached: true });
+    let shown = '';
+    child.stdout.on('data', chunk => { shown += chunk; });
+    const wait = async words => {
+      for (let i = 0; i < 200; i += 1) {
+        if (shown.replace(/\x1b\[[0-9;?]*[A-Za-z]/g, '').includes(words)) return;
+        await new Promise(done => setTimeout(done, 100));
+      }
+      throw new Error(`the terminal does not show ${words}:\n${shown}`);
+    };
+    return { shows: wait, type: text => child.stdin.write(text), kill: signal => process.kill(-child.pid, signal) };
+  }
+
   stop(signal = 'SIGTERM') {
     return new Promise(done => {
       if (this.server.exitCode !== null || this.server.signalCode !== null) return done();

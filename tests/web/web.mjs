@@ -282,6 +282,74 @@ journeys['offline it keeps the draft and says so, and is live again afterwards']
   assert.equal(await page.locator('#other').inputValue(), 'typed offline');
 };
 
+journeys['text typed on two devices and in a terminal is kept, and the person chooses'] = async stage => {
+  const id = stage.ask(database);
+  const [desk, phone] = [await stage.device(), await stage.device({ viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true })];
+  await open(desk, id);
+  await open(phone, id);
+  // Opened and left without typing, a device changes nothing.
+  await desk.getByText('Other').click();
+  await desk.locator('#other').fill('from the desk');
+  await desk.waitForTimeout(900);
+  await phone.goto(`${stage.origin}/#/`);
+  await phone.locator('#filter').waitFor();
+  const next = await stage.device();
+  await open(next, id);
+  assert.equal(await next.locator('#other').inputValue(), 'from the desk');
+  // The phone types offline, while the desk goes on.
+  await open(phone, id);
+  await phone.locator('#other').waitFor();
+  await phone.context().setOffline(true);
+  await phone.locator('#other').fill('from the phone');
+  await phone.locator('#connection').waitFor();
+  await desk.locator('#other').fill('from the desk, later');
+  await desk.waitForTimeout(900);
+  const terminal = stage.terminal('answer', id);
+  await terminal.shows('from the desk, later');
+  await phone.context().setOffline(false);
+  await phone.getByText('Database: from the desk, later').waitFor();
+  await inBothColours(phone, 'two drafts');
+  await picture(phone, 'two-drafts');
+  await terminal.type('\r, at the terminal');
+  await terminal.shows('Typed on ');
+  await terminal.shows('from the phone');
+  terminal.kill('SIGKILL');
+  // The three of them are there at the next opening: the person keeps one.
+  await next.reload();
+  await next.getByRole('button', { name: 'Keep it' }).waitFor();
+  const shown = async () => `${await next.locator('#other').inputValue()} ${await next.locator('#rival').textContent()}`;
+  const first = await shown();
+  assert.match(first, /from the phone/);
+  assert.match(first, /from the desk, later, at the terminal/);
+  const isPhones = /from the phone/.test(await next.locator('#rival').textContent());
+  await next.getByRole('button', { name: isPhones ? 'Keep it' : 'Use mine' }).click();
+  await next.waitForFunction(() => document.querySelector('#rival').childElementCount === 0);
+  await next.waitForTimeout(900);
+  await next.reload();
+  await next.locator('#other').waitFor();
+  assert.equal((await shown()).trim(), 'from the phone');
+  await next.getByRole('button', { name: 'Send' }).click();
+  assert.deepEqual(chosen(await state(stage, id, 'answered')), [['"from the phone"']]);
+};
+
+journeys['text typed offline is saved once a page of the browser is back, with its version'] = async stage => {
+  const id = stage.ask(database);
+  const page = await stage.device();
+  await open(page, id);
+  await page.context().setOffline(true);
+  await page.getByText('Other').click();
+  await page.locator('#other').fill('typed offline');
+  await page.locator('#connection').waitFor();
+  await page.evaluate(() => { location.hash = '#/'; });
+  await page.locator('#filter').waitFor();
+  await page.context().setOffline(false);
+  await page.locator('#connection').waitFor({ state: 'hidden' });
+  const phone = await stage.device();
+  await open(phone, id);
+  await phone.locator('#other').waitFor();
+  assert.equal(await phone.locator('#other').inputValue(), 'typed offline');
+};
+
 journeys['a new question comes to an open list, and to the title'] = async stage => {
   const page = await stage.device();
   await page.getByText('Nothing waits for you').waitFor();

@@ -43,7 +43,7 @@ pub fn calls_of_one_process_about_one_question_take_effect_in_their_order(place:
             Draft::from(vec![Answer { selected_options: vec![], custom_input: Some(text.into()), ..answer }])
         };
         for text in ["a", "ab", "abc"] {
-            drop(ada.save_draft(&id, &typed(text)));
+            drop(ada.save_draft(&id, &typed(text).into()));
         }
         let draft = ok(wait(ada.draft(&id)));
         assert_eq!(draft, typed("abc"), "in their order: the last call is the last to take effect");

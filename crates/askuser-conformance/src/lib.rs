@@ -129,7 +129,9 @@ macro_rules! conformance {
                 the_longest_deadline_there_is_never_passes;
             drafts:
                 a_draft_is_kept_for_its_person_at_every_surface,
-                a_draft_is_bounded_and_stays_when_its_question_ends;
+                a_draft_is_bounded_and_stays_when_its_question_ends,
+                a_save_replaces_only_drafts_that_its_writer_has_seen,
+                an_overtaken_save_changes_nothing;
             events:
                 concurrent_writers_never_make_a_smaller_number_visible_later,
                 a_reader_resumes_where_it_was_and_can_tell_a_gap,

@@ -345,7 +345,7 @@ impl Model<'_> {
             _ => Draft::from(vec![Answer { custom_input: Some(typed.to_string()), ..choice(0).answers()[0].clone() }]),
         };
         let id = self.kept[&name].id.clone();
-        ok(wait(self.process().person(&by).save_draft(&id, &draft)));
+        ok(wait(self.process().person(&by).save_draft(&id, &draft.clone().into())));
         let kept = self.kept.get_mut(&name).expect("it is kept");
         kept.drafts.insert(by, draft);
         let expected = kept.drafts.get(&other).cloned().unwrap_or_default();

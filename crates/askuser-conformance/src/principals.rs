@@ -22,7 +22,7 @@ const DEEDS: [Deed; 15] = [
     ("deliver", |process, by, _, id| wait(process.by(by.clone()).delivered(id))),
     ("claim", |process, by, _, id| wait(process.by(by.clone()).claim(id, &new_attempt())).map(drop)),
     ("hold", |process, by, _, id| wait(process.by(by.clone()).hold(id))),
-    ("draft", |process, by, _, id| wait(process.by(by.clone()).save_draft(id, &Draft::default()))),
+    ("draft", |process, by, _, id| wait(process.by(by.clone()).save_draft(id, &Draft::default().into())).map(drop)),
     ("read draft", |process, by, _, id| wait(process.by(by.clone()).draft(id)).map(drop)),
     ("follow", |process, by, _, _| wait(process.by(by.clone()).watch(&Watched::All)).map(drop)),
     ("read events", |process, by, _, _| wait(process.by(by.clone()).events(0, 1)).map(drop)),
@@ -215,7 +215,7 @@ pub fn only_its_audience_answers_declines_discusses_or_drafts(place: &dyn Place)
             let handle = process.by(by.clone());
             let mut refused = vec![wait(handle.answer(&id, outcome.clone(), &new_attempt())).map(drop)];
             if by.is_a_person() {
-                refused.push(wait(handle.save_draft(&id, &Draft::default())));
+                refused.push(wait(handle.save_draft(&id, &Draft::default().into())).map(drop));
                 refused.push(wait(handle.draft(&id)).map(drop));
                 refused.push(wait(handle.hold(&id)));
                 refused.push(wait(handle.withdraw(&id, &new_attempt())).map(drop));
@@ -228,7 +228,7 @@ pub fn only_its_audience_answers_declines_discusses_or_drafts(place: &dyn Place)
             assert_eq!((read.state(), read.request.audience()), (State::Pending, asked.audience()), "and reads it");
         }
         let ada = process.by(person("ada").on_device("phone"));
-        ok(wait(ada.save_draft(&id, &Draft { discuss: Some("hm".into()), ..Draft::default() })));
+        ok(wait(ada.save_draft(&id, &Draft { discuss: Some("hm".into()), ..Draft::default() }.into())));
         let ending = ok(wait(ada.answer(&id, outcome, &new_attempt())));
         let resolution = ending.resolution().expect("a person's");
         assert_eq!((resolution.by(), resolution.device()), (Some("ada"), Some("phone")), "it says who did");

@@ -32,7 +32,7 @@ pub fn a_purge_removes_what_ended_before_with_its_drafts_and_events_and_nothing_
     let answer = Answer { custom_input: Some("half".into()), ..choice(0).answers()[0].clone() };
     let draft = Draft::from(vec![answer]);
     for id in [&gone[0], &waits] {
-        ok(wait(ada.save_draft(id, &draft)));
+        ok(wait(ada.save_draft(id, &draft.clone().into())));
     }
     stage.advance(1_000);
     process.answer(&late, 0, "ada");

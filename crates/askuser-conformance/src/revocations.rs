@@ -2,7 +2,7 @@
 
 use crate::Place;
 use crate::support::{AGENT, Stage, agent, attempt, choice, permission, person, request, wait};
-use askuser::store::{Draft, End, Filter, Store, StoreError};
+use askuser::store::{DraftSave, End, Filter, Store, StoreError};
 
 fn is_refused<T: std::fmt::Debug>(result: Result<T, StoreError>) {
     // A server says so itself.
@@ -25,8 +25,8 @@ pub fn a_revoked_credential_does_nothing_any_more(place: &dyn Place) {
     is_refused(wait(store.end(&ada, &open.into(), &choice(0).into(), &attempt("b"))));
     is_refused(wait(store.end(&ada, &answered.into(), &choice(0).into(), &attempt("a"))));
     is_refused(wait(store.hold(&ada, &open.into())));
-    is_refused(wait(store.save_draft(&ada, &open.into(), &Draft::default())));
-    is_refused(wait(store.draft(&ada, &open.into())));
+    is_refused(wait(store.save_draft(&ada, &open.into(), &DraftSave::default())));
+    is_refused(wait(store.drafts(&ada, &open.into())));
     is_refused(wait(store.show_list(&ada)));
     is_refused(wait(store.put(&asker, &request("3"), None)));
     is_refused(wait(store.end(&asker, &open.into(), &End::Withdraw, &attempt("c"))));

@@ -50,6 +50,8 @@ noticed! {
     HeldClockRunsOn: deadlines::a_person_who_holds_the_clock_clears_the_deadline, "its clock was stopped";
     DraftIsEverybodys: drafts::a_draft_is_kept_for_its_person_at_every_surface, "a draft is its person's own";
     DraftIsGoneWithItsQuestion: drafts::a_draft_is_bounded_and_stays_when_its_question_ends, "it stays when its question ends";
+    DraftReplacesUnseenText: drafts::a_save_replaces_only_drafts_that_its_writer_has_seen, "nobody has seen it there";
+    OvertakenDraftWins: drafts::an_overtaken_save_changes_nothing, "the later save";
     AudienceIsIgnored: lists::a_list_holds_what_its_reader_sees, "what ";
     CursorIsAnOffset: lists::pages_leave_nothing_out_and_repeat_nothing_while_questions_come_and_go, "from the place on";
     JsonIsSearched: lists::words_are_those_that_a_person_reads_in_any_case, "is searched in what a person reads";

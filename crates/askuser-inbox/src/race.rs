@@ -1,8 +1,11 @@
 //! A stored question at a surface: the first answer, there or anywhere else, ends it.
 
 use crate::new_attempt;
-use askuser::store::{Draft, End, Ending, Handle, Principal, QuestionId, StoreError, StoredQuestion};
-use askuser::{AskError, Asker, Closed, Delivery, Request, Status, Via};
+use askuser::prompt::PromptOptions;
+use askuser::store::{
+    Draft, DraftSave, DraftVersion, End, Ending, Handle, Principal, QuestionId, SavedDraft, StoreError, StoredQuestion,
+};
+use askuser::{AskError, Asker, Closed, Delivery, Prompt, Request, Status, Via};
 use std::future::{Future, poll_fn};
 use std::task::Poll;
 
@@ -111,27 +114,53 @@ pub enum Shown {
 /// # Errors
 /// As the surface's, and where the store fails.
 pub async fn answer_at(store: &Handle, question: &StoredQuestion, surface: &dyn Asker) -> Result<Shown, AskError> {
-    match show(store, question, surface).await {
+    let opened = store.drafts(&question.id).await.unwrap_or_default().into_iter().next();
+    match show(store, question, surface, opened.as_ref().map(|saved| &saved.draft)).await {
         Err(AskError::PutAside(draft)) => {
-            let saved = store.save_draft(&question.id, &draft).await;
-            let unsaved = saved.err().filter(|_| !draft.is_empty()).map(|error| error.chain());
+            let unsaved = match keep(store, question, opened, &draft).await {
+                Err(error) if !draft.is_empty() => Some(error.chain()),
+                _ => None,
+            };
             Ok(Shown::PutAside { draft, unsaved })
         }
         shown => shown,
     }
 }
 
-async fn show(store: &Handle, question: &StoredQuestion, surface: &dyn Asker) -> Result<Shown, AskError> {
+/// Saves a draft that was put aside, if it was changed at the surface and the surface has not saved it itself.
+async fn keep(
+    store: &Handle,
+    question: &StoredQuestion,
+    opened: Option<SavedDraft>,
+    draft: &Draft,
+) -> Result<(), StoreError> {
+    let prompt = Prompt::new(question.request.set().clone(), PromptOptions::default());
+    let (shown, replaces) = match opened {
+        Some(saved) => (prompt.resuming(&saved.draft).unsent(), vec![saved.version]),
+        None => (Draft::default(), Vec::new()),
+    };
+    if shown == *draft || store.drafts(&question.id).await?.iter().any(|saved| saved.draft == *draft) {
+        return Ok(());
+    }
+    let save = DraftSave { draft: draft.clone(), version: DraftVersion::of_new_writer(), replaces };
+    store.save_draft(&question.id, &save).await.map(drop)
+}
+
+async fn show(
+    store: &Handle,
+    question: &StoredQuestion,
+    surface: &dyn Asker,
+    draft: Option<&Draft>,
+) -> Result<Shown, AskError> {
     if let Some(ending) = &question.ending {
         return Ok(Shown::EndedElsewhere(ending.clone()));
     }
     let id = &question.id;
-    let draft = store.draft(id).await.unwrap_or_default();
     let request = Request::clone(&question.request).with_deadline(question.time_left());
     // A draft that does not fit is no draft. A surface that shows more of it than what is chosen reads it itself.
-    let request = match draft.is_empty() {
-        true => request,
-        false => request.clone().with_known(draft.chosen()).unwrap_or(request),
+    let request = match draft {
+        Some(draft) => request.clone().with_known(draft.chosen()).unwrap_or(request),
+        None => request,
     };
     let mut delivery = match race(store, id, &request, Some(surface)).await? {
         Winner::Store(ending) => return Ok(Shown::EndedElsewhere(ending)),

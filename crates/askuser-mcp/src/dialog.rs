@@ -6,7 +6,7 @@
 use crate::call::Call;
 use crate::form::{Choices, Rejected, answer, form};
 use crate::server::Conversation;
-use askuser::store::{Draft, Handle, QuestionId};
+use askuser::store::{Draft, DraftSave, DraftVersion, Handle, QuestionId};
 use askuser::{Answer, Asker, Asking, Delivery, Outcome, Question, Request, Resolution, Status, Via};
 use rmcp::model::{
     CancelledNotificationParam, ClientResult, ElicitRequest, ElicitResult, ElicitationAction, PingRequest, RequestId,
@@ -164,7 +164,7 @@ pub(crate) fn read_form(
 pub(crate) async fn keep_draft(person: &Handle, id: &QuestionId, request: &Request, answers: &[Answer]) {
     if answers != request.known() {
         // It is asked all the same, only without the answers so far.
-        let _ = person.save_draft(id, &Draft::from(answers.to_vec())).await;
+        let _ = person.save_draft(id, &of_dialog(Draft::from(answers.to_vec()))).await;
     }
 }
 
@@ -176,9 +176,14 @@ pub(crate) fn delivery(resolution: Resolution, person: &Handle, id: &QuestionId)
     let (person, id) = (person.clone(), id.clone());
     Delivery::new(resolution, move |stored| {
         if stored.is_ok() {
-            drop(person.save_draft(&id, &Draft::default()));
+            drop(person.save_draft(&id, &of_dialog(Draft::default())));
         }
     })
+}
+
+/// The dialogs of one person write one draft of a question: a later form has the answers of the earlier ones.
+fn of_dialog(draft: Draft) -> DraftSave {
+    DraftSave { draft, version: DraftVersion { writer: "dialog".to_owned(), edit: 0 }, replaces: Vec::new() }
 }
 
 /// What all forms together came to.

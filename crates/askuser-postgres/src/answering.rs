@@ -1,11 +1,13 @@
 //! What a person does: ends a question, stops its clock, keeps a draft.
 
 use crate::database::{Database, Doing, end_row};
-use crate::fault::unwritable;
+use crate::fault::{Fault, unwritable};
 use crate::pool::{Connection, Value};
-use crate::row::signed;
+use crate::row::{number, signed};
 use askuser::Request;
-use askuser::store::{Act, Attempt, Draft, End, Ending, MAX_DRAFT, Principal, Purged, StoreError, Which};
+use askuser::store::{
+    Act, Attempt, DraftSave, DraftVersion, End, Ending, Principal, Purged, SavedDraft, StoreError, Which,
+};
 use tokio_postgres::types::Type;
 
 impl Database {
@@ -61,28 +63,50 @@ impl Database {
         self.run_by(by, Doing::Writing, hold).await
     }
 
-    pub(crate) async fn save_draft(&self, by: &Principal, which: &Which, draft: &Draft) -> Result<(), StoreError> {
-        let text = serde_json::to_string(draft).map_err(unwritable)?;
-        if text.len() > MAX_DRAFT {
-            let why = format!("it has {} bytes, at most {MAX_DRAFT} are kept", text.len());
-            return Err(StoreError::Forbidden(format!("cannot keep the draft: {why}")));
-        }
+    /// Two saves at the same moment may each return without the other's draft. Both drafts are kept.
+    pub(crate) async fn save_draft(
+        &self,
+        by: &Principal,
+        which: &Which,
+        save: &DraftSave,
+    ) -> Result<Vec<SavedDraft>, StoreError> {
         let person = by.name().unwrap_or_default();
-        let save = async |connection: &Connection| {
-            let (_, row) = self.known(connection, by, which).await?;
+        let version = &save.version;
+        let text = serde_json::to_string(&save.draft).map_err(unwritable)?;
+        let write = async |connection: &Connection| {
+            let (now, row) = self.known(connection, by, which).await?;
             by.check(Act::Consider(&row.question.request))?;
-            let question: Value<'_> = (&row.n, Type::INT8);
-            // One of no particular person, from a copied file of an early version, becomes this person's.
-            let sql = "WITH kept AS (
-                     INSERT INTO askuser.draft (question, person, answers) SELECT $1, $2, $3 WHERE NOT $4
-                     ON CONFLICT (question, person) DO UPDATE SET answers = EXCLUDED.answers
+            let step = save.step(drafts_of(connection, row.n, person).await?, by, now)?;
+            let writers: Vec<&str> = step.removed.iter().map(|removed| removed.writer.as_str()).collect();
+            let edits: Vec<i64> = step.removed.iter().map(|removed| removed.edit.into()).collect();
+            let (is_written, place) = match &step.written {
+                Some(written) => (true, written.place.as_str()),
+                None => (false, ""),
+            };
+            let sql = "WITH written AS (
+                     INSERT INTO askuser.draft AS d (question, person, writer, edit, place, saved_ms, answers)
+                     SELECT $1, $2, $3, $4, $5, $6, $7 WHERE $8
+                     ON CONFLICT (question, person, writer) DO UPDATE SET edit = EXCLUDED.edit, place = EXCLUDED.place,
+                         saved_ms = EXCLUDED.saved_ms, answers = EXCLUDED.answers WHERE d.edit <= EXCLUDED.edit
                  )
-                 DELETE FROM askuser.draft WHERE question = $1 AND (person = '' OR $4 AND person = $2)";
-            let is_empty = draft.is_empty();
-            let values = [question, (&person as _, Type::TEXT), (&text as _, Type::TEXT), (&is_empty as _, Type::BOOL)];
-            connection.execute(sql, &values).await.map(drop)
+                 DELETE FROM askuser.draft WHERE question = $1 AND person IN ($2, '')
+                     AND (writer, edit) IN (SELECT * FROM unnest($9::text[], $10::bigint[]))";
+            let values: [Value<'_>; 10] = [
+                (&row.n, Type::INT8),
+                (&person, Type::TEXT),
+                (&version.writer, Type::TEXT),
+                (&i64::from(version.edit), Type::INT8),
+                (&place, Type::TEXT),
+                (&signed(now), Type::INT8),
+                (&text, Type::TEXT),
+                (&is_written, Type::BOOL),
+                (&writers, Type::TEXT_ARRAY),
+                (&edits, Type::INT8_ARRAY),
+            ];
+            connection.execute(sql, &values).await?;
+            Ok(step.beside)
         };
-        self.run_by(by, Doing::Writing, save).await
+        self.run_by(by, Doing::Writing, write).await
     }
 
     /// So many at a time: others are not kept waiting for all of it, and neither is the reply.
@@ -105,18 +129,33 @@ impl Database {
         }
     }
 
-    pub(crate) async fn draft(&self, by: &Principal, which: &Which) -> Result<Draft, StoreError> {
-        let person = by.name().unwrap_or_default();
+    pub(crate) async fn drafts(&self, by: &Principal, which: &Which) -> Result<Vec<SavedDraft>, StoreError> {
         let read = async |connection: &Connection| {
             let (_, row) = self.known(connection, by, which).await?;
             by.check(Act::Consider(&row.question.request))?;
-            let sql =
-                "SELECT answers FROM askuser.draft WHERE question = $1 AND person IN ($2, '') ORDER BY person = ''";
-            let rows = connection.query(sql, &[(&row.n, Type::INT8), (&person, Type::TEXT)]).await?;
-            // One that cannot be read is none.
-            let text: Option<&str> = rows.first().map(|row| row.try_get(0)).transpose()?;
-            Ok(text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default())
+            drafts_of(connection, row.n, by.name().unwrap_or_default()).await
         };
         self.run_by(by, Doing::Reading, read).await
     }
+}
+
+async fn drafts_of(connection: &Connection, question: i64, person: &str) -> Result<Vec<SavedDraft>, Fault> {
+    let sql = "SELECT answers, writer, edit, place, saved_ms FROM askuser.draft WHERE question = $1
+         AND (person = $2 OR person = '' AND NOT EXISTS (SELECT 1 FROM askuser.person))";
+    let rows = connection.query(sql, &[(&question, Type::INT8), (&person, Type::TEXT)]).await?;
+    let mut drafts = Vec::new();
+    for row in &rows {
+        let edit = u32::try_from(row.try_get::<_, i64>("edit")?).unwrap_or(u32::MAX);
+        let version = DraftVersion { writer: row.try_get("writer")?, edit };
+        // A draft that this program cannot read stays where it is.
+        if let Ok(draft) = serde_json::from_str(row.try_get("answers")?) {
+            drafts.push(SavedDraft {
+                draft,
+                version,
+                place: row.try_get("place")?,
+                saved_ms: number(row, "saved_ms")?,
+            });
+        }
+    }
+    Ok(SavedDraft::newest_first(drafts))
 }

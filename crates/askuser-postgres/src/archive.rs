@@ -29,7 +29,9 @@ fn selected(of: Table) -> &'static str {
                  'resolution', resolution, 'ended_by', ended_by, 'ended_ms', ended_ms, 'answer_key', answer_key,
                  'delivered_ms', delivered_ms, 'series', series_name, 'conversation', conversation, 'claim', claim,
                  'left_ms', left_ms, 'asker_died', asker_died::int, 'drafts', coalesce((
-                     SELECT json_object_agg(person, answers) FROM askuser.draft WHERE question = q.n), '{}'))::text
+                     SELECT json_agg(json_build_object('person', person, 'writer', writer, 'edit', edit, 'place', place,
+                         'saved_ms', saved_ms, 'answers', answers) ORDER BY person COLLATE \"C\", writer COLLATE \"C\")
+                     FROM askuser.draft WHERE question = q.n), '[]'))::text
              FROM askuser.question q WHERE n > $1 ORDER BY n LIMIT $2"
         }
         Table::Events => {
@@ -73,8 +75,10 @@ fn kept(of: Table) -> &'static [&'static str] {
                  conversation = EXCLUDED.conversation, claim = EXCLUDED.claim, left_ms = EXCLUDED.left_ms,
                  asker_died = EXCLUDED.asker_died, expires_ms = NULL",
             "DELETE FROM askuser.draft WHERE question IN (SELECT (r->>'n')::bigint FROM json_array_elements($1::json) r)",
-            "INSERT INTO askuser.draft (question, person, answers) SELECT (r->>'n')::bigint, d.key, d.value
-             FROM json_array_elements($1::json) r, json_each_text(r->'drafts') d",
+            "INSERT INTO askuser.draft (question, person, writer, edit, place, saved_ms, answers)
+             SELECT (r->>'n')::bigint, d->>'person', d->>'writer', (d->>'edit')::bigint, d->>'place', (d->>'saved_ms')::bigint,
+                 d->>'answers'
+             FROM json_array_elements($1::json) r, json_array_elements(r->'drafts') d",
         ],
         Table::Events => &["INSERT INTO askuser.event (n, seq, question, state, at_ms) OVERRIDING SYSTEM VALUE
              SELECT (r->>'n')::bigint, (r->>'n')::bigint, (r->>'question')::bigint, r->>'state', (r->>'at_ms')::bigint

@@ -134,6 +134,18 @@ ALTER TABLE askuser.pairing ADD COLUMN person text; -- whose device it becomes
 ALTER TABLE askuser.question ADD COLUMN series_name text;
 CREATE INDEX question_for_some ON askuser.question (n) WHERE state = 'pending' AND audience IS NOT NULL;
 ",
+    "
+-- A person has a draft for each opening of a question at a surface (its writer).
+ALTER TABLE askuser.draft
+    ADD COLUMN writer   text NOT NULL DEFAULT '',
+    ADD COLUMN edit     bigint NOT NULL DEFAULT 0,      -- the number of the writer's save
+    ADD COLUMN place    text NOT NULL DEFAULT '',       -- the device or surface
+    ADD COLUMN saved_ms bigint NOT NULL DEFAULT 0,
+    DROP CONSTRAINT draft_pkey,
+    ADD PRIMARY KEY (question, person, writer);
+UPDATE askuser.draft SET writer = 'version 1' WHERE person = '';
+UPDATE askuser.draft SET answers = '{\"answers\":' || answers || '}' WHERE answers LIKE '[%';
+",
 ];
 
 /// The version this program writes.

@@ -7,8 +7,8 @@ use crate::thread::{self, Message};
 use crate::{Report, address};
 use askuser::Request;
 use askuser::store::{
-    Attachment, Attempt, Call, Claim, Departure, Draft, End, Ending, Events, Filter, NotifierFailure, Page, Principal,
-    Purged, Put, QuestionId, Series, Store, StoreError, StoredQuestion, Watch, Watched, Which,
+    Attachment, Attempt, Call, Claim, Departure, DraftSave, End, Ending, Events, Filter, NotifierFailure, Page,
+    Principal, Purged, Put, QuestionId, SavedDraft, Series, Store, StoreError, StoredQuestion, Watch, Watched, Which,
 };
 use futures_channel::oneshot;
 use std::sync::Arc;
@@ -150,8 +150,8 @@ impl Store for PostgresStore {
         claim(id: &QuestionId, attempt: &Attempt) -> Claim, |_, id: &QuestionId, _| Lane::Question(id.clone());
         delivered(id: &QuestionId) -> (), |_, id: &QuestionId| Lane::Question(id.clone());
         hold(which: &Which) -> (), Lane::of;
-        save_draft(which: &Which, draft: &Draft) -> (), |by, which, _| Lane::of(by, which);
-        draft(which: &Which) -> Draft, Lane::of;
+        save_draft(which: &Which, save: &DraftSave) -> Vec<SavedDraft>, |by, which, _| Lane::of(by, which);
+        drafts(which: &Which) -> Vec<SavedDraft>, Lane::of;
         list(filter: &Filter) -> Page, |_, _| Lane::Free;
         count(filter: &Filter) -> u64, |_, _| Lane::Free;
         purge(before_ms: u64) -> Purged, |_, _| Lane::Free;

@@ -106,7 +106,7 @@ impl Pair {
             Table::People => true,
             Table::Credentials => same(&["id", "name", "scope", "digest"]),
             Table::Questions => {
-                let is_earlier = to["state"] == "pending" && to["drafts"] == serde_json::json!({});
+                let is_earlier = to["state"] == "pending" && to["drafts"] == serde_json::json!([]);
                 let ended = ["state", "resolution", "ended_by", "ended_ms", "answer_key", "drafts"];
                 same(&["id", "request", "asked_ms"]) && (is_earlier || same(&ended))
             }

@@ -1,7 +1,7 @@
 //! What goes over the wire, both ways: questions, endings and errors as JSON.
 
 use askuser::store::{
-    AskerPresence, Cursor, Ending, Filter, QuestionId, Series, State, StoreError, StoredQuestion, Which,
+    AskerPresence, Cursor, Ending, Filter, QuestionId, SavedDraft, Series, State, StoreError, StoredQuestion, Which,
 };
 use askuser::{Request, RequestKey, Violations, reply, report};
 use serde_json::{Value, json};
@@ -48,6 +48,15 @@ pub(crate) fn read_question(value: &Value) -> Result<StoredQuestion, String> {
         _ => AskerPresence::Waits,
     };
     Ok(question)
+}
+
+/// Reads the reply about drafts: the newest one, if the reply has it, and the others.
+pub(crate) fn read_drafts(mut body: Value) -> Result<Vec<SavedDraft>, serde_json::Error> {
+    let mut drafts: Vec<SavedDraft> = serde_json::from_value(body["others"].take())?;
+    if !body["version"].is_null() {
+        drafts.insert(0, serde_json::from_value(body)?);
+    }
+    Ok(drafts)
 }
 
 /// How a question ended, by what is told of it.

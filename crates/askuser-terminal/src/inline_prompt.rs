@@ -121,7 +121,7 @@ impl InlinePrompt<'_> {
             if let Some(end) = end {
                 return Ok(end);
             }
-            if let Some(why) = self.kept.look(self.session.prompt(), Instant::now()) {
+            if let Some(why) = self.kept.look(&mut self.session.prompt, Instant::now()) {
                 self.session.warn(why);
             }
             self.take_background();

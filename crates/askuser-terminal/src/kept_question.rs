@@ -4,12 +4,13 @@
 //! without an answer. While nothing changes there is nothing to do, and no reason to wake up.
 
 use crate::patience::within;
-use askuser::store::{Call, Draft, Handle, StoreError};
-use askuser::{Outcome, Prompt, Request, RequestKey, Status};
+use askuser::prompt::Rival;
+use askuser::store::{Call, Draft, DraftSave, DraftVersion, Handle, SavedDraft, StoreError};
+use askuser::{Outcome, Prompt, Request, RequestKey, Status, sanitize};
 use std::error::Error;
 use std::fmt;
 use std::task::{Context, Poll, Waker};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// How long a change may wait to be saved.
 const SOON: Duration = Duration::from_secs(1);
@@ -18,23 +19,23 @@ const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// Keeps what a person does at a prompt: a store as this person uses it, or a place for what is typed alone.
 pub trait KeepsDrafts: Send + Sync + fmt::Debug {
-    /// What they had typed and not sent. [`StoreError::NotFound`] where nothing of this question is kept.
-    fn draft(&self, key: &RequestKey) -> Call<Draft>;
+    /// Returns their unsent text, newest first. Fails with [`StoreError::NotFound`] if nothing of this question is kept.
+    fn drafts(&self, key: &RequestKey) -> Call<Vec<SavedDraft>>;
 
-    /// They have typed this; an empty one was sent or deleted.
-    fn save_draft(&self, key: &RequestKey, draft: &Draft) -> Call<()>;
+    /// Saves their text. An empty draft was sent or deleted. Returns the drafts that the save did not replace.
+    fn save_draft(&self, key: &RequestKey, save: &DraftSave) -> Call<Vec<SavedDraft>>;
 
     /// They stopped the clock, which a store counts too.
     fn hold(&self, _: &RequestKey) {}
 }
 
 impl KeepsDrafts for Handle {
-    fn draft(&self, key: &RequestKey) -> Call<Draft> {
-        Handle::draft(self, key)
+    fn drafts(&self, key: &RequestKey) -> Call<Vec<SavedDraft>> {
+        Handle::drafts(self, key)
     }
 
-    fn save_draft(&self, key: &RequestKey, draft: &Draft) -> Call<()> {
-        Handle::save_draft(self, key, draft)
+    fn save_draft(&self, key: &RequestKey, save: &DraftSave) -> Call<Vec<SavedDraft>> {
+        Handle::save_draft(self, key, save)
     }
 
     fn hold(&self, key: &RequestKey) {
@@ -51,10 +52,14 @@ pub(crate) struct KeptQuestion<'a> {
     opened: Draft,
     typed: Draft,
     is_saved: bool,
-    /// Whether the store has a draft that this prompt has shown or saved.
-    is_in_store: bool,
+    /// The version of the last save here, and the drafts from elsewhere that this prompt has taken over.
+    version: DraftVersion,
+    replaces: Vec<DraftVersion>,
+    /// The drafts from elsewhere that the person has not chosen about, and the one that the prompt shows.
+    others: Vec<SavedDraft>,
+    offered: Option<DraftVersion>,
     due: Option<Instant>,
-    saving: Option<Call<()>>,
+    saving: Option<Call<Vec<SavedDraft>>>,
     /// What could not be saved when the person wanted to leave.
     refused: Option<Draft>,
 }
@@ -66,35 +71,44 @@ impl<'a> KeptQuestion<'a> {
         store: Option<&'a dyn KeepsDrafts>,
         prompt: Prompt,
     ) -> (KeptQuestion<'a>, Prompt) {
-        let read = store.map(|store| within(store.draft(request.key())));
-        let (store, draft, unread) = match read {
-            Some(Ok(draft)) => (store, draft, None),
-            None | Some(Err(StoreError::NotFound(_) | StoreError::Forbidden(_))) => (None, Draft::default(), None),
-            // To save what is typed now would lose what cannot be read.
-            Some(Err(error)) => (None, Draft::default(), Some(not_saved(&error))),
+        let read = store.map(|store| within(store.drafts(request.key())));
+        let (store, drafts, unread) = match read {
+            Some(Ok(drafts)) => (store, drafts, None),
+            None | Some(Err(StoreError::NotFound(_) | StoreError::Forbidden(_))) => (None, Vec::new(), None),
+            // A save replaces no draft that was not read.
+            Some(Err(error)) => (store, Vec::new(), Some(not_saved(&error))),
         };
-        let mut prompt = prompt.resuming(&draft);
+        let mut others = drafts.into_iter();
+        let newest = others.next();
+        let mut prompt = match &newest {
+            Some(saved) => prompt.resuming(&saved.draft),
+            None => prompt,
+        };
         if let Some(why) = unread {
             prompt.warn(why);
         }
-        let (typed, is_in_store) = (prompt.unsent(), !draft.is_empty());
-        let kept = KeptQuestion {
+        let typed = prompt.unsent();
+        let mut kept = KeptQuestion {
             request,
             store,
             is_held: false,
             opened: typed.clone(),
             typed,
             is_saved: true,
-            is_in_store,
+            version: DraftVersion::of_new_writer(),
+            replaces: newest.into_iter().map(|saved| saved.version).collect(),
+            others: others.collect(),
+            offered: None,
             due: None,
             saving: None,
             refused: None,
         };
+        kept.offer(&mut prompt);
         (kept, prompt)
     }
 
     /// Notes what has changed at the prompt, and saves it when that is due. Says why it could not be saved.
-    pub(crate) fn look(&mut self, prompt: &Prompt, now: Instant) -> Option<String> {
+    pub(crate) fn look(&mut self, prompt: &mut Prompt, now: Instant) -> Option<String> {
         let store = self.store?;
         if prompt.is_held() && !std::mem::replace(&mut self.is_held, true) && self.request.deadline().is_some() {
             store.hold(self.request.key());
@@ -102,6 +116,7 @@ impl<'a> KeptQuestion<'a> {
         if self.note(prompt) {
             self.due.get_or_insert(now + SOON);
         }
+        self.offer(prompt);
         if self.due.is_some_and(|due| due <= now) {
             self.due = None;
             self.saving = Some(self.save(store));
@@ -111,7 +126,23 @@ impl<'a> KeptQuestion<'a> {
         };
         self.saving = None;
         self.is_saved = saved.is_ok() && self.due.is_none();
-        saved.err().map(|error| not_saved(&error))
+        match saved {
+            Ok(others) => {
+                self.others = others;
+                self.offer(prompt);
+                None
+            }
+            Err(error) => Some(not_saved(&error)),
+        }
+    }
+
+    /// Shows the newest draft from elsewhere that this prompt has not taken over.
+    fn offer(&mut self, prompt: &mut Prompt) {
+        let next = self.others.iter().find(|saved| !self.replaces.contains(&saved.version));
+        if next.map(|saved| &saved.version) != self.offered.as_ref() {
+            self.offered = next.map(|saved| saved.version.clone());
+            prompt.offer(next.map(rival));
+        }
     }
 
     /// When to look again though nothing happens at the prompt.
@@ -129,7 +160,8 @@ impl<'a> KeptQuestion<'a> {
         (self.due, self.saving) = (None, None);
         let saved = within(self.save(store)).map_err(|error| not_saved(&error));
         self.is_saved = saved.is_ok();
-        saved
+        self.others = saved?;
+        Ok(())
     }
 
     /// The person wants to leave. Where what they typed cannot be saved they stay; only if they want to once more they leave.
@@ -160,24 +192,48 @@ impl<'a> KeptQuestion<'a> {
     /// The text was sent and is no draft any more. If the time is up, nothing is.
     pub(crate) fn sent(&mut self, outcome: &Outcome) {
         let is_over = *outcome.status() != Status::TimedOut;
-        if let Some(store) = self.store.filter(|_| self.is_in_store && is_over) {
-            let _ = within(store.save_draft(self.request.key(), &Draft::default()));
+        let is_in_store = self.version.edit > 0 || !self.replaces.is_empty();
+        if let Some(store) = self.store.filter(|_| is_in_store && is_over) {
+            self.typed = Draft::default();
+            let _ = within(self.save(store));
         }
     }
 
-    /// Takes over what the prompt holds; whether it has changed.
+    /// Takes over what the prompt holds, and the person's choice between two drafts. Whether something has changed.
     fn note(&mut self, prompt: &Prompt) -> bool {
         let typed = prompt.unsent();
-        let is_changed = typed != self.typed;
+        let chosen = self.offered.take_if(|_| prompt.rival().is_none());
+        let is_changed = typed != self.typed || chosen.is_some();
+        self.replaces.extend(chosen);
         self.typed = typed;
         self.is_saved &= !is_changed;
         is_changed
     }
 
-    fn save(&mut self, store: &dyn KeepsDrafts) -> Call<()> {
-        self.is_in_store = true;
-        store.save_draft(self.request.key(), &self.typed)
+    fn save(&mut self, store: &dyn KeepsDrafts) -> Call<Vec<SavedDraft>> {
+        self.version.edit += 1;
+        let save =
+            DraftSave { draft: self.typed.clone(), version: self.version.clone(), replaces: self.replaces.clone() };
+        store.save_draft(self.request.key(), &save)
     }
+}
+
+/// A draft from elsewhere as the prompt shows it: `Typed on phone 4 min ago: Database: SQLite`.
+fn rival(saved: &SavedDraft) -> Rival {
+    const SHOWN: usize = 200;
+    let saved_at = UNIX_EPOCH + Duration::from_millis(saved.saved_ms);
+    let minutes = SystemTime::now().duration_since(saved_at).unwrap_or_default().as_secs() / 60;
+    let ago = match minutes {
+        0 => "just now".to_owned(),
+        1..60 => format!("{minutes} min ago"),
+        60..1440 => format!("{} h ago", minutes / 60),
+        _ => format!("{} d ago", minutes / 1440),
+    };
+    let words = saved.draft.words().join(", ").replace('\n', " ");
+    let cut = if words.chars().nth(SHOWN).is_some() { "…" } else { "" };
+    let words: String = words.chars().take(SHOWN).collect();
+    let place = if saved.place.is_empty() { "another surface".into() } else { sanitize::line(&saved.place) };
+    Rival { draft: saved.draft.clone(), summary: format!("Typed on {place} {ago}: {words}{cut}") }
 }
 
 /// In a prompt there is little room: only what went wrong.

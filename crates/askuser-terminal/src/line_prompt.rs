@@ -98,6 +98,8 @@ impl LinePrompt {
         let review = self.prompt.page() == Page::Review;
         let form = self.form();
         match word {
+            "keep" if self.prompt.rival().is_some() => self.act(Action::KeepOther),
+            "mine" if self.prompt.rival().is_some() => self.act(Action::KeepMine),
             "" | "y" | "yes" if review => self.press(KeyCode::Enter),
             "" if form == Form::Pick && self.prompt.answer(0).is_some() => {
                 self.end_search();

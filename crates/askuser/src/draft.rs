@@ -4,17 +4,16 @@ use crate::outcome::Answer;
 use crate::{report, sanitize};
 use serde::{Deserialize, Serialize};
 
-/// Everything to go on from another time, at this surface or another.
-///
-/// It serialises as the array of its answers where there is nothing else in it, as earlier versions wrote it.
+/// Everything that is needed to continue later, at this surface or another.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Written", into = "Written")]
 pub struct Draft {
     /// The questions that the person has touched.
     pub answers: Vec<Unsent>,
     /// What to talk about first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discuss: Option<String>,
     /// Why not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decline: Option<String>,
 }
 
@@ -27,37 +26,6 @@ pub struct Unsent {
     /// Text under Other that is not chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub typed: Option<String>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(untagged)]
-enum Written {
-    Answers(Vec<Unsent>),
-    All {
-        answers: Vec<Unsent>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        discuss: Option<String>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        decline: Option<String>,
-    },
-}
-
-impl From<Written> for Draft {
-    fn from(written: Written) -> Draft {
-        match written {
-            Written::Answers(answers) => Draft { answers, ..Draft::default() },
-            Written::All { answers, discuss, decline } => Draft { answers, discuss, decline },
-        }
-    }
-}
-
-impl From<Draft> for Written {
-    fn from(draft: Draft) -> Written {
-        match draft {
-            Draft { answers, discuss: None, decline: None } => Written::Answers(answers),
-            Draft { answers, discuss, decline } => Written::All { answers, discuss, decline },
-        }
-    }
 }
 
 impl From<Vec<Answer>> for Draft {
@@ -108,14 +76,6 @@ mod tests {
 
     fn unsent() -> serde_json::Value {
         json!({"question": "Which?", "header": "Pick", "selectedOptions": ["A"]})
-    }
-
-    #[test]
-    fn a_draft_of_an_earlier_version_is_read_and_one_that_it_can_read_is_written_as_it_did() {
-        let earlier = json!([unsent()]);
-        let draft: Draft = serde_json::from_value(earlier.clone()).unwrap();
-        assert_eq!(draft.chosen()[0].selected_options, ["A"]);
-        assert_eq!(json!(draft), earlier);
     }
 
     #[test]

@@ -222,7 +222,7 @@ pub(crate) fn open(
 
 /// Says that a question that has ended still keeps this person's unsent text. At a prompt it has just been shown.
 fn with_unsent(failure: Failure, store: &Handle, question: &StoredQuestion) -> Failure {
-    let unsent = block_on(store.draft(&question.id)).unwrap_or_default().words();
+    let unsent = words::unsent(&block_on(store.drafts(&question.id)).unwrap_or_default());
     match (&unsent[..], question.ending.is_some()) {
         ([], _) => failure,
         (_, false) => failure.hint(format!("`askuser answer {}` shows once more what you have not sent", question.id)),

@@ -1,6 +1,6 @@
 //! Questions and their endings, as people read them.
 
-use askuser::store::{AskerPresence, Ending, StoredQuestion};
+use askuser::store::{AskerPresence, Ending, SavedDraft, StoredQuestion};
 use askuser::{Status, report, sanitize};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
@@ -119,6 +119,20 @@ pub(crate) fn presence(question: &StoredQuestion) -> Option<String> {
         AskerPresence::Left(at) => Some(format!("agent stopped waiting {}", time(at))),
         AskerPresence::Died(at) => Some(format!("agent gone since {}", time(at))),
     }
+}
+
+/// The unsent text of a person. If there are several drafts, each says where and when it was typed.
+pub(crate) fn unsent(drafts: &[SavedDraft]) -> Vec<String> {
+    let of = |saved: &SavedDraft| {
+        let typed = match drafts {
+            [_, _, ..] if !saved.place.is_empty() => {
+                format!(" (typed on {} at {})", sanitize::line(&saved.place), time(saved.saved_ms))
+            }
+            _ => String::new(),
+        };
+        saved.draft.words().into_iter().map(move |words| format!("{words}{typed}"))
+    };
+    drafts.iter().flat_map(of).collect()
 }
 
 /// A time of today as `12:04`, any other with its date.

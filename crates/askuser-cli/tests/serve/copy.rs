@@ -68,7 +68,7 @@ fn fill(home: &Home, questions: usize) -> Arc<SqliteStore> {
         let put = wait(agent.put(&asked, (i % 2 == 0).then_some(&series))).unwrap();
         let id = put.question.id.clone();
         if i % 7 == 0 {
-            wait(ada.save_draft(&id, &Draft { discuss: Some("hm".into()), ..Draft::default() })).unwrap();
+            wait(ada.save_draft(&id, &Draft { discuss: Some("hm".into()), ..Draft::default() }.into())).unwrap();
         }
         match i % 3 {
             0 => _ = wait(agent.withdraw(&id, &Attempt::new(format!("w{i}")))).unwrap(),

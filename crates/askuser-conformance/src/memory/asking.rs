@@ -3,7 +3,7 @@
 use super::data::{Data, Kept};
 use super::fault::Fault;
 use askuser::store::{
-    Act, Attempt, Claim, Cursor, Draft, Earlier, End, Ending, MAX_DRAFT, Principal, QuestionId, Series, State,
+    Act, Attempt, Claim, Cursor, DraftSave, Earlier, End, Ending, Principal, QuestionId, SavedDraft, Series, State,
     StoreError, StoredQuestion, Which, lasts, words,
 };
 use askuser::{Purpose, Request, Resolution};
@@ -201,25 +201,34 @@ impl Data {
         if self.errs(Fault::DraftIsEverybodys) { String::new() } else { by.name().unwrap_or_default().to_owned() }
     }
 
-    pub(super) fn save_draft(&mut self, by: &Principal, which: &Which, draft: Draft) -> Result<(), StoreError> {
-        let bytes = serde_json::to_string(&draft).map_or(usize::MAX, |text| text.len());
-        let n = self.find(by, which)?;
-        self.check(by, Act::Consider(&self.kept[n].question.request))?;
-        if bytes > MAX_DRAFT {
-            let why = format!("it has {bytes} bytes, at most {MAX_DRAFT} are kept");
-            return Err(StoreError::Forbidden(format!("cannot keep the draft: {why}")));
+    pub(super) fn save_draft(
+        &mut self,
+        by: &Principal,
+        which: &Which,
+        mut save: DraftSave,
+    ) -> Result<Vec<SavedDraft>, StoreError> {
+        let mut drafts = self.drafts(by, which)?;
+        if self.errs(Fault::DraftReplacesUnseenText) {
+            save.replaces = drafts.iter().map(|stored| stored.version.clone()).collect();
         }
-        let (person, drafts) = (self.drafter(by), &mut self.kept[n].drafts);
-        match draft.is_empty() {
-            true => drafts.remove(&person),
-            false => drafts.insert(person, draft),
-        };
-        Ok(())
+        if self.errs(Fault::OvertakenDraftWins) {
+            drafts.iter_mut().for_each(|stored| stored.version.edit = 0);
+        }
+        let step = save.step(drafts, by, self.now_ms)?;
+        let n = self.find(by, which)?;
+        let person = self.drafter(by);
+        let drafts = self.kept[n].drafts.entry(person).or_default();
+        let own = step.written.iter().map(|written| &written.version.writer);
+        drafts.retain(|stored| {
+            !step.removed.contains(&stored.version) && !own.clone().any(|own| *own == stored.version.writer)
+        });
+        drafts.extend(step.written);
+        Ok(step.beside)
     }
 
-    pub(super) fn draft(&self, by: &Principal, which: &Which) -> Result<Draft, StoreError> {
+    pub(super) fn drafts(&self, by: &Principal, which: &Which) -> Result<Vec<SavedDraft>, StoreError> {
         let kept = &self.kept[self.find(by, which)?];
         self.check(by, Act::Consider(&kept.question.request))?;
-        Ok(kept.drafts.get(&self.drafter(by)).cloned().unwrap_or_default())
+        Ok(SavedDraft::newest_first(kept.drafts.get(&self.drafter(by)).cloned().unwrap_or_default()))
     }
 }

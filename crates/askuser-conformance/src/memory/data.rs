@@ -3,7 +3,7 @@
 use super::fault::Fault;
 use crate::Dice;
 use askuser::store::{
-    Act, AskerPresence, Attempt, Departure, Draft, Ending, Events, NotifierFailure, Principal, Purged, QuestionId,
+    Act, AskerPresence, Attempt, Departure, Ending, Events, NotifierFailure, Principal, Purged, QuestionId, SavedDraft,
     Scope, State, StoreError, StoreEvent, StoredQuestion, Watchers, Which,
 };
 use askuser::{Outcome, RequestKey, Via};
@@ -44,7 +44,7 @@ pub(super) struct Kept {
     pub(super) attempt: Option<Attempt>,
     pub(super) claim: Option<Attempt>,
     pub(super) conversation: Option<String>,
-    pub(super) drafts: HashMap<String, Draft>,
+    pub(super) drafts: HashMap<String, Vec<SavedDraft>>,
     /// The processes that wait, by their attachments.
     pub(super) waiters: HashMap<u64, u64>,
     /// It was removed, and leaves its place.

@@ -41,6 +41,10 @@ pub enum Fault {
     HeldClockRunsOn,
     DraftIsEverybodys,
     DraftIsGoneWithItsQuestion,
+    /// A save removes drafts that its writer has not seen.
+    DraftReplacesUnseenText,
+    /// An earlier save of a writer that arrives late replaces the later one.
+    OvertakenDraftWins,
     AudienceIsIgnored,
     /// A place in a list is counted from its beginning.
     CursorIsAnOffset,
@@ -60,7 +64,7 @@ pub enum Fault {
 
 impl Fault {
     /// Every mistake there is.
-    pub const ALL: [Fault; 34] = [
+    pub const ALL: [Fault; 36] = [
         Fault::TwoWinners,
         Fault::LoserIsNotToldTheWinner,
         Fault::AttemptIsForgotten,
@@ -85,6 +89,8 @@ impl Fault {
         Fault::HeldClockRunsOn,
         Fault::DraftIsEverybodys,
         Fault::DraftIsGoneWithItsQuestion,
+        Fault::DraftReplacesUnseenText,
+        Fault::OvertakenDraftWins,
         Fault::AudienceIsIgnored,
         Fault::CursorIsAnOffset,
         Fault::JsonIsSearched,

@@ -14,8 +14,8 @@ pub use fault::Fault;
 use crate::Place;
 use askuser::Request;
 use askuser::store::{
-    Act, Attachment, Attempt, Call, Claim, Draft, End, Ending, Events, Filter, NotifierFailure, Page, Principal,
-    Purged, Put, QuestionId, Series, Store, StoreError, StoredQuestion, Watch, Watched, Which,
+    Act, Attachment, Attempt, Call, Claim, DraftSave, End, Ending, Events, Filter, NotifierFailure, Page, Principal,
+    Purged, Put, QuestionId, SavedDraft, Series, Store, StoreError, StoredQuestion, Watch, Watched, Which,
 };
 use data::Data;
 use futures_channel::oneshot;
@@ -288,14 +288,14 @@ impl Store for MemoryStore {
         self.call_by(by, move |data, by| data.hold(by, &which))
     }
 
-    fn save_draft(&self, by: &Principal, which: &Which, draft: &Draft) -> Call<()> {
-        let (which, draft) = (which.clone(), draft.clone());
-        self.call_by(by, move |data, by| data.save_draft(by, &which, draft))
+    fn save_draft(&self, by: &Principal, which: &Which, save: &DraftSave) -> Call<Vec<SavedDraft>> {
+        let (which, save) = (which.clone(), save.clone());
+        self.call_by(by, move |data, by| data.save_draft(by, &which, save))
     }
 
-    fn draft(&self, by: &Principal, which: &Which) -> Call<Draft> {
+    fn drafts(&self, by: &Principal, which: &Which) -> Call<Vec<SavedDraft>> {
         let which = which.clone();
-        self.call_by(by, move |data, by| data.draft(by, &which))
+        self.call_by(by, move |data, by| data.drafts(by, &which))
     }
 
     fn list(&self, by: &Principal, filter: &Filter) -> Call<Page> {

@@ -1,10 +1,12 @@
 //! What a person does: ends a question, stops its clock, keeps a draft, removes what ended long ago.
 
 use super::database::{Database, end_row, find, find_known, try_again};
-use super::fault::{WRITING, failed, unwritable};
+use super::fault::{Fault, WRITING, failed, unwritable};
 use super::filter::signed;
-use askuser::store::{Act, Attempt, Draft, End, Ending, MAX_DRAFT, Principal, Purged, StoreError, Which};
-use rusqlite::{OptionalExtension, params};
+use askuser::store::{
+    Act, Attempt, DraftSave, DraftVersion, End, Ending, Principal, Purged, SavedDraft, StoreError, Which,
+};
+use rusqlite::{Transaction, params};
 use std::time::Duration;
 
 /// How long a purge waits for other processes that read, before it says that text remains.
@@ -47,40 +49,39 @@ impl Database {
         })
     }
 
-    pub(super) fn save_draft(&mut self, by: &Principal, which: &Which, draft: &Draft) -> Result<(), StoreError> {
-        let text = serde_json::to_string(draft).map_err(unwritable)?;
-        if text.len() > MAX_DRAFT {
-            let why = format!("it has {} bytes, at most {MAX_DRAFT} are kept", text.len());
-            return Err(StoreError::Forbidden(format!("cannot keep the draft: {why}")));
-        }
+    pub(super) fn save_draft(
+        &mut self,
+        by: &Principal,
+        which: &Which,
+        save: &DraftSave,
+    ) -> Result<Vec<SavedDraft>, StoreError> {
+        let now = self.now();
         self.write_unsynced(|tx, requests| {
             let row = find_known(tx, requests, by, which)?;
             by.check(Act::Consider(&row.request))?;
-            let person = by.name().unwrap_or_default();
-            tx.execute("DELETE FROM person_draft WHERE question = ?1 AND person = ?2", params![row.n, person])?;
-            tx.execute("DELETE FROM draft WHERE question = ?1", [row.n])?;
-            if !draft.is_empty() {
-                let insert = "INSERT INTO person_draft (question, person, answers) VALUES (?1, ?2, ?3)";
-                tx.execute(insert, params![row.n, person, text])?;
+            let step = save.step(drafts_of(tx, row.n, by)?, by, now)?;
+            for version in &step.removed {
+                let sql =
+                    "DELETE FROM saved_draft WHERE question = ?1 AND person IN (?2, '') AND writer = ?3 AND edit = ?4";
+                tx.execute(sql, params![row.n, person(by), version.writer, version.edit])?;
             }
-            Ok(())
+            if let Some(SavedDraft { draft, version, place, saved_ms }) = &step.written {
+                let text = serde_json::to_string(draft).map_err(unwritable)?;
+                let sql =
+                    "INSERT OR REPLACE INTO saved_draft (question, person, writer, edit, place, saved_ms, answers)
+                           VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+                let values = params![row.n, person(by), version.writer, version.edit, place, signed(*saved_ms), text];
+                tx.execute(sql, values)?;
+            }
+            Ok(step.beside)
         })
     }
 
-    pub(super) fn draft(&mut self, by: &Principal, which: &Which) -> Result<Draft, StoreError> {
+    pub(super) fn drafts(&mut self, by: &Principal, which: &Which) -> Result<Vec<SavedDraft>, StoreError> {
         self.read(|tx, requests| {
             let row = find_known(tx, requests, by, which)?;
             by.check(Act::Consider(&row.request))?;
-            // Drafts of version 1 are of no particular person.
-            let text = tx
-                .prepare_cached(
-                    "SELECT answers FROM person_draft WHERE question = ?1 AND person = ?2
-                     UNION ALL SELECT answers FROM draft WHERE question = ?1",
-                )?
-                .query_row(params![row.n, by.name().unwrap_or_default()], |row| row.get::<_, String>(0))
-                .optional()?;
-            // One that cannot be read is none.
-            Ok(text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
+            drafts_of(tx, row.n, by)
         })
     }
 
@@ -95,7 +96,7 @@ impl Database {
         pragmas(&self.connection, false)?;
         let purged = self.write(|tx, _| {
             let over = "state <> 'pending' AND coalesce(ended_ms, asked_ms) < ?1";
-            for table in ["event", "waiter", "draft", "person_draft"] {
+            for table in ["event", "waiter", "draft", "saved_draft"] {
                 let sql = format!("DELETE FROM {table} WHERE question IN (SELECT n FROM question WHERE {over})");
                 tx.execute(&sql, [signed(*before_ms)])?;
             }
@@ -122,4 +123,28 @@ impl Database {
         }
         Ok(())
     }
+}
+
+fn person(by: &Principal) -> &str {
+    by.name().unwrap_or_default()
+}
+
+fn drafts_of(tx: &Transaction<'_>, question: i64, by: &Principal) -> Result<Vec<SavedDraft>, Fault> {
+    let mut statement = tx.prepare_cached(
+        "SELECT answers, writer, edit, place, saved_ms FROM saved_draft WHERE question = ?1
+         AND (person = ?2 OR person = '' AND NOT EXISTS (SELECT 1 FROM person))",
+    )?;
+    let rows = statement.query_map(params![question, person(by)], |row| {
+        let version = DraftVersion { writer: row.get(1)?, edit: row.get(2)? };
+        Ok((row.get::<_, String>(0)?, version, row.get(3)?, row.get(4)?))
+    })?;
+    let mut drafts = Vec::new();
+    for row in rows {
+        let (text, version, place, saved_ms) = row?;
+        // A draft that this program cannot read stays where it is.
+        if let Ok(draft) = serde_json::from_str(&text) {
+            drafts.push(SavedDraft { draft, version, place, saved_ms });
+        }
+    }
+    Ok(SavedDraft::newest_first(drafts))
 }

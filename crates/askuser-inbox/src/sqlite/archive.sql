@@ -19,9 +19,9 @@ ON CONFLICT (id) DO UPDATE SET seen_ms = excluded.seen_ms, address = excluded.ad
 SELECT json_object('n', n, 'id', id, 'request', request, 'state', state, 'asked_ms', asked_ms,
     'resolution', resolution, 'ended_by', ended_by, 'ended_ms', ended_ms, 'answer_key', answer_key,
     'delivered_ms', delivered_ms, 'series', series, 'conversation', conversation, 'claim', claim,
-    'left_ms', left_ms, 'asker_died', asker_died, 'drafts', json((SELECT json_group_object(person, answers) FROM (
-        SELECT person, answers FROM person_draft WHERE question = n
-        UNION ALL SELECT '', answers FROM draft WHERE question = n))))
+    'left_ms', left_ms, 'asker_died', asker_died, 'drafts', json((SELECT json_group_array(json_object('person', person, 'writer', writer, 'edit', edit,
+        'place', place, 'saved_ms', saved_ms, 'answers', answers)) FROM (
+            SELECT * FROM saved_draft WHERE question = n ORDER BY person, writer))))
 FROM question WHERE n > ?1 ORDER BY n LIMIT ?2
 -- keep questions
 INSERT INTO question (n, id, request, state, asked_ms, resolution, ended_by, ended_ms, answer_key, delivered_ms,
@@ -33,10 +33,10 @@ ON CONFLICT (n) DO UPDATE SET state = excluded.state, resolution = excluded.reso
     ended_ms = excluded.ended_ms, answer_key = excluded.answer_key, delivered_ms = excluded.delivered_ms,
     conversation = excluded.conversation, claim = excluded.claim, left_ms = excluded.left_ms,
     asker_died = excluded.asker_died, expires_ms = NULL;
-DELETE FROM person_draft WHERE question = ?1->>'n';
-DELETE FROM draft WHERE question = ?1->>'n';
-INSERT INTO person_draft (question, person, answers) SELECT ?1->>'n', key, value FROM json_each(?1, '$.drafts') WHERE key <> '';
-INSERT INTO draft (question, answers) SELECT ?1->>'n', value FROM json_each(?1, '$.drafts') WHERE key = ''
+DELETE FROM saved_draft WHERE question = ?1->>'n';
+INSERT INTO saved_draft (question, person, writer, edit, place, saved_ms, answers)
+SELECT ?1->>'n', value->>'person', value->>'writer', value->>'edit', value->>'place', value->>'saved_ms', value->>'answers'
+FROM json_each(?1, '$.drafts')
 -- read events
 SELECT json_object('n', seq, 'question', question, 'state', state, 'at_ms', at_ms) FROM event
 WHERE seq > ?1 ORDER BY seq LIMIT ?2

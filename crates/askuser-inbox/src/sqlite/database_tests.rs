@@ -1,6 +1,6 @@
 use super::*;
 use askuser::input::QuestionInput;
-use askuser::store::{Draft, End, Principal};
+use askuser::store::{DraftSave, End, Principal};
 use askuser::{Origin, Purpose, QuestionSet, Request, RequestKey, Rules};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -29,7 +29,7 @@ fn what_must_not_be_lost_is_synced_also_after_what_may_be() {
     let (agent, ada) = (Principal::agent(&Origin::default()), Principal::person("ada", Via::Inbox));
     let (_, question, waiter) = database.put(&agent, request("1", Purpose::Permission), None).unwrap();
     assert_eq!(synchronous(&database), FULL, "a question");
-    database.save_draft(&ada, &(&question.id).into(), &Draft::default()).unwrap();
+    database.save_draft(&ada, &(&question.id).into(), &DraftSave::default()).unwrap();
     assert_eq!(synchronous(&database), NORMAL, "a draft");
     database.hold(&ada, &(&question.id).into()).unwrap();
     assert_eq!(synchronous(&database), FULL, "a clock that was stopped");

@@ -23,8 +23,8 @@ use self::database::Database;
 use self::thread::{Message, Thread};
 use askuser::Request;
 use askuser::store::{
-    Attachment, Attempt, Call, Claim, Draft, End, Ending, Events, Filter, NotifierFailure, Page, Principal, Purged,
-    Put, QuestionId, Series, Store, StoreError, StoredQuestion, Watch, Watched, Which,
+    Attachment, Attempt, Call, Claim, DraftSave, End, Ending, Events, Filter, NotifierFailure, Page, Principal, Purged,
+    Put, QuestionId, SavedDraft, Series, Store, StoreError, StoredQuestion, Watch, Watched, Which,
 };
 use futures_channel::oneshot;
 use std::path::{Path, PathBuf};
@@ -185,8 +185,8 @@ impl Store for SqliteStore {
         claim(id: &QuestionId, attempt: &Attempt) -> Claim;
         delivered(id: &QuestionId) -> ();
         hold(which: &Which) -> ();
-        save_draft(which: &Which, draft: &Draft) -> ();
-        draft(which: &Which) -> Draft;
+        save_draft(which: &Which, save: &DraftSave) -> Vec<SavedDraft>;
+        drafts(which: &Which) -> Vec<SavedDraft>;
         list(filter: &Filter) -> Page;
         count(filter: &Filter) -> u64;
         is_list_shown() -> bool;

@@ -2,8 +2,8 @@
 
 use crate::support::{Place, agent, attempt, get, person, request};
 use askuser::store::{
-    AskerPresence, Attempt, Change, Credentials, Draft, Ending, Filter, Handle, Principal, QuestionId, State, Store,
-    StoreError, Watched,
+    AskerPresence, Attempt, Change, Credentials, Draft, DraftSave, Ending, Filter, Handle, Principal, QuestionId,
+    State, Store, StoreError, Watched,
 };
 use askuser::{Answer, Outcome, Request, Via};
 use askuser_conformance::{until, wait};
@@ -96,7 +96,12 @@ fn a_store_of_version_1_is_listed_searched_and_answered_and_keeps_its_draft() {
         notes: Vec::new(),
     }]);
     assert_eq!(wait(ada.draft(&id(DRAFTED))).unwrap(), typed);
-    wait(ada.save_draft(&id(DRAFTED), &Draft::default())).unwrap();
+    // Once people exist, nobody is shown it.
+    place.connection().execute_batch("INSERT INTO person VALUES ('bob', 1)").unwrap();
+    assert_eq!(wait(ada.drafts(&id(DRAFTED))).unwrap(), []);
+    place.connection().execute_batch("DELETE FROM person").unwrap();
+    let replaces = vec![wait(ada.drafts(&id(DRAFTED))).unwrap().remove(0).version];
+    wait(ada.save_draft(&id(DRAFTED), &DraftSave { replaces, ..DraftSave::default() })).unwrap();
     assert_eq!(wait(ada.draft(&id(DRAFTED))).unwrap(), Draft::default());
     // Who waited for them.
     assert_eq!(get(&store, &id(PENDING)).asker, AskerPresence::Left(1_794_825_461_717));
@@ -220,7 +225,7 @@ fn a_draft_stays_also_where_an_older_program_ends_its_question() {
     let store = place.store();
     let ada = person(&store, "ada");
     let typed = wait(ada.draft(&id(DRAFTED))).unwrap();
-    wait(ada.save_draft(&id(DRAFTED), &typed)).unwrap();
+    wait(ada.save_draft(&id(DRAFTED), &typed.clone().into())).unwrap();
     older
         .execute("UPDATE question SET state = 'withdrawn', ended_by = 'bob', ended_ms = 5 WHERE id = ?1", [DRAFTED])
         .unwrap();
@@ -242,7 +247,7 @@ fn a_waiter_whose_store_a_newer_program_has_changed_ends_and_says_so_and_its_que
     let (one, other) = (person(&store, "ada"), person(&store, "bob"));
     std::thread::scope(|scope| {
         let waits = [scope.spawn(|| wait(one.wait(&pending))), scope.spawn(|| wait(other.wait(&waiting)))];
-        newer.execute_batch("ALTER TABLE question ADD COLUMN future TEXT; PRAGMA user_version = 5").unwrap();
+        newer.execute_batch("ALTER TABLE question ADD COLUMN future TEXT; PRAGMA user_version = 6").unwrap();
         for waiting in waits {
             says_so(&waiting.join().unwrap().unwrap_err());
         }
@@ -251,9 +256,9 @@ fn a_waiter_whose_store_a_newer_program_has_changed_ends_and_says_so_and_its_que
     let refused = wait(person(&store, "ada").answer(&id(PENDING), Outcome::cancelled(), &attempt("k")));
     says_so(&refused.unwrap_err());
     let error = SqliteStore::open(&place.path()).unwrap_err().chain();
-    assert!(error.ends_with("it has version 5, this program knows 1 to 4: use a newer askuser"), "{error}");
+    assert!(error.ends_with("it has version 6, this program knows 1 to 5: use a newer askuser"), "{error}");
     // The newer program, as this one plays it.
-    newer.pragma_update(None, "user_version", 4).unwrap();
+    newer.pragma_update(None, "user_version", 5).unwrap();
     let store = place.store();
     until("the question is there", || calls(&store, &Filter::pending()).len() == 3);
     assert_eq!(answer(&store, &id(PENDING)).state(), State::Answered);
@@ -263,7 +268,7 @@ fn a_waiter_whose_store_a_newer_program_has_changed_ends_and_says_so_and_its_que
 fn an_answer_that_waited_while_a_newer_program_changed_the_store_is_not_written() {
     let (place, _) = of_version_1();
     let (store, newer) = (place.store(), place.connection());
-    newer.execute_batch("BEGIN IMMEDIATE; PRAGMA user_version = 5").unwrap();
+    newer.execute_batch("BEGIN IMMEDIATE; PRAGMA user_version = 6").unwrap();
     let answer = person(&store, "ada").answer(&id(PENDING), Outcome::cancelled(), &attempt("k"));
     // Long enough for the answer to wait for its turn; where it does not yet, it is refused all the same.
     std::thread::sleep(std::time::Duration::from_millis(100));
@@ -282,7 +287,8 @@ fn a_store_of_version_3_gets_its_people_from_whose_answers_its_credentials_give(
     let older = place.connection();
     older
         .execute_batch(
-            "DROP TABLE person; DROP INDEX question_for_some; ALTER TABLE pairing DROP COLUMN person; PRAGMA user_version = 3;
+            "DROP TABLE person; DROP INDEX question_for_some; ALTER TABLE pairing DROP COLUMN person;
+             DROP TABLE saved_draft; CREATE TABLE person_draft (question, person, answers); PRAGMA user_version = 3;
              INSERT INTO credential (id, name, scope, is_device, person, digest, made_ms, revoked_ms) VALUES
                  ('a', 'phone', 'answer', 1, 'ada', zeroblob(32), 5, NULL), ('b', 'old', 'answer', 1, 'bob', zeroblob(32), 5, 6),
                  ('c', 'ci', 'ask', 0, 'ada', zeroblob(32), 7, NULL)",

@@ -28,7 +28,7 @@ fn filled(place: &Place, store: &SqliteStore) -> Principal {
         let id = &put.question.id;
         for times in 1..10 {
             let draft = Draft { discuss: Some(SECRET.repeat(10 * times)), ..Draft::default() };
-            wait(store.save_draft(&ada, &id.into(), &draft)).unwrap();
+            wait(store.save_draft(&ada, &id.into(), &draft.into())).unwrap();
         }
         if i % 2 == 0 {
             wait(store.end(&ada, &id.into(), &choice(0).into(), &attempt("a"))).unwrap();

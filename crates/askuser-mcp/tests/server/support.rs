@@ -91,7 +91,7 @@ impl Desk {
             loop {
                 let draft = self.person().draft(id).await.unwrap();
                 if is_it(&draft) {
-                    return json!(draft);
+                    return json!(draft.answers);
                 }
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }

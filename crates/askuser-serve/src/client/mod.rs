@@ -13,8 +13,9 @@ pub use connection::Patience;
 use crate::wire;
 use askuser::Request;
 use askuser::store::{
-    Act, Attachment, Attempt, Call, Claim, Cursor, Draft, End, Ending, Events, Filter, NotifierFailure, Page,
-    Principal, Purged, Put, QuestionId, Series, Store, StoreError, StoreEvent, StoredQuestion, Watch, Watched, Which,
+    Act, Attachment, Attempt, Call, Claim, Cursor, DraftSave, End, Ending, Events, Filter, NotifierFailure, Page,
+    Principal, Purged, Put, QuestionId, SavedDraft, Series, Store, StoreError, StoreEvent, StoredQuestion, Watch,
+    Watched, Which,
 };
 use connection::{Connection, Sent};
 use futures_channel::oneshot;
@@ -130,6 +131,13 @@ impl HttpStore {
     /// A request whose reply is of interest only where it fails.
     fn order(&self, sent: Sent) -> Call<()> {
         self.call(move |connection| async move { connection.send(&sent).await.map(drop) })
+    }
+
+    fn drafts_in(&self, sent: Sent) -> Call<Vec<SavedDraft>> {
+        self.call(move |connection| async move {
+            let drafts = wire::read_drafts(connection.send(&sent).await?);
+            drafts.map_err(|error| connection.unreadable(error.to_string()))
+        })
     }
 
     /// What an administrator reads there.
@@ -337,13 +345,12 @@ impl Store for HttpStore {
         self.order(about(by, Method::POST, which, "/hold").body(json!({})))
     }
 
-    fn save_draft(&self, by: &Principal, which: &Which, draft: &Draft) -> Call<()> {
-        self.order(about(by, Method::PUT, which, "/draft").body(json!(draft)))
+    fn save_draft(&self, by: &Principal, which: &Which, save: &DraftSave) -> Call<Vec<SavedDraft>> {
+        self.drafts_in(about(by, Method::PUT, which, "/draft").body(json!(save)))
     }
 
-    fn draft(&self, by: &Principal, which: &Which) -> Call<Draft> {
-        let sent = about(by, Method::GET, which, "/draft");
-        self.call(move |connection| async move { read(&connection, connection.send(&sent).await?) })
+    fn drafts(&self, by: &Principal, which: &Which) -> Call<Vec<SavedDraft>> {
+        self.drafts_in(about(by, Method::GET, which, "/draft"))
     }
 
     fn list(&self, by: &Principal, filter: &Filter) -> Call<Page> {

@@ -37,6 +37,12 @@ const kept = {
   key: name => `askuser.${kept.token?.split('_')[1]}.${name}`,
   get: name => read(kept.key(name)),
   set: (name, value) => { if (kept.token) write(kept.key(name), value); },
+  /** The names that begin so. */
+  names: begin => {
+    try {
+      return Object.keys(localStorage).filter(key => kept.token && key.startsWith(kept.key(begin))).map(key => key.slice(kept.key('').length));
+    } catch { return []; }
+  },
   /** Removes what belongs to another credential. */
   tidy: () => {
     try {
@@ -73,7 +79,7 @@ let skew = 0;
 let online = true;
 
 /** One request. Fails if no reply came. Returns every reply, with its status; a token that was revoked ends the page instead. */
-const request = async (method, path, {body, key, signal, accept} = {}) => {
+const request = async (method, path, {body, key, signal, accept, keepalive} = {}) => {
   const headers = {'X-Askuser': '1', Accept: accept ?? 'application/json'};
   const {token} = kept;
   if (token) headers.Authorization = `Bearer ${token}`;
@@ -83,7 +89,7 @@ const request = async (method, path, {body, key, signal, accept} = {}) => {
   try {
     response = await fetch(`/api/v1${path}`, {
       method, headers, signal, body: body === undefined ? undefined : JSON.stringify(body),
-      cache: 'no-store', credentials: 'omit', redirect: 'error',
+      cache: 'no-store', credentials: 'omit', redirect: 'error', keepalive,
     });
   } catch (error) {
     if (error.name !== 'AbortError') connection(false);
@@ -110,7 +116,10 @@ const connection = now => {
   online = now;
   $('connection').hidden = online;
   $('connection').textContent = online ? '' : 'No connection. What you type is kept in this browser and sent when you are back.';
-  if (online) wake();
+  if (!online) return;
+  wake();
+  view.store?.();
+  flushDrafts().catch(() => {});
 };
 
 /** The words for a reply that is no success. */
@@ -378,6 +387,32 @@ const outcome = question => {
   return [ending(question), names.join(' · ')].filter(Boolean).join(': ');
 };
 
+// ---- drafts ----
+
+/** Saves a draft: the reply, and whether this browser need not store it any longer. A closing page may still send a short one. */
+const saveDraft = async (id, body) => {
+  const reply = await call('PUT', `/questions/${id}/draft`, {body, keepalive: JSON.stringify(body).length < 15_000});
+  return {others: reply.body?.others ?? [], stored: reply.status < 300, done: reply.status < 300 || [403, 404].includes(reply.status)};
+};
+
+/** Saves the drafts of other pages of this browser, which were closed or offline. Each keeps its version. */
+const flushDrafts = async () => {
+  for (const name of kept.names('draft.').filter(name => !name.endsWith(`.${view.writer}`))) {
+    const {id, body} = kept.get(name) ?? {};
+    const {done} = id ? await saveDraft(id, body) : {done: true};
+    // Its own page may have stored a later one meanwhile.
+    if (done && JSON.stringify(kept.get(name)?.body) === JSON.stringify(body)) kept.set(name, null);
+  }
+};
+
+/** A draft in words, a line for each thing typed. */
+const wordsOf = ({answers, discuss, decline}) => [
+  ...answers.map(answer => {
+    const notes = answer.note ? [answer.note] : (answer.notes ?? []).map(({text}) => text);
+    return `${answer.header}: ${[...chosen(answer), answer.typed, ...notes.map(text => `(note: ${text})`)].filter(Boolean).join(', ')}`;
+  }),
+  ...(discuss ? [`To talk about: ${discuss}`] : []), ...(decline ? [`To decline: ${decline}`] : [])];
+
 // ---- one question ----
 
 /** A list that is longer is searched. */
@@ -412,7 +447,7 @@ const questionView = id => {
   };
   const fromDraft = draft => {
     const state = blank();
-    const given = Array.isArray(draft) ? {answers: draft} : draft ?? {answers: []};
+    const given = draft ?? {answers: []};
     for (const unsent of given.answers ?? []) {
       const i = pageOf().questions.findIndex(asked => asked.verbatim === unsent.question);
       if (i < 0) continue;
@@ -428,23 +463,62 @@ const questionView = id => {
     state.decline = given.decline ?? null;
     return state;
   };
+  // The versions of drafts that this page has taken over, and the drafts that its person has not chosen about yet.
+  const writer = random();
+  const local = `draft.${id}.${writer}`;
+  let edit = 0;
+  let replaces = [];
+  let others = [];
+  let changed = false;
   let saving = null;
   let held = false;
+  let stored = Promise.resolve();
+  const keep = () => {
+    const body = {...asDraft(), version: {writer, edit}, replaces};
+    kept.set(local, {id, attempt: work.attempt, body});
+    return body;
+  };
   const save = () => {
     // Whoever has begun to answer is not cut off.
     if (question.expires_ms && !held) { held = true; call('POST', `/questions/${id}/hold`, {body: {}}).then(load, () => {}); }
-    kept.set(`draft.${id}`, {draft: asDraft(), attempt: work.attempt});
+    changed = true;
+    keep();
     clearTimeout(saving);
     saving = setTimeout(store, 500);
   };
-  const store = async () => {
+  /** Saves what was changed here. One save after the other, so that the last one is the last to arrive. */
+  const store = () => {
     clearTimeout(saving);
-    if (closed || !work || !isMine()) return;
-    try {
-      const {status} = await call('PUT', `/questions/${id}/draft`, {body: asDraft()});
-      if (status < 300) kept.set(`draft.${id}`, null);
-    } catch { /* said by the connection */ }
+    if (!changed || closed || !isMine()) return stored;
+    changed = false;
+    edit += 1;
+    const body = keep();
+    stored = stored.then(() => saveDraft(id, body)).then(reply => {
+      if (reply.stored) others = reply.others;
+      if (!changed && body.version.edit === edit) {
+        if (reply.done) kept.set(local, null); else changed = true;
+      }
+      drawRival();
+    }, () => { changed = true; });
+    return stored;
   };
+  const isOpen = other => !replaces.some(seen => seen.writer === other.version.writer && seen.edit === other.version.edit);
+  /** Text of the same person from another surface: they choose. */
+  const rival = () => {
+    const other = others.find(isOpen);
+    if (!other) return null;
+    const decide = keepsIt => {
+      replaces.push(other.version);
+      if (keepsIt) work = {...fromDraft(other), at: work.at, read: work.read, attempt: work.attempt};
+      save();
+      store();
+      draw();
+    };
+    return el('div', {class: 'notice', role: 'alert'}, el('p', {}, `Typed on ${other.place || 'another surface'}${other.saved_ms ? `, ${clock(other.saved_ms)}` : ''}:`),
+      wordsOf(other).map(text => el('p', {}, text)), el('div', {class: 'actions'},
+        el('button', {type: 'button', onclick: () => decide(true)}, 'Keep it'), el('button', {type: 'button', onclick: () => decide(false)}, 'Use mine')));
+  };
+  const drawRival = () => box.querySelector('#rival')?.replaceChildren(...[rival()].filter(Boolean));
 
   // -- sending: the same attempt until a reply has come --
   const send = async (path, body) => {
@@ -466,8 +540,12 @@ const questionView = id => {
         kept.set(`sending.${id}`, null);
         sending = false;
         if (reply.status === 200 || reply.status === 201) {
-          kept.set(`draft.${id}`, null);
           work.sent = true;
+          changed = false;
+          kept.set(local, null);
+          // What was sent is no draft any more.
+          edit += 1;
+          stored = stored.then(() => saveDraft(id, {answers: [], version: {writer, edit}, replaces})).catch(() => {});
           await load();
           say('Sent. It is stored.');
           return;
@@ -656,7 +734,7 @@ const questionView = id => {
 
   const ended = () => {
     const {resolution, state} = question;
-    const unsent = work && !work.sent && asDraft();
+    const drafts = [...(work && !work.sent ? [asDraft()] : []), ...others.filter(isOpen)].flatMap(wordsOf);
     const answers = resolution?.answers ?? [];
     const given = asked => answers.find(answer => answer.question === asked.verbatim);
     return [heading(), context(),
@@ -665,8 +743,7 @@ const questionView = id => {
         pageOf().questions.map(asked => el('div', {}, el('h2', {}, el('span', {class: 'chip'}, asked.header), ' ', asked.text),
           el('div', {class: 'answer'}, given(asked) ? chosen(given(asked)).map(text => el('p', {}, text)) : el('p', {class: 'muted'}, 'Not answered'),
             given(asked)?.note && el('p', {class: 'muted'}, `Note: ${given(asked).note}`))))),
-      unsent?.answers?.length > 0 && el('div', {class: 'notice'}, el('p', {}, 'You had not sent:'),
-        unsent.answers.map(answer => el('p', {}, `${answer.header}: ${[...chosen(answer), answer.typed].filter(Boolean).join(', ')}`))),
+      drafts.length > 0 && el('div', {class: 'notice'}, el('p', {}, 'You had not sent:'), drafts.map(text => el('p', {}, text))),
       el('p', {}, el('a', {href: '#/', class: 'button'}, 'Back to the list'))];
   };
 
@@ -707,7 +784,7 @@ const questionView = id => {
         el('span', {class: 'chip'}, one.header), ' ', el('span', {class: pageOf().exact ? 'exact' : null}, words || []))), !isPlain && el('div', {class: agreed}, rows(one.rows)),
       pageOf().agreed && el('p', {class: 'muted', id: 'read-on', hidden: work.read}, 'You can choose once you have seen all of it. ', el('button', {type: 'button', onclick: readOn}, 'Read on')),
       options(one, work.answers[work.at])) : review());
-      const form = el('form', {onsubmit: submit},
+      const form = el('form', {onsubmit: submit}, el('div', {id: 'rival'}, rival()),
         several && el('progress', {max: asked.length, value: Math.min(work.at + 1, asked.length), 'aria-label': 'Progress'}),
         several && one && el('p', {class: 'muted'}, `Question ${work.at + 1} of ${asked.length}`),
         body,
@@ -751,12 +828,30 @@ const questionView = id => {
     const was = question?.state;
     question = reply.body;
     if (!work) {
-      const local = kept.get(`draft.${id}`);
-      let stored = null;
-      try { stored = isMine() && (await call('GET', `/questions/${id}/draft`)).body; } catch { /* said by the connection */ }
+      let drafts = [];
+      try {
+        await flushDrafts();
+        const {status, body} = isMine() ? await call('GET', `/questions/${id}/draft`) : {};
+        if (status === 200) drafts = [...(body.version ? [body] : []), ...body.others];
+      } catch { /* said by the connection */ }
       // What this browser could not store is newer than what the store has.
-      work = fromDraft(local?.draft ?? stored);
-      if (local?.attempt) work.attempt = local.attempt;
+      const [name] = kept.names(`draft.${id}.`);
+      const own = name && kept.get(name);
+      work = fromDraft(own?.body ?? drafts[0]);
+      if (own) {
+        work.attempt = own.attempt;
+        // An earlier draft of the same page is part of it.
+        const [earlier, rest] = [true, false].map(is => drafts.filter(({version}) => (version.writer === own.body.version.writer) === is));
+        replaces = [own.body.version, ...earlier.map(({version}) => version), ...own.body.replaces];
+        others = rest;
+        changed = true;
+        keep();
+        kept.set(name, null);
+        store();
+      } else {
+        replaces = drafts.slice(0, 1).map(draft => draft.version);
+        others = drafts.slice(1);
+      }
       const pending = kept.get(`sending.${id}`);
       if (pending && question.state === 'pending' && isMine()) { work.attempt = pending.attempt; draw(); deliver(pending); return; }
     }
@@ -769,6 +864,7 @@ const questionView = id => {
 
   return {
     nodes: [box],
+    writer,
     start: load,
     changed: which => { if (which === null || which === id) load(); },
     // A phone may end a page that is out of sight.

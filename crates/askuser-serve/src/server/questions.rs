@@ -6,8 +6,8 @@ use super::reply::{self, Problem};
 use super::{Call, Caller, Reply, Server};
 use crate::{page, people, token, wire};
 use askuser::store::{
-    Attachment, Attempt, Claim, CredentialScope, Cursor, Draft, End, Filter, NotifierFailure, Principal, StoreError,
-    StoredQuestion, Unsent, Which,
+    Attachment, Attempt, Claim, CredentialScope, Cursor, Draft, DraftSave, DraftVersion, End, Filter, NotifierFailure,
+    Principal, StoreError, StoredQuestion, Unsent, Which,
 };
 use askuser::{Context, Origin, QuestionSet, Request, RequestKey, Rules, Via, Violation, reply as replies};
 use hyper::StatusCode;
@@ -21,6 +21,8 @@ const PAGE: u64 = 100;
 const LONGEST_PAGE: u64 = 500;
 /// How long a request waits for an end at most.
 const LONGEST_WAIT: u64 = 60;
+/// The longest name of the writer of a draft, in characters.
+const MAX_WRITER: usize = 64;
 
 impl Server {
     pub(super) async fn put(&self, caller: &Caller, call: &Call) -> Result<Reply, Problem> {
@@ -166,19 +168,16 @@ impl Server {
     }
 
     pub(super) async fn draft(&self, caller: &Caller, call: &Call, id: &str) -> Result<Reply, Problem> {
-        let draft = self.store.draft(&caller.principal(), &which(call, id)?).await?;
-        let mut body = json!({"answers": draft.answers});
-        for (name, text) in [("discuss", draft.discuss), ("decline", draft.decline)] {
-            if let Some(text) = text {
-                body[name] = text.into();
-            }
-        }
+        let drafts = self.store.drafts(&caller.principal(), &which(call, id)?).await?;
+        let mut body = drafts.first().map_or_else(|| json!({"answers": []}), |newest| json!(newest));
+        body["others"] = json!(drafts.get(1..).unwrap_or_default());
         Ok(reply::ok(&body))
     }
 
     pub(super) async fn save_draft(&self, caller: &Caller, call: &Call, id: &str) -> Result<Reply, Problem> {
-        self.store.save_draft(&caller.principal(), &which(call, id)?, &draft(&call.body)?).await?;
-        Ok(reply::ok(&json!({})))
+        let save = draft_save(caller, &call.body)?;
+        let beside = self.store.save_draft(&caller.principal(), &which(call, id)?, &save).await?;
+        Ok(reply::ok(&json!({ "others": beside })))
     }
 
     pub(super) async fn hold(&self, caller: &Caller, call: &Call, id: &str) -> Result<Reply, Problem> {
@@ -322,20 +321,18 @@ fn request(caller: &Caller, call: &Call) -> Result<Request, Problem> {
     Ok(request)
 }
 
-/// What a person has typed and not sent. What cannot be read forgets nothing.
-fn draft(body: &Value) -> Result<Draft, Problem> {
-    // As our own store writes one that has nothing else in it.
-    let whole;
-    let body = match body {
-        Value::Array(_) => {
-            whole = json!({ "answers": body });
-            &whole
-        }
-        body => body,
-    };
-    let mut envelope = Envelope::new(body, &["answers", "discuss", "decline"]);
+/// Reads a draft to save. Without a version it is the draft of this credential.
+fn draft_save(caller: &Caller, body: &Value) -> Result<DraftSave, Problem> {
+    let mut envelope = Envelope::new(body, &["answers", "discuss", "decline", "version", "replaces"]);
     let (discuss, decline) =
         (envelope.read("discuss", "must be a string"), envelope.read("decline", "must be a string"));
+    let version: Option<DraftVersion> = envelope.read("version", "must be {\"writer\", \"edit\"}");
+    let version = version.unwrap_or_else(|| DraftVersion { writer: caller.name().to_owned(), edit: 0 });
+    let length = version.writer.chars().count();
+    if length > MAX_WRITER {
+        envelope.add("version.writer", format!("{length} characters"), format!("at most {MAX_WRITER}"));
+    }
+    let replaces: Option<Vec<DraftVersion>> = envelope.read("replaces", "must be an array of versions");
     let mut answers = Vec::new();
     match &body["answers"] {
         Value::Array(given) => {
@@ -348,7 +345,9 @@ fn draft(body: &Value) -> Result<Draft, Problem> {
         }
         other => envelope.add("answers", kind(other), "must be an array; an empty one forgets the draft"),
     }
-    envelope.finish("the draft is not valid", Some(Draft { answers, discuss, decline }))
+    let draft = Draft { answers, discuss, decline };
+    envelope
+        .finish("the draft is not valid", Some(DraftSave { draft, version, replaces: replaces.unwrap_or_default() }))
 }
 
 /// How a person, or an asker for itself, wants to end a question.

@@ -407,8 +407,21 @@ fn drafts_follow_their_person_to_the_next_device() {
     let tablet =
         site.send(&site.admin, "POST", "/tokens", json!({"name": "tablet", "scope": "answer", "person": "ada"}));
     let found = site.send(tablet.body["token"].as_str().unwrap(), "GET", &path, Value::Null);
-    assert_eq!(found.body, draft);
+    let (place, version) = (&found.body["place"], &found.body["version"]);
+    assert_eq!((place, version), (&json!("phone"), &json!({"writer": "phone", "edit": 0})));
+    assert_eq!((&found.body["answers"], &found.body["discuss"]), (&draft["answers"], &draft["discuss"]));
+    // The tablet has not seen a later one.
+    let later = json!({"answers": [], "discuss": "later", "version": {"writer": "phone", "edit": 1}});
+    assert_eq!(site.send(&site.answer, "PUT", &path, later).status, 200);
+    let typed =
+        json!({"answers": [], "discuss": "tablet", "version": {"writer": "t", "edit": 1}, "replaces": [version]});
+    let beside = site.send(tablet.body["token"].as_str().unwrap(), "PUT", &path, typed).body;
+    assert_eq!((&beside["others"][0]["discuss"], &beside["others"][0]["place"]), (&json!("later"), &json!("phone")));
+    assert_eq!(site.send(&site.answer, "GET", &path, Value::Null).body["others"], beside["others"]);
     assert_eq!(site.send(&site.answer, "PUT", &path, json!({"answers": 1})).status, 422);
+    let long = json!({"answers": [], "version": {"writer": "x".repeat(65), "edit": 1}});
+    let refused = site.send(&site.answer, "PUT", &path, long).body["error"]["violations"][0].clone();
+    assert_eq!(refused, json!({"path": "version.writer", "fact": "65 characters", "limit": "at most 64"}));
 }
 
 #[test]

@@ -1,8 +1,9 @@
 use crate::worker;
 use askuser::Request;
 use askuser::store::{
-    Attachment, Attempt, Call, Claim, CredentialScope, Credentials, Draft, End, Ending, Events, Filter,
-    NotifierFailure, Page, Principal, Purged, Put, QuestionId, Series, Store, StoredQuestion, Watch, Watched, Which,
+    Attachment, Attempt, Call, Claim, CredentialScope, Credentials, DraftSave, End, Ending, Events, Filter,
+    NotifierFailure, Page, Principal, Purged, Put, QuestionId, SavedDraft, Series, Store, StoredQuestion, Watch,
+    Watched, Which,
 };
 use askuser_conformance::{kills, wait};
 use askuser_inbox::{Clock, SqliteStore};
@@ -199,8 +200,8 @@ impl Store for Principals {
         attach(id: &QuestionId) -> Attachment;
         delivered(id: &QuestionId) -> ();
         hold(which: &Which) -> ();
-        save_draft(which: &Which, draft: &Draft) -> ();
-        draft(which: &Which) -> Draft;
+        save_draft(which: &Which, save: &DraftSave) -> Vec<SavedDraft>;
+        drafts(which: &Which) -> Vec<SavedDraft>;
         list(filter: &Filter) -> Page;
         count(filter: &Filter) -> u64;
         events(after: u64, limit: u32) -> Events;

@@ -66,8 +66,11 @@ fn run(
     device.write(&encode(&intro(line_prompt), charset))?;
     loop {
         let (now, mut effects) = (Instant::now(), Vec::new());
-        if let Some(why) = kept.look(&line_prompt.prompt, now) {
-            line_prompt.prompt.warn(why);
+        let offered = line_prompt.prompt.rival().cloned();
+        let why = kept.look(&mut line_prompt.prompt, now);
+        let is_offered = line_prompt.prompt.rival().is_some_and(|rival| Some(rival) != offered.as_ref());
+        if why.is_some() || is_offered {
+            why.into_iter().for_each(|why| line_prompt.prompt.warn(why));
             device.write(&encode(&format!("\r\n{}", line_prompt.text()), charset))?;
         }
         let deadline = line_prompt.prompt.time_left().map(|left| left.saturating_sub(started.elapsed()));

@@ -23,6 +23,9 @@ impl LinePrompt {
         if let Some(notice) = self.prompt.notice() {
             let _ = writeln!(out, "{}.", notice.text);
         }
+        if let (Some(rival), InputMode::Choosing) = (self.prompt.rival(), self.prompt.mode()) {
+            self.write_marked(&mut out, "", &format!("{}. Type keep to keep it, mine to use yours.", rival.summary));
+        }
         match (self.prompt.mode(), self.prompt.page()) {
             (InputMode::Leaving, _) => out.push_str("Discard your answers? (y/n): "),
             (InputMode::Help, _) => out.push_str(match self.form() {

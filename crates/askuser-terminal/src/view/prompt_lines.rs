@@ -167,25 +167,31 @@ impl<'a> Composer<'a, '_> {
             _ => None,
         };
         match notice {
-            Some((text, role)) => {
-                let room = self.columns.saturating_sub(INDENT);
-                // The notice is not dimmed, even if the prompt is.
-                let style = Theme { dimmed: false, ..*self.theme }.message(role);
-                if self.prompt.mode() != InputMode::Help {
-                    self.lines.footer_kind = FooterKind::Notice;
-                }
-                let dot = format!(" {}", self.theme.signs.dot);
-                for range in wrap(&text, room, room) {
-                    let words = text[range].trim_end_matches(' ');
-                    // A dot between two things separates nothing at the end of a row.
-                    let words = Span::styled(words.strip_suffix(&dot).unwrap_or(words).to_owned(), style);
-                    self.lines.footer.push(Line::from(vec![Span::raw("  "), words]));
-                }
-            }
+            Some((text, role)) => self.message(&text, role),
             None => {
+                if let Some(rival) = self.prompt.rival() {
+                    self.message(&rival.summary, Role::Warning);
+                }
                 let hints = self.hints();
                 self.lines.footer.push(hints);
             }
+        }
+    }
+
+    /// Rows of the footer that are kept when rows are short.
+    fn message(&mut self, text: &str, role: Role) {
+        let room = self.columns.saturating_sub(INDENT);
+        // The message is not dimmed, even if the prompt is.
+        let style = Theme { dimmed: false, ..*self.theme }.message(role);
+        if self.prompt.mode() != InputMode::Help {
+            self.lines.footer_kind = FooterKind::Notice;
+        }
+        let dot = format!(" {}", self.theme.signs.dot);
+        for range in wrap(text, room, room) {
+            let words = text[range].trim_end_matches(' ');
+            // A dot between two things separates nothing at the end of a row.
+            let words = Span::styled(words.strip_suffix(&dot).unwrap_or(words).to_owned(), style);
+            self.lines.footer.push(Line::from(vec![Span::raw("  "), words]));
         }
     }
 

@@ -80,6 +80,7 @@ impl Prompt {
         let here = move |row: &&Binding| {
             row.on.contains(&context) && (several || !matches!(row.action, Action::Previous | Action::Next))
         };
-        TABLE.iter().filter(here)
+        let is_rival_key = |row: &&Binding| matches!(row.action, Action::KeepOther | Action::KeepMine);
+        TABLE.iter().filter(here).filter(move |row| self.rival.is_some() || !is_rival_key(row))
     }
 }

@@ -45,6 +45,10 @@ pub enum Action {
     Escape,
     Editor,
     Help,
+    /// Takes the draft from another surface, for the one that is here.
+    KeepOther,
+    /// Keeps the draft that is here, for the one from another surface.
+    KeepMine,
     Interrupt,
     Edit(Edit),
 }
@@ -130,6 +134,15 @@ const DIGITS: &[Key] = &[
 
 /// Every key of the prompt. Footer hints appear in this order.
 pub static TABLE: &[Binding] = &[
+    row(
+        &[Key::ctrl('t')],
+        ALL,
+        Action::KeepOther,
+        "Ctrl-T",
+        "keep what was typed elsewhere",
+        Some(("ctrl-t", "keep it")),
+    ),
+    row(&[Key::ctrl('r')], ALL, Action::KeepMine, "Ctrl-R", "use what is typed here", Some(("ctrl-r", "use mine"))),
     row(&[key(Up), Key::ctrl('p')], ROWS, Action::Up, "↑ ↓  k j  Ctrl-P Ctrl-N", "move", Some(("↑↓", "navigate"))),
     row(&[key(Down), Key::ctrl('n')], ROWS, Action::Down, "", "", None),
     row(&[key(Char('k'))], LETTERS, Action::Up, "", "", None),

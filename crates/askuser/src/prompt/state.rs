@@ -93,6 +93,15 @@ pub enum Wording {
     Exact,
 }
 
+/// Text that the same person typed at another surface, for the same question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rival {
+    /// The draft.
+    pub draft: Draft,
+    /// The place and time of typing, and the text, in one line.
+    pub summary: String,
+}
+
 /// The part of the text that the person agrees to that was drawn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Reading {
@@ -166,6 +175,7 @@ pub struct Prompt {
     /// What was filled in for the person, and what they had done another time.
     pub(super) known: Vec<Answer>,
     pub(super) resumed: Vec<Answer>,
+    pub(super) rival: Option<Rival>,
     pub(super) options: PromptOptions,
     pub(super) drafts: Vec<AnswerDraft>,
     pub(super) page: Page,
@@ -229,6 +239,7 @@ impl Prompt {
             purpose: Purpose::Question,
             known: Vec::new(),
             resumed: Vec::new(),
+            rival: None,
             options,
             drafts,
             page: Page::Question(0),
@@ -340,6 +351,16 @@ impl Prompt {
         self.page = self.next_page(0);
         self.resumed = self.answers();
         self
+    }
+
+    /// Shows a draft from another surface beside this one, or none any more. The person chooses between the two by a key.
+    pub fn offer(&mut self, rival: Option<Rival>) {
+        self.rival = rival;
+    }
+
+    /// The draft from another surface, until the person has chosen.
+    pub fn rival(&self) -> Option<&Rival> {
+        self.rival.as_ref()
     }
 
     /// Whether the answer to question `i` is one that was filled in, or left from another time; not where there is no such

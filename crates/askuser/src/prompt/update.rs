@@ -124,6 +124,8 @@ impl Prompt {
     fn act(&mut self, action: Action) -> Effect {
         match (self.mode, action) {
             (_, Action::Interrupt) => return self.interrupt(),
+            (_, Action::KeepOther) => self.keep_other(),
+            (_, Action::KeepMine) => self.rival = None,
             (InputMode::Typing(field), Action::Enter) => return self.finish_typing(field),
             (InputMode::Typing(_), Action::Escape) if self.mode != self.resting_mode() => self.stop_typing(),
             (InputMode::Typing(field), Action::Edit(edit)) => self.edit(field, edit),
@@ -579,6 +581,17 @@ impl Prompt {
             }
         }
         Effect::Continue
+    }
+
+    /// Replaces everything that was done here by the draft from another surface.
+    fn keep_other(&mut self) {
+        let Some(rival) = self.rival.take() else { return };
+        let limit = self.discuss.limit();
+        self.drafts = self.set.questions().iter().map(|question| AnswerDraft::new(question, limit)).collect();
+        self.discuss = Text::new(limit);
+        self.decline = Text::new(limit);
+        *self = self.clone().resuming(&rival.draft);
+        self.mode = self.resting_mode();
     }
 
     fn edit_other(&mut self) -> Effect {

@@ -1,8 +1,8 @@
 //! A store as one principal uses it.
 
 use super::{
-    Attempt, Call, Change, Claim, Draft, End, Ending, Events, Filter, NotifierFailure, Page, Principal, Purged, Put,
-    QuestionId, Series, Store, StoreError, StoredQuestion, Watch, Watched, Which,
+    Attempt, Call, Change, Claim, Draft, DraftSave, End, Ending, Events, Filter, NotifierFailure, Page, Principal,
+    Purged, Put, QuestionId, SavedDraft, Series, Store, StoreError, StoredQuestion, Watch, Watched, Which,
 };
 use crate::outcome::Outcome;
 use crate::request::Request;
@@ -72,8 +72,14 @@ impl Handle {
         get() -> StoredQuestion;
         end(end: &End, attempt: &Attempt) -> Ending;
         hold() -> ();
-        save_draft(draft: &Draft) -> ();
-        draft() -> Draft;
+        save_draft(save: &DraftSave) -> Vec<SavedDraft>;
+        drafts() -> Vec<SavedDraft>;
+    }
+
+    /// The newest unsent text of this person; an empty draft if there is none.
+    pub fn draft(&self, which: impl Into<Which>) -> Call<Draft> {
+        let drafts = self.drafts(which);
+        Box::pin(async move { Ok(drafts.await?.into_iter().next().map(|saved| saved.draft).unwrap_or_default()) })
     }
 
     /// Ends a question with an outcome of this principal's.

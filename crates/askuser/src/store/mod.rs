@@ -15,6 +15,7 @@ mod handle;
 mod list;
 mod principal;
 mod question;
+mod saved_draft;
 mod series;
 mod watch;
 
@@ -29,6 +30,7 @@ pub use handle::{Attachment, Departure, Handle};
 pub use list::{Cursor, Filter, Page, Part, words};
 pub use principal::{Act, Principal, Scope};
 pub use question::{AskerPresence, Attempt, Claim, End, Ending, QuestionId, State, StoredQuestion, Which};
+pub use saved_draft::{DraftSave, DraftStep, DraftVersion, MAX_DRAFTS, SavedDraft};
 pub use series::{Earlier, PERMISSION_LASTS, Series, lasts};
 pub use watch::{Change, Events, StoreEvent, Watch, WatchSender, Watched, Watchers};
 
@@ -79,12 +81,14 @@ pub trait Store: Send + Sync {
     /// A person holds the clock: the question has no deadline any more.
     fn hold(&self, by: &Principal, which: &Which) -> Call<()>;
 
-    /// Keeps what this person has typed and not sent; an empty draft forgets it. Bounded by [`MAX_DRAFT`]. It stays when the
-    /// question ends, by another answer for instance: nothing typed is lost.
-    fn save_draft(&self, by: &Principal, which: &Which, draft: &Draft) -> Call<()>;
+    /// Stores text that this person has typed and not sent, as [`DraftSave::step`] decides. Returns the drafts that the save
+    /// did not replace, because its writer has not seen them. A draft outlives its question. It is bounded by [`MAX_DRAFT`].
+    fn save_draft(&self, by: &Principal, which: &Which, save: &DraftSave) -> Call<Vec<SavedDraft>>;
 
-    /// This person's unsent text, typed at this surface or another.
-    fn draft(&self, by: &Principal, which: &Which) -> Call<Draft>;
+    /// Returns this person's unsent text from every surface, newest first.
+    ///
+    /// A draft without a person is returned to anyone, until the store has its first person.
+    fn drafts(&self, by: &Principal, which: &Which) -> Call<Vec<SavedDraft>>;
 
     /// Questions that the principal sees.
     fn list(&self, by: &Principal, filter: &Filter) -> Call<Page>;

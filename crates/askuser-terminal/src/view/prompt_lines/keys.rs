@@ -92,8 +92,10 @@ impl<'a> Composer<'a, '_> {
     /// The keys that matter here, as many as fit.
     pub(super) fn hints(&self) -> Line<'a> {
         /// What to keep when room is short, the most important last: by the key, digits by what they do.
-        const ESSENTIAL: [&str; 11] =
-            ["alt-enter", "↑↓", "c", "d", "esc", "toggle", "?", "change", "move", "choose", "enter"];
+        #[rustfmt::skip]
+        const ESSENTIAL: [&str; 13] = [
+            "alt-enter", "↑↓", "c", "d", "esc", "toggle", "?", "change", "move", "choose", "enter", "keep it", "use mine",
+        ];
         let rank = |(key, word): &Hint| ESSENTIAL.iter().position(|name| [&**key, word].contains(name));
         key_hints(self.prompt.hints().collect(), self.theme, self.columns, rank)
     }

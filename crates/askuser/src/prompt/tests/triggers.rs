@@ -126,7 +126,7 @@ fn text_beside_a_choice_is_put_aside_and_stays_what_it_was() {
 
 #[test]
 fn a_draft_decides_nothing_but_what_is_filled_in() {
-    let draft = |answer: serde_json::Value| -> Draft { serde_json::from_value(json!([answer])).unwrap() };
+    let draft = |answer: serde_json::Value| -> Draft { serde_json::from_value(json!({"answers": [answer]})).unwrap() };
     let question = database().questions()[0].text_verbatim().to_owned();
     let written = |options: &[&str], text: &str| {
         draft(json!({"question": question, "header": "x", "selectedOptions": options, "customInput": text}))

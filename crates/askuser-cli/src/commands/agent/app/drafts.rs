@@ -1,7 +1,7 @@
 //! What a person has typed at a question of the agent and not sent, in a file beside the session: there again after a crash.
 
 use askuser::RequestKey;
-use askuser::store::{Call, Draft, StoreError};
+use askuser::store::{Call, Draft, DraftSave, DraftVersion, SavedDraft, StoreError};
 use askuser_agent::regular_file::{self, Links};
 use askuser_terminal::KeepsDrafts;
 use serde::{Deserialize, Serialize};
@@ -51,11 +51,14 @@ impl SessionDrafts {
 }
 
 impl KeepsDrafts for SessionDrafts {
-    fn draft(&self, key: &RequestKey) -> Call<Draft> {
-        Box::pin(ready(Ok(self.read(key).unwrap_or_default())))
+    /// Only the process that has the session open writes the file: there is one draft.
+    fn drafts(&self, key: &RequestKey) -> Call<Vec<SavedDraft>> {
+        let saved = |draft| SavedDraft { draft, version: DraftVersion::default(), place: String::new(), saved_ms: 0 };
+        Box::pin(ready(Ok(self.read(key).into_iter().map(saved).collect())))
     }
 
-    fn save_draft(&self, key: &RequestKey, draft: &Draft) -> Call<()> {
-        Box::pin(ready(self.write(key, draft).map_err(|error| StoreError::unavailable("keeping a draft", error))))
+    fn save_draft(&self, key: &RequestKey, save: &DraftSave) -> Call<Vec<SavedDraft>> {
+        let written = self.write(key, &save.draft).map(|()| Vec::new());
+        Box::pin(ready(written.map_err(|error| StoreError::unavailable("keeping a draft", error))))
     }
 }

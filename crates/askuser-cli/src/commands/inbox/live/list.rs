@@ -188,10 +188,8 @@ async fn with_drafts(
 ) -> Result<Vec<Row>, StoreError> {
     let mut rows = Vec::new();
     for question in questions {
-        let unsent = match store.principal().is_asked(&question.request) {
-            true => store.draft(&question.id).await?.words(),
-            false => Vec::new(),
-        };
+        let is_asked = store.principal().is_asked(&question.request);
+        let unsent = if is_asked { words::unsent(&store.drafts(&question.id).await?) } else { Vec::new() };
         rows.push(Row { question, unsent });
     }
     Ok(rows)

@@ -1,0 +1,200 @@
+//! Drafts as a store keeps them, and the rule that decides a save.
+//!
+//! Each writer (one opening of a question at one surface) has a draft of its own. A save replaces the drafts that its writer
+//! has seen, by their versions. A draft that the writer has not seen stays beside it, until its person has chosen between
+//! them.
+
+use super::{MAX_DRAFT, Principal, StoreError};
+use crate::draft::Draft;
+use crate::resolution::Via;
+use serde::{Deserialize, Serialize};
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+
+/// The most drafts that a store keeps of one person at one question.
+pub const MAX_DRAFTS: usize = 16;
+
+/// The name of one save: its writer, and the number of that writer's save.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DraftVersion {
+    /// One opening of the question at one surface.
+    pub writer: String,
+    /// A later save of the same writer has a higher number.
+    pub edit: u32,
+}
+
+impl DraftVersion {
+    /// The version of a writer that has saved nothing yet. No other writer has its name.
+    pub fn of_new_writer() -> DraftVersion {
+        let random = [0; 2].map(|_: u8| format!("{:016x}", RandomState::new().hash_one(0)));
+        DraftVersion { writer: random.concat(), edit: 0 }
+    }
+}
+
+/// A draft to be saved.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct DraftSave {
+    /// The text. An empty draft removes what it replaces.
+    #[serde(flatten)]
+    pub draft: Draft,
+    /// The name of this save. It replaces the earlier saves of its writer.
+    pub version: DraftVersion,
+    /// The drafts of other writers that this one replaces, because its writer has seen them.
+    pub replaces: Vec<DraftVersion>,
+}
+
+impl From<Draft> for DraftSave {
+    fn from(draft: Draft) -> DraftSave {
+        DraftSave { draft, ..DraftSave::default() }
+    }
+}
+
+/// A draft that is stored.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SavedDraft {
+    /// The text.
+    #[serde(flatten)]
+    pub draft: Draft,
+    /// The save that wrote it.
+    pub version: DraftVersion,
+    /// The device or surface where it was typed, as in "typed on the terminal". Empty if unknown.
+    pub place: String,
+    /// The time of the save, in milliseconds since 1970.
+    pub saved_ms: u64,
+}
+
+impl SavedDraft {
+    /// Drafts in the order in which a store returns them.
+    pub fn newest_first(mut drafts: Vec<SavedDraft>) -> Vec<SavedDraft> {
+        drafts.sort_by(|a, b| b.saved_ms.cmp(&a.saved_ms).then_with(|| a.version.writer.cmp(&b.version.writer)));
+        drafts
+    }
+}
+
+/// The changes that a save makes.
+#[derive(Debug, PartialEq, Eq)]
+pub struct DraftStep {
+    /// Stored drafts to remove.
+    pub removed: Vec<DraftVersion>,
+    /// The draft to write, over an earlier one of the same writer.
+    pub written: Option<SavedDraft>,
+    /// The drafts of other writers that stay, newest first.
+    pub beside: Vec<SavedDraft>,
+}
+
+impl DraftSave {
+    /// Decides this save. `found` is what the store keeps of this person at this question.
+    ///
+    /// # Errors
+    /// [`StoreError::Forbidden`] for a draft that is too long, or one too many.
+    pub fn step(&self, found: Vec<SavedDraft>, by: &Principal, now_ms: u64) -> Result<DraftStep, StoreError> {
+        let refused = |why: String| Err(StoreError::Forbidden(format!("cannot keep the draft: {why}")));
+        let bytes = serde_json::to_string(&self.draft).map_or(usize::MAX, |text| text.len());
+        if bytes > MAX_DRAFT {
+            return refused(format!("it has {bytes} bytes, at most {MAX_DRAFT} are kept"));
+        }
+        let DraftVersion { writer, edit } = &self.version;
+        let (own, others): (Vec<_>, Vec<_>) = found.into_iter().partition(|stored| stored.version.writer == *writer);
+        // A call of this writer was overtaken by a later one.
+        let is_overtaken = own.iter().any(|stored| stored.version.edit > *edit);
+        let is_replaced = |stored: &SavedDraft| {
+            !is_overtaken && (self.replaces.contains(&stored.version) || stored.draft == self.draft)
+        };
+        let (gone, beside): (Vec<_>, Vec<_>) = others.into_iter().partition(is_replaced);
+        let written = (!is_overtaken && !self.draft.is_empty()).then(|| SavedDraft {
+            draft: self.draft.clone(),
+            version: self.version.clone(),
+            place: by.place(),
+            saved_ms: now_ms,
+        });
+        if written.is_some() && own.is_empty() && beside.len() >= MAX_DRAFTS {
+            return refused(format!("{} others of this question are kept, at most {MAX_DRAFTS}", beside.len()));
+        }
+        let own = own.into_iter().filter(|_| written.is_none() && !is_overtaken);
+        let removed = gone.into_iter().chain(own).map(|stored| stored.version).collect();
+        Ok(DraftStep { removed, written, beside: SavedDraft::newest_first(beside) })
+    }
+}
+
+impl Principal {
+    /// The device of a person, or their kind of surface.
+    fn place(&self) -> String {
+        match (self.device(), self.via()) {
+            (Some(device), _) => device.to_owned(),
+            (None, Some(Via::Web)) => "the page".to_owned(),
+            (None, Some(Via::Elicitation)) => "the client's dialog".to_owned(),
+            (None, _) => "the terminal".to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn draft(text: &str) -> Draft {
+        Draft { discuss: (!text.is_empty()).then(|| text.to_owned()), ..Draft::default() }
+    }
+
+    fn version(writer: &str, edit: u32) -> DraftVersion {
+        DraftVersion { writer: writer.to_owned(), edit }
+    }
+
+    fn saved(text: &str, writer: &str, edit: u32) -> SavedDraft {
+        SavedDraft { draft: draft(text), version: version(writer, edit), place: "the terminal".into(), saved_ms: 5 }
+    }
+
+    fn step(found: &[SavedDraft], text: &str, writer: &str, edit: u32, replaces: &[DraftVersion]) -> DraftStep {
+        let save = DraftSave { draft: draft(text), version: version(writer, edit), replaces: replaces.to_vec() };
+        save.step(found.to_vec(), &Principal::person("ada", Via::Inbox), 5).unwrap()
+    }
+
+    #[test]
+    fn a_save_replaces_what_its_writer_has_seen() {
+        let (old, unseen) = (saved("old", "a", 1), saved("unseen", "b", 2));
+        let found = [old.clone(), unseen.clone(), saved("mine", "c", 1)];
+        let seen = [old.version.clone(), version("b", 1)];
+        let expected =
+            DraftStep { removed: vec![old.version], written: Some(saved("more", "c", 2)), beside: vec![unseen] };
+        assert_eq!(step(&found, "more", "c", 2, &seen), expected);
+    }
+
+    #[test]
+    fn an_overtaken_save_changes_nothing() {
+        let (mine, other) = (saved("later", "c", 3), saved("other", "a", 1));
+        let expected = DraftStep { removed: vec![], written: None, beside: vec![other.clone()] };
+        assert_eq!(step(&[mine, other.clone()], "earlier", "c", 2, &[other.version]), expected);
+    }
+
+    #[test]
+    fn an_empty_save_removes_only_what_was_seen() {
+        let (mine, other) = (saved("mine", "c", 1), saved("other", "a", 1));
+        let expected = DraftStep { removed: vec![mine.version.clone()], written: None, beside: vec![other.clone()] };
+        assert_eq!(step(&[mine, other], "", "c", 2, &[]), expected);
+    }
+
+    #[test]
+    fn the_same_text_of_two_writers_is_one_draft() {
+        let other = saved("same", "a", 1);
+        let expected =
+            DraftStep { removed: vec![other.version.clone()], written: Some(saved("same", "c", 1)), beside: vec![] };
+        assert_eq!(step(&[other], "same", "c", 1, &[]), expected);
+    }
+
+    #[test]
+    fn one_draft_too_many_is_refused_and_a_writer_goes_on() {
+        let found: Vec<_> = (0..MAX_DRAFTS).map(|i| saved(&i.to_string(), &i.to_string(), 0)).collect();
+        let save = DraftSave { draft: draft("x"), version: version("new", 0), replaces: vec![] };
+        let ada = Principal::person("ada", Via::Inbox);
+        let error = save.step(found.clone(), &ada, 5).unwrap_err();
+        let why = "not allowed: cannot keep the draft: 16 others of this question are kept, at most 16";
+        assert_eq!(error.to_string(), why);
+        assert_eq!(step(&found, "x", "0", 1, &[]).written, Some(saved("x", "0", 1)));
+    }
+
+    #[test]
+    fn no_two_writers_have_one_name() {
+        assert_ne!(DraftVersion::of_new_writer(), DraftVersion::of_new_writer());
+    }
+}
