@@ -1,6 +1,6 @@
 """Tries the ways out of the sandbox, then real work in it, then what it costs. Called by `run`."""
 
-import atexit, fcntl, hashlib, json, os, re, shutil, socket, subprocess, sys, tempfile, time
+import atexit, fcntl, hashlib, json, os, re, shutil, socket, subprocess, sys, tempfile, threading, time
 from pathlib import Path
 
 STAGE, SHORT = Path(sys.argv[1]), "--short" in sys.argv
@@ -9,7 +9,7 @@ WHO = "root" if os.getuid() == 0 else "an ordinary user"
 ASKUSER = STAGE / "askuser"
 SECRETS = [
     ".ssh/id_rsa", ".aws/credentials", ".netrc", ".git-credentials", ".config/gh/hosts.yml", ".npmrc", ".docker/config.json",
-    ".kube/config", ".gnupg/private", ".bash_history", ".cargo/credentials.toml",
+    ".kube/config", ".gnupg/private", ".bash_history", ".cargo/credentials.toml", ".local/share/uv/credentials/credentials.toml", ".keys/_/key",
 ]
 
 
@@ -33,6 +33,10 @@ class Place:
             (self.home / name).write_text(f'secret = "{SECRET}"\n')
         (self.home / ".config/askuser").mkdir()
         (self.home / ".config/askuser/askuser.toml").write_text(f"# {SECRET}\n")
+        (self.home / ".cargo/credentials").symlink_to("credentials.toml")
+        for folder in ["cargo/bin", "added"]:
+            (self.out / folder).mkdir(parents=True)
+        (self.out / "cargo/credentials.toml").write_text(f'secret = "{SECRET}"\n')
         (self.out / "file").write_text("a\n")
         (self.home / ".bashrc").write_text("\n")
         (self.project / "sub").rmdir()
@@ -43,6 +47,11 @@ class Place:
         (self.project / ".git/hooks").mkdir(exist_ok=True)
         (self.project / ".git/info").mkdir(exist_ok=True)
         (self.project / ".git/hooks/pre-commit").write_text("a\n")
+        (self.project / ".git/hooks/post-merge").symlink_to("../../tools/post-merge")
+        (self.project / "tools").mkdir()
+        for name in ["tools/post-merge", "tools/clean", "team.gitconfig"]:
+            (self.project / name).write_text("")
+        sh("git config include.path ../team.gitconfig && git config filter.x.clean ./tools/clean", cwd=self.project, env=git)
         self.tcp = self.listen(socket.AF_INET, ("127.0.0.1", 0))
         self.udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.udp.bind(("127.0.0.1", 0))
@@ -59,7 +68,8 @@ class Place:
             "OUT": str(self.out), "HOME_OUTSIDE": str(self.home), "DRIVER": str(os.getpid()), "ASKUSER": str(ASKUSER),
             "PORT": str(self.tcp.getsockname()[1]), "UDP": str(self.udp.getsockname()[1]), "ABSTRACT": self.abstract,
             "SSH_AUTH_SOCK": str(names["SSH"]), "DBUS_SESSION_BUS_ADDRESS": f"unix:path={names['DBUS']},guid=0",
-            "TMUX": f"{names['TMP']},1,0", "XDG_RUNTIME_DIR": str(self.out), "ANTHROPIC_API_KEY": SECRET,
+            "TMUX": f"{names['TMP']},1,0", "XDG_RUNTIME_DIR": str(self.out), "ANTHROPIC_API_KEY": SECRET, "PGPASSWORD": SECRET,
+            "ANY_NAME": f"postgres://me:{SECRET}@localhost/a", "CARGO_HOME": str(self.out / "cargo"),
         }
         # Not as a path: a socket that a variable names is hidden for that alone.
         self.env["TMP_NAME"] = names["TMP"].parent.name
@@ -100,9 +110,10 @@ class Place:
     def state(self):
         """All that is outside of the folder, and what tells git what to do in it."""
         seen = {}
-        git = [self.project / ".git" / name for name in ("config", "hooks", "info")]
+        git = [self.project / name for name in (".git", "tools", "team.gitconfig")]
         folders = [self.out, self.home] + git
-        skip = (self.home / ".cache", self.home / ".local/state/askuser/sessions", self.home / ".local/state/askuser/inbox")
+        state = self.home / ".local/state/askuser"
+        skip = (self.home / ".cache", state / "sessions", state / "inbox", state / "writable-folders")
         for folder in folders:
             paths = [folder] if folder.is_file() else list(folder.rglob("*"))
             for path in paths:
@@ -131,6 +142,7 @@ class Place:
         script.write_text(json.dumps({"turns": turns + [{"text": "done"}]}))
         words = [str(ASKUSER), "agent", "--script", str(script), "-p", "go", "--output", "stream-json", *arguments]
         ran = subprocess.run(words, cwd=self.project, env=env or self.env, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        self.said = ran.stderr
         events = [json.loads(line) for line in ran.stdout.splitlines() if line.startswith("{")]
         results = [event["result"] for event in events if event.get("type") == "tool_result"]
         if len(results) != len(commands):
@@ -193,7 +205,7 @@ def try_ways():
 
 
 WORK = {
-    "git": ("git", "echo b >> README && git status --short && git diff && git add . && git commit -qm b && git log --oneline"),
+    "git, looking": ("git", "echo b >> README && git status --short && git diff && git log --oneline"),
     "make": ("make", "printf 'all:\\n\\tcc -o a a.c && ./a\\n' > Makefile; echo 'int main(void){return 0;}' > a.c; make"),
     "cargo test, offline": ("cargo", "cargo init --quiet --lib --name a rust && cd rust && cargo test --offline --quiet"),
     "npm test": ("npm", "mkdir -p js && cd js && echo '{\"scripts\": {\"test\": \"node -e 0\"}}' > package.json && npm test"),
@@ -210,6 +222,7 @@ def work():
     # The toolchains of whoever runs this, at the place of theirs.
     env = dict(place.env, HOME=os.environ["HOME"], XDG_STATE_HOME=str(place.root / "state"), XDG_CONFIG_HOME=str(place.root / "config"),
                XDG_CACHE_HOME=str(place.root / "cache"))
+    del env["CARGO_HOME"]
     place.project = place.root / "project"
     shutil.copytree(place.home / "project", place.project, symlinks=True)
     (place.project / ".git/hooks/pre-commit").unlink()
@@ -218,6 +231,13 @@ def work():
     bad = [f"{name}: {result['output'][-600:]}" for name, result in zip(there, results) if not result["success"]]
     for name in WORK:
         print(f"      {'not here' if name not in there else 'works'}  {name}")
+    # A commit leaves the sandbox, and asks once.
+    answers = place.root / "answers.json"
+    answers.write_text('{"Bash": "Allow once"}')
+    commit = {"command": "git add README && git -c user.name=a -c user.email=a@b commit -qm b", "outside": True, "reason": "It commits."}
+    inside, outside = place.agent([commit["command"], commit], "--permissions", "sandbox", "--answers", str(answers), env=env)
+    if inside["success"] or not outside["success"]:
+        bad.append(f"a commit: {inside['output']} {outside['output']}")
     # In a further working tree git reads, and asks to commit.
     sh(["git", "worktree", "add", "-q", str(place.root / "tree")], cwd=place.project)
     place.project = place.root / "tree"
@@ -227,6 +247,96 @@ def work():
     place.remove()
     if bad:
         sys.exit("\n".join(bad))
+
+
+def plants():
+    """A command plants programs in a folder of PATH. askuser starts none of them, neither here nor elsewhere, now or later."""
+    place, ran = Place(), None
+    names = ["bash", "git", "notify-send", "setsid", "sh", "tmux"]
+    path = f"{place.project}/bin:{place.out}/added:" + place.env["PATH"]
+    env = dict(place.env, PATH=path, ASKUSER_ON_QUESTION="true; notify-send x")
+    planted = place.out / "planted"
+    program = f'#!/bin/sh\\necho $0 >> "{planted}"\\n'
+    plant = " && ".join(f"printf '{program}' > {folder}/{name} && chmod +x {folder}/{name}" for name in names for folder in ("bin", '"$OUT/added"'))
+    added = ["--permissions", "sandbox", "--add-dir", str(place.out / "added")]
+    [result] = place.agent([f"mkdir -p bin && {plant}"], *added, env=env)
+    if not result["success"]:
+        sys.exit(f"nothing could be planted: {result['output']}")
+    sh(["git", "--version"], env=env)
+    if not planted.exists():
+        sys.exit("what was planted is not started by its name either, so this proves nothing")
+    planted.unlink()
+    place.agent(["true", "git status"], *added, env=env)
+    place.agent(["true"], "--permissions", "allow", env=env)
+    place.agent(["true"], "--permissions", "sandbox", env=env)
+    for folder in (place.project, place.out, Path("/")):
+        for more in ({}, {"TMUX": ""}, {"ZELLIJ": "0"}):
+            words = [str(ASKUSER), "ask", "--via", "inbox", "--detach", "-q", f"In {folder} {more}?", "-o", "Yes: a", "-o", "No: b"]
+            subprocess.run(words, env=dict(env, **more), cwd=folder, capture_output=True, timeout=60)
+        subprocess.run([str(ASKUSER), "doctor"], env=dict(env, TMUX=""), cwd=folder, capture_output=True, timeout=60)
+    time.sleep(0.5)
+    ran = planted.read_text() if planted.exists() else ""
+    place.remove()
+    return [f"a planted program was started: {ran}"] if ran else []
+
+
+def swaps():
+    """Another session swaps a folder and a link while commands start; and the private /tmp lies where commands can write."""
+    place, failed, stop = Place(), [], threading.Event()
+    (place.project / ".husky/_").mkdir(parents=True)
+    (place.project / "link").symlink_to(place.home / ".keys")
+    sh(["git", "config", "core.hooksPath", ".husky/_"], cwd=place.project, env=place.plain())
+
+    def swap():
+        while not (place.project / "began").exists() and not stop.is_set():
+            time.sleep(0.01)
+        while not stop.is_set():
+            for one, other in ((".husky", "folder"), ("link", ".husky"), (".husky", "link"), ("folder", ".husky")):
+                try:
+                    os.rename(place.project / one, place.project / other)
+                except OSError:
+                    pass
+    swapper = threading.Thread(target=swap, daemon=True)
+    swapper.start()
+    results = place.agent(["touch began"] + [f"cat .husky/_/key; echo {i}" for i in range(50)], "--permissions", "sandbox")
+    stop.set()
+    swapper.join()
+    read = sum(SECRET in result["output"] for result in results)
+    ran = sum(result["success"] for result in results)
+    print(f"      {ran} of {len(results)} commands ran while a folder was swapped, {read} read what the link led to")
+    failed += [f"{read} commands read what a swapped link led to"] if read else []
+    place.remove()
+
+    place = Place()
+    env = dict(place.env, XDG_CACHE_HOME=str(place.project / ".cache"))
+    lead = 'for d in .cache/askuser/sandbox/*; do rm -rf "$d/tmp"; mkdir -p "$d"; ln -sfn "$HOME_OUTSIDE/.ssh" "$d/tmp"; done'
+    place.agent(["true", lead, "cat /tmp/id_rsa"], "--permissions", "sandbox", env=env)
+    said = place.said
+    [result] = place.agent(["cat /tmp/id_rsa"], "--permissions", "sandbox", env=env)
+    if SECRET in result["output"]:
+        failed.append("the private /tmp was replaced by a link")
+    if "each gets an empty /tmp" not in said:
+        failed.append(f"it does not say that /tmp is empty: {said}")
+    place.remove()
+    return failed
+
+
+def access():
+    """Outside a command has the user's access, and no folder with what askuser keeps is given to commands."""
+    place, failed = Place(), []
+    [result] = place.agent(['"$ASKUSER" inbox --json | grep -q Really && cat ~/.config/askuser/askuser.toml'], "--permissions", "allow")
+    if not result["success"] or "with your access" not in place.said:
+        failed.append(f"mode allow: {result['output']} {place.said}")
+    (place.out / "linked").symlink_to(place.home / ".local")
+    for option in ("--add-dir", "--sandbox-read", "--sandbox-write"):
+        for folder in (".local", ".local/state/askuser", ".config", str(place.out / "linked")):
+            words = [str(ASKUSER), "agent", "--script", "/dev/null", "-p", "go", option, str(place.home / folder)]
+            words[3] = str(place.root / "script.json")
+            ran = subprocess.run(words, cwd=place.project, env=place.env, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+            if ran.returncode != 2 or "which commands must not reach" not in ran.stderr:
+                failed.append(f"{option} {folder}: {ran.returncode} {ran.stderr}")
+    place.remove()
+    return failed
 
 
 def cost():
@@ -251,6 +361,8 @@ def cost():
 
 print(f"\n== as {WHO}", flush=True)
 try_ways()
+if failures := plants() + swaps() + access():
+    sys.exit("\n".join(failures))
 if not SHORT:
     work()
     cost()

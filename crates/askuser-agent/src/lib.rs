@@ -34,6 +34,8 @@ mod permission_rules;
 pub mod provider;
 pub mod regular_file;
 mod repetition;
+// Only Linux has bubblewrap.
+#[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 mod sandbox;
 mod script;
 mod secrets;
@@ -58,7 +60,7 @@ pub use model::{Model, ModelError, ModelEvent, ModelRequest, RecordedModel, Resp
 pub use own_command::OWN_COMMAND;
 pub use permission::{Allowed, PermissionMode, Permissions};
 pub use permission_rules::{AllowedRule, PermissionRule, PermissionRules, Scope};
-pub use sandbox::{Sandbox, SandboxSettings};
+pub use sandbox::{Sandbox, SandboxSettings, check_kept};
 pub use script::{Script, ScriptError};
 pub use secrets::Secrets;
 /// Stops a [`Run`] from anywhere, and tells a tool that its turn is stopped.

@@ -3,16 +3,23 @@
 //! > **Inside the sandbox a command may read the system, change this folder and reach no network. To leave it, the agent asks.**
 //!
 //! It is bubblewrap (`bwrap`): namespaces of its own for users, processes, network, mounts, and no capability, for root too.
-//! [`Sandbox::mounts`] is all that a command finds, in one list. What comes later lies over what came before.
+//! [`Sandbox::mounts`] lists all that a command finds. A later mount covers an earlier one.
 //!
-//! The folder is an attacker's: nothing is mounted through a link in it, since that would be followed outside of the wall.
+//! Commands can write the folder, so its names prove nothing. Every file is opened without following a link, and bubblewrap gets the
+//! descriptor: what was checked is what is mounted.
+
+mod git;
+mod seccomp;
+mod toolchains;
+mod wall;
 
 use crate::regular_file;
-use crate::tools::INSTRUCT_GIT;
+use askuser_sys::{folders, programs};
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
+pub(crate) use wall::Wall;
 
 /// How far a command reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +30,7 @@ pub(crate) enum Reach {
     Folder,
     /// Inside, with the network.
     Network,
-    /// No wall, but it ends with the agent, and what askuser keeps is not there.
+    /// No wall: it has the user's access, and ends with the agent.
     Outside,
 }
 
@@ -34,7 +41,10 @@ pub struct Sandbox {
     home: Option<PathBuf>,
     is_root: bool,
     settings: SandboxSettings,
+    /// The folder that commands start in, then the others that they can write, without links.
+    roots: Vec<PathBuf>,
     private: Option<Private>,
+    warning: Option<String>,
     /// Who commits, as the home's settings say, which are not there.
     identity: Vec<(String, String)>,
 }
@@ -54,40 +64,50 @@ pub struct SandboxSettings {
     pub read: Vec<PathBuf>,
     /// What else may be written.
     pub write: Vec<PathBuf>,
-    /// What decides about permissions: commands do not find it.
-    pub hidden: Vec<PathBuf>,
+    /// What askuser keeps: the store, tokens, permissions and settings. Commands inside do not find it.
+    pub kept: Vec<PathBuf>,
     /// Where caches of all projects are kept; without it a command has none.
     pub caches: Option<PathBuf>,
 }
 
-/// Something that is there, or is not.
+/// A place in the sandbox, and what is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Mount {
-    /// As it is, to read.
-    Read(PathBuf),
-    /// As it is, to read and write.
-    Write(PathBuf),
-    /// This folder of the system's is that private one.
-    Instead(PathBuf, PathBuf),
-    /// An empty folder, or an empty file.
-    Empty(PathBuf),
+    /// A file or a folder of the host, named without links.
+    Bind { source: PathBuf, at: PathBuf, access: Access },
+    /// An empty folder.
+    EmptyFolder(PathBuf),
+    /// An empty file.
+    EmptyFile(PathBuf),
 }
 
-/// Folders of the home that programs are in, or what they need.
-#[rustfmt::skip]
-const TOOLCHAINS: &[&str] = &[
-    ".cargo", ".rustup", ".npm", ".nvm", ".volta", ".bun", ".deno", ".pyenv", ".rbenv", ".asdf", ".sdkman", ".m2", ".gradle", ".ghcup",
-    ".opam", ".nix-profile", ".local/bin", ".local/lib", ".local/share/mise", ".local/share/uv", ".local/share/pnpm", "go",
-    "/home/linuxbrew/.linuxbrew",
-];
-/// The same, where these variables lead.
-const TOOLCHAIN_VARIABLES: &[&str] = &["CARGO_HOME", "RUSTUP_HOME", "GOPATH", "PYENV_ROOT", "NVM_DIR", "VIRTUAL_ENV"];
-/// What is in them and is nobody else's business.
-#[rustfmt::skip]
-const CREDENTIALS: &[&str] = &[
-    ".cargo/credentials.toml", ".cargo/credentials", ".m2/settings.xml", ".m2/settings-security.xml",
-    ".gradle/gradle.properties", ".gem/credentials",
-];
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Access {
+    Read,
+    Write,
+}
+
+impl Mount {
+    fn read(path: impl Into<PathBuf>) -> Mount {
+        Mount::at(path, Access::Read)
+    }
+
+    fn write(path: impl Into<PathBuf>) -> Mount {
+        Mount::at(path, Access::Write)
+    }
+
+    /// A file or a folder at its own place.
+    fn at(path: impl Into<PathBuf>, access: Access) -> Mount {
+        let path = path.into();
+        Mount::Bind { source: path.clone(), at: path, access }
+    }
+
+    /// Nothing, at the place of something.
+    fn empty(path: &Path) -> Mount {
+        if path.is_dir() { Mount::EmptyFolder(path.to_owned()) } else { Mount::EmptyFile(path.to_owned()) }
+    }
+}
+
 /// What only root can read, and no command has to.
 const ROOTS_SECRETS: &[&str] =
     &["/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/ssh", "/etc/ssl/private"];
@@ -103,27 +123,43 @@ impl Sandbox {
         if !cfg!(target_os = "linux") {
             return Err("bubblewrap is for Linux only".into());
         }
-        let folder =
-            &folder.canonicalize().map_err(|error| format!("{} cannot be opened: {error}", folder.display()))?;
+        let given = [folder].into_iter().chain(added.iter().chain(&settings.write).map(PathBuf::as_path));
+        let real = |folder: &Path| {
+            folder.canonicalize().map_err(|error| format!("{} cannot be opened: {error}", folder.display()))
+        };
+        let roots: Vec<PathBuf> = given.map(real).collect::<Result<_, _>>()?;
         let home =
             env::var_os("HOME").and_then(|home| fs::canonicalize(home).ok()).filter(|home| home.parent().is_some());
-        let folders = roots(folder, added, &settings.write);
-        check_folders(&folders, home.as_deref(), &settings.hidden)?;
-        let bwrap = find_bwrap(&folders).ok_or("bwrap is not installed (the package is called bubblewrap)")?;
-        let private = settings.caches.as_deref().and_then(|caches| Private::of(caches, folder));
+        check_folders(&roots, home.as_deref(), &settings.kept)?;
+        settings.read.iter().try_for_each(|folder| check_kept(folder, &settings.kept))?;
+        programs::distrust(roots.iter().map(PathBuf::as_path));
+        let bwrap = programs::find("bwrap").ok_or("bwrap is not installed (the package is called bubblewrap)")?;
+        let (private, warning) = match &settings.caches {
+            Some(caches) if !programs::is_trusted(caches) => {
+                let shown = caches.display();
+                (None, Some(format!("commands can write {shown}: each gets an empty /tmp and no caches")))
+            }
+            caches => (caches.as_deref().and_then(|caches| Private::of(caches, &roots[0])), None),
+        };
         #[cfg(unix)]
         let is_root = rustix::process::geteuid().is_root();
         #[cfg(not(unix))]
         let is_root = false;
-        let sandbox = Sandbox { bwrap, home, is_root, settings, private, identity: identity() };
-        sandbox.try_out(folder, added)?;
+        let sandbox = Sandbox { bwrap, home, is_root, settings, roots, private, warning, identity: git::identity() };
+        sandbox.try_out()?;
         Ok(sandbox)
     }
 
+    /// Returns a sentence for the user, if something works differently here.
+    pub fn warning(&self) -> Option<&str> {
+        self.warning.as_deref()
+    }
+
     /// Runs something, to see that it can.
-    fn try_out(&self, folder: &Path, added: &[PathBuf]) -> Result<(), String> {
-        let words = self.words(Reach::Folder, folder, added);
-        let tried = std::process::Command::new(&words[0]).args(&words[1..]).arg("true").current_dir("/").output();
+    fn try_out(&self) -> Result<(), String> {
+        let tried = self.build(Reach::Folder)?.spawn(|words| {
+            std::process::Command::new(&words[0]).args(&words[1..]).arg("true").current_dir("/").output()
+        });
         let tried = tried.map_err(|error| format!("bwrap cannot be started: {error}"))?;
         if tried.status.success() {
             return Ok(());
@@ -137,110 +173,90 @@ impl Sandbox {
         } else if is("/proc/sys/kernel/unprivileged_userns_clone", "0") || is("/proc/sys/user/max_user_namespaces", "0")
         {
             format!("user namespaces are switched off ({said})")
+        } else if said.contains("bind-fd") {
+            format!("bwrap is too old, 0.10 or a distribution's fix of CVE-2024-42472 is needed ({said})")
         } else {
             said
         })
     }
 
-    /// What stands before the words of a command.
-    pub(crate) fn words(&self, reach: Reach, folder: &Path, added: &[PathBuf]) -> Vec<OsString> {
-        // A link on the way would lead to what is not there.
-        let folder = &folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-        let mut words = vec![self.bwrap.clone().into_os_string()];
-        let mut add = |parts: &[&dyn AsRef<OsStr>]| words.extend(parts.iter().map(|part| part.as_ref().to_owned()));
-        add(&[&"--unshare-pid", &"--die-with-parent"]);
+    /// The wall for one command. From now on, no process of this user starts a program from the folders that commands can write.
+    ///
+    /// # Errors
+    /// Why the command cannot run.
+    pub(crate) fn wall(&self, reach: Reach) -> Result<Wall, String> {
+        programs::record().map_err(|error| format!("the folders that commands can write cannot be noted: {error}"))?;
+        self.build(reach)
+    }
+
+    fn build(&self, reach: Reach) -> Result<Wall, String> {
+        let mut wall = Wall::new(&self.bwrap);
+        wall.add(&[&"--unshare-pid", &"--die-with-parent"]);
         if reach == Reach::Outside {
-            add(&[&"--dev-bind", &"/", &"/", &"--proc", &"/proc"]);
-            if self.is_root {
-                // What is not there could be uncovered.
-                add(&[&"--cap-drop", &"CAP_SYS_ADMIN"]);
-            }
+            wall.add(&[&"--dev-bind", &"/", &"/", &"--proc", &"/proc"]);
         } else {
-            add(&[&"--unshare-user", &"--unshare-ipc", &"--unshare-uts", &"--unshare-cgroup-try"]);
-            add(&[&"--cap-drop", &"ALL"]);
+            wall.add(&[&"--unshare-user", &"--unshare-ipc", &"--unshare-uts", &"--unshare-cgroup-try"]);
+            wall.add(&[&"--cap-drop", &"ALL"]);
             if reach != Reach::Network {
-                add(&[&"--unshare-net"]);
+                wall.add(&[&"--unshare-net"]);
             }
-            add(&[&"--ro-bind", &"/", &"/", &"--dev", &"/dev", &"--proc", &"/proc"]);
+            wall.add_data("--seccomp", &seccomp::program(), None)?;
+            wall.add(&[&"--ro-bind", &"/", &"/", &"--dev", &"/dev", &"--proc", &"/proc"]);
             if self.is_root {
                 // Its owner can write the kernel's settings, without any capability.
-                add(&[&"--remount-ro", &"/proc"]);
+                wall.add(&[&"--remount-ro", &"/proc"]);
             }
             for (name, value) in self.variables() {
                 match value {
-                    Some(value) => add(&[&"--setenv", &name, &value]),
-                    None => add(&[&"--unsetenv", &name]),
+                    Some(value) => wall.add(&[&"--setenv", &name, &value]),
+                    None => wall.add(&[&"--unsetenv", &name]),
                 }
             }
-        }
-        let private = self.private.as_ref();
-        let empty_file = private.map_or_else(|| "/dev/null".into(), |private| private.folder.join("empty"));
-        for mount in self.mounts(reach, folder, added) {
-            match &mount {
-                Mount::Read(path) => add(&[&"--ro-bind", path, path]),
-                Mount::Write(path) => add(&[&"--bind", path, path]),
-                Mount::Instead(path, private) => add(&[&"--bind", private, path]),
-                Mount::Empty(path) if path.is_dir() => add(&[&"--tmpfs", path]),
-                Mount::Empty(path) => add(&[&"--ro-bind", &empty_file, path]),
+            for mount in self.mounts(reach)? {
+                wall.add_mount(&mount)?;
             }
         }
-        add(&[&"--chdir", folder, &"--"]);
-        words
+        wall.add(&[&"--chdir", &self.roots[0], &"--"]);
+        Ok(wall)
     }
 
     /// What a command finds beside the system, which it can read.
-    fn mounts(&self, reach: Reach, folder: &Path, added: &[PathBuf]) -> Vec<Mount> {
+    fn mounts(&self, reach: Reach) -> Result<Vec<Mount>, String> {
         let mut mounts = Vec::new();
-        if reach != Reach::Outside {
-            let private = |name: &str| self.private.as_ref().map(|private| private.folder.join(name));
-            let instead = |path: PathBuf, name: &str| private(name).map(|private| Mount::Instead(path, private));
-            let empty = EMPTY.iter().map(PathBuf::from).chain(self.home.clone());
-            let empty = empty.filter(|path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()));
-            mounts.extend(empty.map(|path| match path == Path::new("/tmp") {
-                true => instead(path.clone(), "tmp").unwrap_or(Mount::Empty(path)),
-                false => Mount::Empty(path),
-            }));
-            mounts.extend(self.home.as_ref().and_then(|home| instead(home.join(".cache"), "cache")));
-            mounts.extend(self.toolchains().into_iter().map(Mount::Read));
-            let credentials = CREDENTIALS.iter().filter_map(|name| Some(self.home.as_ref()?.join(name)));
-            let secrets = ROOTS_SECRETS.iter().filter(|_| self.is_root).map(PathBuf::from);
-            let sockets =
-                sockets().map(|(_, path)| path).filter(|path| !EMPTY.iter().any(|empty| path.starts_with(empty)));
-            mounts.extend(credentials.chain(secrets).chain(sockets).filter(|path| path.exists()).map(Mount::Empty));
-            if reach == Reach::Network {
-                // It may be a link into what is empty.
-                mounts.extend(fs::canonicalize("/etc/resolv.conf").into_iter().map(Mount::Read));
-            }
-            let roots = roots(folder, added, &self.settings.write);
-            mounts.extend(repository(folder, self.home.as_deref(), &roots).map(Mount::Read));
-            for root in roots {
-                match reach {
-                    Reach::Look => mounts.push(Mount::Read(root.to_owned())),
-                    _ => mounts.extend(writable(root)),
-                }
-            }
+        let instead = |at: PathBuf, name: &str| {
+            let source = self.private.as_ref()?.folder.join(name);
+            Some(Mount::Bind { source, at, access: Access::Write })
+        };
+        let hidden = EMPTY.iter().map(PathBuf::from).chain(self.home.clone());
+        for path in hidden.filter(|path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir())) {
+            let private = if path == Path::new("/tmp") { instead(path.clone(), "tmp") } else { None };
+            mounts.push(private.unwrap_or(Mount::EmptyFolder(path)));
         }
-        mounts.extend(self.settings.hidden.iter().filter(|path| path.exists()).cloned().map(Mount::Empty));
-        mounts
+        mounts.extend(self.home.as_ref().and_then(|home| instead(home.join(".cache"), "cache")));
+        mounts.extend(toolchains::mounts(self));
+        if reach == Reach::Network {
+            // It may be a link into what is empty.
+            mounts.extend(fs::canonicalize("/etc/resolv.conf").into_iter().map(Mount::read));
+        }
+        mounts.extend(git::around(&self.roots, self.home.as_deref()).map(Mount::read));
+        let mut roots = self.roots.clone();
+        roots.sort();
+        let access = if reach == Reach::Look { Access::Read } else { Access::Write };
+        mounts.extend(roots.into_iter().map(|root| Mount::at(root, access)));
+        if access == Access::Write {
+            mounts.extend(git::read_only(&self.roots, self.home.as_deref())?);
+        }
+        // Last: nothing brings it back.
+        let secrets = ROOTS_SECRETS.iter().filter(|_| self.is_root).map(PathBuf::from);
+        let absent = secrets.chain(sockets().map(|(_, path)| path)).chain(self.settings.kept.iter().cloned());
+        let absent = absent.filter_map(|path| path.canonicalize().ok()).filter(|path| !self.hides(path));
+        mounts.extend(absent.map(|path| Mount::empty(&path)));
+        Ok(mounts)
     }
 
-    /// What of the home a command can read.
-    fn toolchains(&self) -> Vec<PathBuf> {
-        let Some(home) = &self.home else { return self.settings.read.clone() };
-        let named = TOOLCHAIN_VARIABLES.iter().filter_map(env::var_os).map(PathBuf::from);
-        let path = env::var_os("PATH").unwrap_or_default();
-        let programs: Vec<PathBuf> = env::split_paths(&path).collect();
-        // Only what would not be there otherwise.
-        let is_hidden = |path: &Path| path.starts_with(home) || EMPTY.iter().any(|empty| path.starts_with(empty));
-        let is_below = |path: &PathBuf| is_hidden(path) && !home.starts_with(path) && path.is_dir();
-        let mut found: Vec<PathBuf> =
-            TOOLCHAINS.iter().map(|name| home.join(name)).chain(named).chain(programs).collect();
-        found.retain(is_below);
-        found.extend(self.settings.read.iter().filter(|path| path.exists()).cloned());
-        found.sort();
-        // A folder brings what is in it.
-        found.dedup_by(|later, earlier| later.starts_with(earlier));
-        found
+    /// Whether a path is not there, since an empty folder is in its place.
+    fn hides(&self, path: &Path) -> bool {
+        EMPTY.iter().map(Path::new).chain(self.home.as_deref()).any(|empty| path.starts_with(empty))
     }
 
     /// What is in the environment instead of what is there outside.
@@ -271,7 +287,6 @@ impl Private {
         for name in ["cache", "tmp"] {
             regular_file::make_private_folder(&folder.join(name)).ok()?;
         }
-        fs::File::create(folder.join("empty")).ok()?;
         let lock = fs::File::create(folder.join("lock")).ok()?;
         // Nobody else uses it: what earlier sessions left in `/tmp` goes.
         if lock.try_lock().is_ok() {
@@ -283,69 +298,29 @@ impl Private {
     }
 }
 
-/// The folders that a command may write.
-fn roots<'a>(folder: &'a Path, added: &'a [PathBuf], write: &'a [PathBuf]) -> Vec<&'a Path> {
-    [folder].into_iter().chain(added.iter().chain(write).map(PathBuf::as_path)).collect()
-}
-
 /// Refuses folders that would open the wall.
-fn check_folders(folders: &[&Path], home: Option<&Path>, hidden: &[PathBuf]) -> Result<(), String> {
+fn check_folders(folders: &[PathBuf], home: Option<&Path>, kept: &[PathBuf]) -> Result<(), String> {
     for folder in folders {
-        let shown = folder.display();
-        if home.is_some_and(|home| home.starts_with(folder)) || folder.parent().is_none() {
+        if home.is_some_and(|home| folders::contains(folder, home)) || folder.parent().is_none() {
+            let shown = folder.display();
             return Err(format!("{shown} is or contains your home; begin in a folder of the project"));
         }
-        if hidden.iter().any(|kept| kept.starts_with(folder) || folder.starts_with(kept)) {
-            return Err(format!("what askuser keeps is in {shown}"));
-        }
+        check_kept(folder, kept)?;
     }
     Ok(())
 }
 
-/// The program, from a folder of the system's: not one that commands can write.
-fn find_bwrap(folders: &[&Path]) -> Option<PathBuf> {
-    let path = env::var_os("PATH")?;
-    let found = env::split_paths(&path).filter(|folder| folder.is_absolute()).map(|folder| folder.join("bwrap"));
-    let mut real = found.filter(|file| file.is_file()).filter_map(|file| file.canonicalize().ok());
-    real.find(|file| !folders.iter().any(|folder| file.starts_with(folder)))
-}
-
-/// A folder that can be written, with what of it cannot.
-fn writable(root: &Path) -> Vec<Mount> {
-    let git = root.join(".git");
-    let mut mounts = vec![Mount::Write(root.to_owned())];
-    match git.symlink_metadata() {
-        // A mount of its own cannot be renamed away.
-        Ok(metadata) if metadata.is_dir() => {
-            mounts.push(Mount::Write(git.clone()));
-            let own = INSTRUCT_GIT.iter().map(|name| git.join(name));
-            mounts.extend(
-                own.filter(|path| path.symlink_metadata().is_ok_and(|file| !file.is_symlink())).map(Mount::Read),
-            );
+/// Refuses a folder that commands must not reach: what askuser keeps is in it, or is around it.
+///
+/// # Errors
+/// The folder, and what askuser keeps.
+pub fn check_kept(folder: &Path, kept: &[PathBuf]) -> Result<(), String> {
+    match kept.iter().find(|kept| folders::contains(folder, kept) || folders::contains(kept, folder)) {
+        Some(kept) => {
+            Err(format!("{} has {} of askuser in it, which commands must not reach", folder.display(), kept.display()))
         }
-        Ok(metadata) if metadata.is_file() => mounts.push(Mount::Read(git)),
-        _ => {}
+        None => Ok(()),
     }
-    mounts
-}
-
-/// What git reads outside of the folder: the repository that it is in, or the one that it is a further working tree of. That has
-/// to say so itself, at a place that no command could have written: the folder could name anything.
-fn repository(folder: &Path, home: Option<&Path>, writable: &[&Path]) -> Option<PathBuf> {
-    let root = folder.ancestors().find(|root| root.join(".git").symlink_metadata().is_ok())?;
-    if root != folder {
-        return (!home.is_some_and(|home| home.starts_with(root))).then(|| root.to_owned());
-    }
-    let read = |file: &Path| {
-        let bytes = regular_file::read(file, regular_file::Links::Refuse, 10_000).ok()?;
-        String::from_utf8(bytes).ok().map(|text| text.trim_end().to_owned())
-    };
-    let file = folder.join(".git");
-    let git = folder.join(read(&file)?.strip_prefix("gitdir: ")?).canonicalize().ok()?;
-    if writable.iter().any(|folder| git.starts_with(folder)) || Path::new(&read(&git.join("gitdir"))?) != file {
-        return None;
-    }
-    git.parent().filter(|folder| folder.ends_with("worktrees"))?.parent().map(Path::to_owned)
 }
 
 /// Sockets that variables of the environment name: of agents that hold keys, displays, buses, multiplexers.
@@ -365,20 +340,6 @@ fn socket(value: &OsStr) -> Option<PathBuf> {
     }
     #[cfg(not(unix))]
     return value.is_empty().then(PathBuf::new);
-}
-
-/// What git knows of the user from the home.
-fn identity() -> Vec<(String, String)> {
-    let wanted = "^(user\\.(name|email)|init\\.defaultbranch)$";
-    let said = std::process::Command::new("git")
-        .args(["config", "--global", "--get-regexp", wanted])
-        .current_dir("/")
-        .output();
-    let said = said.map(|said| String::from_utf8_lossy(&said.stdout).into_owned()).unwrap_or_default();
-    said.lines()
-        .filter_map(|line| line.split_once(' '))
-        .map(|(name, value)| (name.to_owned(), value.to_owned()))
-        .collect()
 }
 
 // Only Linux has bubblewrap.

@@ -4,7 +4,8 @@ use std::os::unix::net::UnixListener;
 
 /// A home with a project in it, and a sandbox that has not been tried.
 struct Test {
-    outer: tempfile::TempDir,
+    _outer: tempfile::TempDir,
+    home: PathBuf,
     sandbox: Sandbox,
 }
 
@@ -19,26 +20,39 @@ impl Test {
         }
         let sandbox = Sandbox {
             bwrap: "/usr/bin/bwrap".into(),
-            settings: SandboxSettings { hidden: vec![home.join("state")], ..SandboxSettings::default() },
-            home: Some(home),
+            settings: SandboxSettings::default(),
+            home: Some(home.clone()),
             is_root: false,
+            roots: vec![home.join("project")],
             private: None,
+            warning: None,
             identity: vec![("user.name".into(), "Me".into())],
         };
-        Test { outer, sandbox }
+        Test { _outer: outer, home, sandbox }
     }
 
     fn home(&self, name: &str) -> PathBuf {
-        self.outer.path().canonicalize().unwrap().join("home").join(name)
+        self.home.join(name)
     }
 
     fn mounts(&self, reach: Reach) -> Vec<Mount> {
-        self.sandbox.mounts(reach, &self.home("project"), &[])
+        self.sandbox.mounts(reach).unwrap()
     }
 
     fn words(&self, reach: Reach) -> String {
-        let words = self.sandbox.words(reach, &self.home("project"), &[]);
+        let words = self.sandbox.build(reach).unwrap().spawn(Ok).unwrap();
         words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    }
+
+    /// What git may not be told by commands, below the project.
+    fn read_only(&self) -> Result<Vec<Mount>, String> {
+        git::read_only(&self.sandbox.roots, Some(&self.home))
+    }
+
+    fn git(&self, words: &[&str]) {
+        let mut git = programs::command("git").unwrap();
+        git.current_dir(self.home("project")).env("HOME", &self.home).args(words);
+        assert!(git.output().unwrap().status.success(), "{words:?}");
     }
 }
 
@@ -48,19 +62,23 @@ fn each_reach_has_the_namespaces_and_capabilities_that_it_says() {
     for (reach, has, lacks) in [
         (
             Reach::Look,
-            "--unshare-net --unshare-user --unshare-pid --cap-drop~ALL --ro-bind~/",
+            "--unshare-net --unshare-user --unshare-pid --cap-drop~ALL --ro-bind~/ --seccomp",
             "CAP_SYS_ADMIN --dev-bind",
         ),
         (
             Reach::Folder,
-            "--unshare-net --unshare-user --unshare-pid --cap-drop~ALL --ro-bind~/",
+            "--unshare-net --unshare-user --unshare-pid --cap-drop~ALL --ro-bind~/ --seccomp",
             "CAP_SYS_ADMIN --dev-bind",
         ),
-        (Reach::Network, "--unshare-user --unshare-pid --cap-drop~ALL --ro-bind~/", "--unshare-net --dev-bind"),
+        (
+            Reach::Network,
+            "--unshare-user --unshare-pid --cap-drop~ALL --ro-bind~/ --seccomp",
+            "--unshare-net --dev-bind",
+        ),
         (
             Reach::Outside,
             "--unshare-pid --dev-bind~/~/ --die-with-parent",
-            "--unshare-net --unshare-user --ro-bind~/~/",
+            "--unshare-net --unshare-user --ro-bind~/~/ --cap-drop --tmpfs --seccomp",
         ),
     ] {
         let words = test.words(reach);
@@ -73,88 +91,173 @@ fn each_reach_has_the_namespaces_and_capabilities_that_it_says() {
 }
 
 #[test]
-fn root_can_write_no_setting_of_the_kernel_and_uncover_nothing() {
+fn root_can_write_no_setting_of_the_kernel() {
     let mut test = Test::new(&[]);
     assert!(!test.words(Reach::Folder).contains("--remount-ro"));
     test.sandbox.is_root = true;
     assert!(test.words(Reach::Folder).contains("--proc /proc --remount-ro /proc"));
-    assert!(test.words(Reach::Outside).contains("--cap-drop CAP_SYS_ADMIN"));
-    assert!(test.mounts(Reach::Folder).contains(&Mount::Empty("/etc/shadow".into())));
+    assert!(test.mounts(Reach::Folder).contains(&Mount::EmptyFile("/etc/shadow".into())));
 }
 
 #[test]
-fn the_folder_can_be_written_and_what_instructs_git_in_it_cannot() {
+fn git_is_read_only_as_a_whole_in_a_folder_to_write() {
     let test = Test::new(&["project/.git/config", "project/.git/hooks/x", "project/.git/HEAD"]);
     let mounts = test.mounts(Reach::Folder);
-    let git = test.home("project/.git");
-    let end: Vec<Mount> = mounts[mounts.len() - 4..].to_vec();
-    let expected = [
-        Mount::Write(test.home("project")),
-        Mount::Write(git.clone()),
-        Mount::Read(git.join("config")),
-        Mount::Read(git.join("hooks")),
-    ];
-    assert_eq!(end, expected);
+    let expected = [Mount::write(test.home("project")), Mount::read(test.home("project/.git"))];
+    assert_eq!(mounts[mounts.len() - 2..], expected);
     let looking = test.mounts(Reach::Look);
-    assert!(!looking.iter().any(|mount| matches!(mount, Mount::Write(_))), "{looking:?}");
+    assert_eq!(looking.last(), Some(&Mount::read(test.home("project"))));
+    assert!(!format!("{looking:?}").contains("Write"), "{looking:?}");
 }
 
 #[test]
-fn nothing_is_mounted_through_a_link_of_the_project() {
-    let test = Test::new(&["project/.git/HEAD", ".ssh/id_rsa"]);
-    for name in INSTRUCT_GIT {
-        symlink(test.home(".ssh"), test.home("project/.git").join(name)).unwrap();
-    }
-    let shown = format!("{:?}", test.mounts(Reach::Folder));
-    assert!(!shown.contains("worktrees") && !shown.contains("config"), "{shown}");
-    let linked = Test::new(&[".ssh/id_rsa"]);
-    symlink(linked.home(".ssh"), linked.home("project/.git")).unwrap();
-    assert!(!format!("{:?}", linked.mounts(Reach::Folder)).contains(".git"));
+fn what_a_link_of_git_leads_to_is_read_only() {
+    let test =
+        Test::new(&["project/.git/HEAD", "project/.git/hooks/x", "project/tools/git/hook", "project/config", "x/y"]);
+    symlink("../../tools/git/hook", test.home("project/.git/hooks/pre-commit")).unwrap();
+    symlink("../config", test.home("project/.git/config")).unwrap();
+    symlink(test.home("x"), test.home("project/.git/info")).unwrap();
+    let expected = [
+        Mount::read(test.home("project/.git")),
+        Mount::read(test.home("project/config")),
+        Mount::write(test.home("project/tools")),
+        Mount::write(test.home("project/tools/git")),
+        Mount::read(test.home("project/tools/git/hook")),
+    ];
+    assert_eq!(test.read_only().unwrap(), expected);
 }
 
 #[test]
-fn of_the_home_there_are_toolchains_without_their_credentials() {
-    let test = Test::new(&[".cargo/bin/cargo", ".cargo/credentials.toml", ".ssh/id_rsa", ".local/bin/x"]);
+fn a_link_that_a_command_could_change_is_refused() {
+    let test = Test::new(&["project/real/config", "project/a/hooks/x"]);
+    symlink("real", test.home("project/.git")).unwrap();
+    let refused = test.read_only().unwrap_err();
+    assert!(refused.ends_with("project/.git is a link, which a command could change"), "{refused}");
+    fs::remove_file(test.home("project/.git")).unwrap();
+    fs::create_dir(test.home("project/.git")).unwrap();
+    symlink("a", test.home("project/b")).unwrap();
+    symlink("../b/hooks", test.home("project/.git/hooks")).unwrap();
+    let refused = test.read_only().unwrap_err();
+    assert!(refused.ends_with("project/b is a link, which a command could change"), "{refused}");
+    fs::remove_file(test.home("project/.git/hooks")).unwrap();
+    symlink("../absent", test.home("project/.git/hooks")).unwrap();
+    let refused = test.read_only().unwrap_err();
+    assert!(refused.ends_with("hooks leads to what is not there: a command could make it"), "{refused}");
+}
+
+#[test]
+fn what_the_configuration_of_git_names_is_read_only() {
+    let test =
+        Test::new(&["project/.husky/_/pre-commit", "project/team.gitconfig", "project/bin/filter", "project/README"]);
+    test.git(&["init", "-q"]);
+    let set = |key: &str, value: &str| test.git(&["config", key, value]);
+    set("core.hooksPath", ".husky/_");
+    set("include.path", "../team.gitconfig");
+    set("filter.x.clean", "python3 'bin/filter' %f");
+    set("alias.x", "!git log origin/main");
+    let expected = [
+        Mount::read(test.home("project/.git")),
+        Mount::write(test.home("project/.husky")),
+        Mount::read(test.home("project/.husky/_")),
+        Mount::write(test.home("project/bin")),
+        Mount::read(test.home("project/bin/filter")),
+        Mount::read(test.home("project/team.gitconfig")),
+    ];
+    assert_eq!(test.read_only().unwrap(), expected);
+    set("core.hooksPath", "new/hooks");
+    set("include.path", "../absent");
+    let mounts = test.read_only().unwrap();
+    assert!(mounts.contains(&Mount::EmptyFolder(test.home("project/new"))), "{mounts:?}");
+    assert!(mounts.contains(&Mount::EmptyFile(test.home("project/absent"))), "{mounts:?}");
+    set("core.hooksPath", ".");
+    let refused = test.read_only().unwrap_err();
+    assert!(refused.ends_with("home/project, which commands can write"), "{refused}");
+}
+
+#[test]
+fn a_repository_that_a_file_names_is_read_only() {
+    let test = Test::new(&["project/.bare/HEAD", "project/.bare/hooks/x"]);
+    fs::write(test.home("project/.git"), "gitdir: .bare\n").unwrap();
+    let expected = [Mount::read(test.home("project/.bare")), Mount::read(test.home("project/.git"))];
+    assert_eq!(test.read_only().unwrap(), expected);
+}
+
+#[test]
+fn of_a_toolchain_only_the_parts_that_run_are_there() {
+    let test = Test::new(&[
+        ".cargo/bin/cargo",
+        ".cargo/registry/x",
+        ".cargo/credentials.toml",
+        ".local/share/uv/credentials/credentials.toml",
+        ".local/share/uv/tools/x",
+        ".local/bin/x",
+        ".ssh/id_rsa",
+    ]);
+    symlink(test.home(".ssh/id_rsa"), test.home(".cargo/credentials")).unwrap();
     let mounts = test.mounts(Reach::Folder);
     let at = |mount: Mount| {
         mounts.iter().position(|other| *other == mount).unwrap_or_else(|| panic!("{mount:?}: {mounts:?}"))
     };
-    let (home, cargo) =
-        (at(Mount::Empty(test.home("").join(".").canonicalize().unwrap())), at(Mount::Read(test.home(".cargo"))));
-    let (keys, project) =
-        (at(Mount::Empty(test.home(".cargo/credentials.toml"))), at(Mount::Write(test.home("project"))));
-    assert!(home < cargo && cargo < keys && keys < project, "{mounts:?}");
-    assert!(!format!("{mounts:?}").contains(".ssh"));
+    let (home, project) = (at(Mount::EmptyFolder(test.home.clone())), at(Mount::write(test.home("project"))));
+    for part in [".cargo/bin", ".cargo/registry", ".local/share/uv/tools", ".local/bin"] {
+        assert!((home..project).contains(&at(Mount::read(test.home(part)))), "{part}");
+    }
+    let all = format!("{mounts:?}");
+    assert!(!all.contains(".ssh") && !all.contains("credentials"), "{all}");
 }
 
 #[test]
-fn what_askuser_keeps_is_not_there_outside_either() {
-    let test = Test::new(&["state/allowed.json"]);
-    for reach in [Reach::Look, Reach::Folder, Reach::Network, Reach::Outside] {
-        assert_eq!(test.mounts(reach).last(), Some(&Mount::Empty(test.home("state"))), "{reach:?}");
+fn a_linked_toolchain_is_there_in_parts_at_both_places() {
+    let outer = tempfile::tempdir_in("/dev/shm").unwrap();
+    let test = Test::new(&[]);
+    let real = outer.path().canonicalize().unwrap();
+    fs::create_dir(real.join("bin")).unwrap();
+    symlink(&real, test.home(".cargo")).unwrap();
+    let mounts = test.mounts(Reach::Folder);
+    let bin = real.join("bin");
+    let linked = Mount::Bind { source: bin.clone(), at: test.home(".cargo/bin"), access: Access::Read };
+    for expected in [Mount::EmptyFolder(real.clone()), Mount::read(bin), linked] {
+        assert!(mounts.contains(&expected), "{expected:?}: {mounts:?}");
     }
-    assert_eq!(test.mounts(Reach::Outside).len(), 1);
 }
 
 #[test]
-fn a_folder_that_would_open_the_wall_is_refused() {
-    let (home, kept) = (Path::new("/home/me"), [PathBuf::from("/home/me/.local/state/askuser")]);
-    let check = |folder: &str| check_folders(&[Path::new(folder)], Some(home), &kept);
-    for folder in ["/", "/home", "/home/me"] {
-        assert_eq!(check(folder), Err(format!("{folder} is or contains your home; begin in a folder of the project")));
+fn outside_the_sandbox_nothing_is_hidden() {
+    let mut test = Test::new(&[]);
+    test.sandbox.settings.kept = vec!["/etc/hostname".into(), test.home("state")];
+    assert!(test.words(Reach::Folder).contains(" /etc/hostname "));
+    let words = test.words(Reach::Outside);
+    assert!(!words.contains("hostname") && !words.contains("state"), "{words}");
+}
+
+#[test]
+fn a_folder_with_what_askuser_keeps_is_refused() {
+    let test = Test::new(&[".local/state/askuser/x/y", ".config/askuser/askuser.toml"]);
+    let kept = [test.home(".local/state/askuser"), test.home(".config/askuser/askuser.toml")];
+    let all = kept.clone();
+    let check = |folder: &Path| check_folders(&[folder.to_owned()], Some(&test.home), &kept);
+    for folder in [Path::new("/"), test.home.parent().unwrap(), &test.home] {
+        let shown = folder.display();
+        let expected = format!("{shown} is or contains your home; begin in a folder of the project");
+        assert_eq!(check(folder), Err(expected));
     }
-    for folder in ["/home/me/.local", "/home/me/.local/state/askuser", "/home/me/.local/state/askuser/x"] {
-        assert_eq!(check(folder), Err(format!("what askuser keeps is in {folder}")));
+    symlink(test.home(".local"), test.home("linked")).unwrap();
+    for (folder, kept) in
+        [(".local", 0), (".local/state/askuser", 0), (".local/state/askuser/x", 0), ("linked", 0), (".config", 1)]
+    {
+        let refused = check(&test.home(folder)).unwrap_err();
+        let expected = format!("{} of askuser in it, which commands must not reach", all[kept].display());
+        assert!(refused.ends_with(&expected), "{refused}");
     }
-    assert_eq!(check("/home/me/project"), Ok(()));
-    assert!(check_folders(&[Path::new("/")], None, &[]).is_err());
+    assert_eq!(check(&test.home("project")), Ok(()));
+    assert!(check_folders(&["/".into()], None, &[]).is_err());
 }
 
 #[test]
 fn git_reads_the_repository_around_the_folder_and_the_one_it_is_a_tree_of_and_no_other() {
     let test = Test::new(&["project/.git/HEAD", "project/sub/x", "main/.git/worktrees/tree/HEAD", "tree/x", "lie/x"]);
     let home = test.sandbox.home.as_deref();
-    let repository = |folder: &Path, home: Option<&Path>| super::repository(folder, home, &[folder]);
+    let repository = |folder: &Path, home: Option<&Path>| git::around(&[folder.to_owned()], home);
     assert_eq!(repository(&test.home("project/sub"), home), Some(test.home("project")));
     assert_eq!(repository(&test.home("project"), home), None);
     let tree = test.home("main/.git/worktrees/tree");
@@ -199,4 +302,25 @@ fn what_earlier_sessions_left_in_tmp_goes_once_nobody_uses_it() {
     drop((private, beside));
     Private::of(caches.path(), Path::new("/project")).unwrap();
     assert!(!left.exists() && cached.exists());
+}
+
+#[test]
+fn caches_that_commands_can_write_are_not_used() {
+    let outer = tempfile::tempdir_in("/dev/shm").unwrap();
+    let settings = SandboxSettings { caches: Some(outer.path().join("cache")), ..SandboxSettings::default() };
+    // Without bubblewrap there is no sandbox to look at.
+    let Ok(sandbox) = Sandbox::new(settings, outer.path(), &[]) else { return };
+    assert!(sandbox.private.is_none() && sandbox.warning().unwrap().contains("each gets an empty /tmp and no caches"));
+    assert!(sandbox.mounts(Reach::Folder).unwrap().contains(&Mount::EmptyFolder("/tmp".into())));
+    assert!(!outer.path().join("cache").exists());
+}
+
+#[test]
+fn what_became_a_link_after_it_was_checked_is_not_mounted() {
+    let test = Test::new(&["other/x"]);
+    assert!(test.sandbox.build(Reach::Folder).is_ok());
+    fs::rename(test.home("project"), test.home("moved")).unwrap();
+    symlink("other", test.home("project")).unwrap();
+    let refused = test.sandbox.build(Reach::Folder).unwrap_err();
+    assert!(refused.contains("home/project cannot be mounted: Too many levels of symbolic links"), "{refused}");
 }

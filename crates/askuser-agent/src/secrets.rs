@@ -26,8 +26,8 @@ impl Secrets {
         Secrets { withheld: Vec::new(), passed: Vec::new(), values: Vec::new() }
     }
 
-    /// The keys in some variables, and the passwords in the addresses (`https://user:password@host`) in others; an address
-    /// without one is nothing to hide. Commands do not get these variables, but for those that are `passed`.
+    /// The keys in some variables, and the passwords in the addresses (`https://user:password@host`) in others. A variable that holds
+    /// no such address is nothing to hide. Commands do not get these variables, but for those that are `passed`.
     pub fn in_variables<'a>(
         keys: impl IntoIterator<Item = &'a str>,
         addresses: impl IntoIterator<Item = &'a str>,
@@ -41,11 +41,11 @@ impl Secrets {
             (variable, value, key)
         });
         let addresses = addresses.into_iter().filter_map(|variable| {
-            let address = environment(variable)?;
-            let user = user_of(&address)?;
-            let password = user.split_once(':').map_or(user, |(_, password)| password);
-            let found = vec![user.to_owned(), password.to_owned()];
-            Some((variable, Some(address), found))
+            let value = environment(variable)?;
+            let users = value.split(|c: char| c.is_whitespace() || ",;'\"".contains(c)).filter_map(user_of);
+            let parts = users.flat_map(|user| [user, user.split_once(':').map_or(user, |(_, password)| password)]);
+            let found: Vec<String> = parts.map(str::to_owned).collect();
+            (!found.is_empty()).then_some((variable, Some(value), found))
         });
         for (variable, value, found) in keys.chain(addresses) {
             secrets.values.extend(found.into_iter().filter(|value: &String| value.len() >= MIN_BYTES));
@@ -128,11 +128,13 @@ impl Secrets {
     }
 }
 
-/// Who an address says one is, with the password.
+/// The user and password of an address. Over HTTP a user alone may be a token; elsewhere (`ssh://git@host`) it is none.
 fn user_of(address: &str) -> Option<&str> {
-    let (_, after) = address.split_once("://")?;
+    let (scheme, after) = address.split_once("://")?;
     let authority = after.split(['/', '?', '#']).next().unwrap_or_default();
-    authority.rsplit_once('@').map(|(user, _)| user).filter(|user| !user.is_empty())
+    let (user, _) = authority.rsplit_once('@')?;
+    let has_password = user.split_once(':').is_some_and(|(_, password)| !password.is_empty());
+    (has_password || (scheme.starts_with("http") && !user.is_empty())).then_some(user)
 }
 
 /// Whether more of a text is to come.
@@ -231,11 +233,14 @@ mod tests {
             "A_URL" => Some("http://ada:s3cret-pass@proxy.example/v1?x=a@b".to_owned()),
             "B_URL" => Some("http://proxy.example/v1/a@b".to_owned()),
             "C_URL" => Some("https://a-whole-token@proxy.example".to_owned()),
+            "DATABASES" => Some("postgres://localhost/a, postgres://ada:s3cret-two@localhost/b".to_owned()),
+            "REMOTE" => Some("ssh://git@host.example/a:b".to_owned()),
             _ => None,
         };
-        let addresses = ["A_URL", "B_URL", "C_URL", "UNSET"];
+        let addresses = ["A_URL", "B_URL", "C_URL", "DATABASES", "REMOTE", "UNSET"];
         let secrets = Secrets::in_variables([], addresses, environment, &["C_URL".to_owned()]);
-        assert_eq!(secrets.withheld(), ["A_URL"]);
+        assert_eq!(secrets.withheld(), ["A_URL", "DATABASES"]);
+        assert_eq!(secrets.redact_text("s3cret-two".into()), "[key removed]");
         let printed =
             ToolResult::ok("http://ada:s3cret-pass@proxy.example s3cret-pass a-whole-token http://proxy.example");
         let shown = "http://[key removed]@proxy.example [key removed] [key removed] http://proxy.example";

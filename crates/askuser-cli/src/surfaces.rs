@@ -8,9 +8,10 @@ use crate::json;
 use crate::source;
 use askuser::policy::{Answers, Headless, Policy};
 use askuser::{Asker, Asking, Closed, Decision, PolicyFirst, Request, RequestKey};
+use askuser_sys::programs;
 use askuser_terminal::{Background, ColorDepth, Options, Presentation};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 
@@ -156,8 +157,9 @@ fn unfit(path: &str, violations: &askuser::Violations) -> Failure {
 /// black.
 fn is_in_few_colours() -> bool {
     static IS: LazyLock<bool> = LazyLock::new(|| {
-        let asked =
-            Command::new("tmux").args(["display-message", "-p", "#{client_termname}"]).stderr(Stdio::null()).output();
+        let asked = programs::command("tmux").and_then(|mut tmux| {
+            tmux.args(["display-message", "-p", "#{client_termname}"]).stderr(Stdio::null()).output()
+        });
         let name = asked.map(|told| String::from_utf8_lossy(&told.stdout).trim().to_owned()).unwrap_or_default();
         !name.is_empty() && !name.contains("256color")
     });

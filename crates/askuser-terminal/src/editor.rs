@@ -1,5 +1,6 @@
 //! The external editor: a text goes out in a private file and comes back changed.
 
+use askuser_sys::programs;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -95,7 +96,7 @@ pub const FALLBACK_EDITOR: &str = if cfg!(windows) { "notepad" } else { "vi" };
 #[cfg(unix)]
 fn command(editor: Option<&str>, file: &Path) -> io::Result<Command> {
     let terminal = || OpenOptions::new().read(true).write(true).open("/dev/tty");
-    let mut command = Command::new("sh");
+    let mut command = programs::command("sh")?;
     command.arg("-c").arg(format!("exec {} \"$1\"", editor.unwrap_or(FALLBACK_EDITOR))).arg("sh").arg(file);
     command.stdin(Stdio::from(terminal()?)).stdout(Stdio::from(terminal()?)).stderr(Stdio::from(terminal()?));
     Ok(command)
@@ -104,7 +105,7 @@ fn command(editor: Option<&str>, file: &Path) -> io::Result<Command> {
 /// By `cmd`, which finds scripts (`code --wait`) too, and takes what stands between the outermost quotes as it is.
 #[cfg(windows)]
 fn command(editor: Option<&str>, file: &Path) -> io::Result<Command> {
-    let mut command = Command::new("cmd");
+    let mut command = programs::command("cmd")?;
     let text = format!("/D /S /C \"{} \"{}\"\"", editor.unwrap_or(FALLBACK_EDITOR), file.display());
     std::os::windows::process::CommandExt::raw_arg(&mut command, text).stdin(Stdio::inherit());
     Ok(command)

@@ -11,13 +11,12 @@ use crate::event::AgentEvent;
 use crate::message::ToolCall;
 use crate::permission::PermissionMode;
 use crate::permission_rules::PermissionRule;
-use crate::sandbox::{Reach, Sandbox};
+use crate::sandbox::{Reach, Sandbox, Wall};
 use crate::secrets::Redactor;
 use crate::tool::{Access, Agreed, Consent, Running, Tool, ToolContext, ToolDefinition, ToolResult};
 use askuser::{Context, sanitize};
 use serde::Deserialize;
 use serde_json::json;
-use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitStatus;
@@ -131,7 +130,7 @@ impl Tool for Bash {
             },
             (Some(Reach::Outside), _) => Consent {
                 because: Some("it leaves the sandbox".into()),
-                ..consent(PermissionRule::CommandOutside(command), " outside the sandbox")
+                ..consent(PermissionRule::CommandOutside(command), " outside the sandbox, with your access")
             },
             (_, Err(why)) => Consent {
                 because: Some(format!("there is no sandbox here: {why}")),
@@ -156,8 +155,12 @@ impl Tool for Bash {
                 Err(rejected) => return Ok(rejected),
             };
             let wall = match (&self.sandbox, reach) {
-                (Ok(sandbox), Some(reach)) => Some(sandbox.words(reach, &context.cwd, &context.allowed)),
-                _ => None,
+                (Ok(sandbox), Some(reach)) => sandbox.wall(reach).map(Some),
+                _ => Ok(None),
+            };
+            let wall = match wall {
+                Ok(wall) => wall,
+                Err(why) => return Ok(ToolResult::error(format!("Not run, since there is no sandbox now: {why}"))),
             };
             let start = SystemTime::now() - CLOCK;
             let mut result = run(&call.id, input.command, wall, input.timeout, context).await;
@@ -309,13 +312,7 @@ impl<'a> Output<'a> {
     }
 }
 
-async fn run(
-    call: &str,
-    command: &str,
-    wall: Option<Vec<OsString>>,
-    time_limit: Duration,
-    context: &ToolContext,
-) -> ToolResult {
+async fn run(call: &str, command: &str, wall: Option<Wall>, time_limit: Duration, context: &ToolContext) -> ToolResult {
     let (mut group, mut pipe) = match process::spawn_shell(command, wall, context) {
         Ok(spawned) => spawned,
         Err(error) => {

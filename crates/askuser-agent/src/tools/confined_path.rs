@@ -166,6 +166,11 @@ fn outside_error(given: &str, asked: &Path, real: &Path, context: &ToolContext) 
 
 /// `path` without symbolic links and dots, spelled as on the disk. Components that do not exist are kept as they are.
 pub(crate) fn resolve_links(path: &Path) -> io::Result<PathBuf> {
+    resolve_links_with(path, |_| Ok(()))
+}
+
+/// The same, if each link on the way passes a check.
+pub(crate) fn resolve_links_with(path: &Path, check: impl Fn(&Path) -> io::Result<()>) -> io::Result<PathBuf> {
     let mut real = PathBuf::new();
     let mut remaining: VecDeque<OsString> = components(path);
     let mut links = 0;
@@ -182,6 +187,7 @@ pub(crate) fn resolve_links(path: &Path) -> io::Result<PathBuf> {
                 let next = real.join(name);
                 match next.symlink_metadata() {
                     Ok(metadata) if metadata.is_symlink() => {
+                        check(&next)?;
                         links += 1;
                         if links > MAX_LINKS {
                             return Err(io::Error::other("too many symbolic links"));

@@ -199,7 +199,7 @@ impl Change {
 
     /// What the user is asked to approve. `verb` is "Edit" or "Write".
     pub(crate) fn consent(&self, verb: &str, context: &ToolContext) -> Result<Consent, ToolResult> {
-        let sensitive = sensitive::why_sensitive(&self.path, &context.protected);
+        let sensitive = sensitive::why_sensitive(&self.path, context);
         let always_ask = sensitive::is_protected(&self.path.absolute(), &context.protected);
         let shown = self.path.display();
         let diff = self.diff();

@@ -29,7 +29,7 @@ mod write;
 pub use ask_user::AskUserQuestion;
 pub use bash::Bash;
 pub(crate) use bash::run_command;
-pub(crate) use confined_path::ConfinedPath;
+pub(crate) use confined_path::{ConfinedPath, resolve_links_with};
 pub use edit::Edit;
 pub use exit_plan_mode::ExitPlanMode;
 pub(crate) use folder::Opened;
@@ -38,7 +38,6 @@ pub use grep::Grep;
 pub(crate) use known_files::KnownFiles;
 pub use process::STARTED_BY_AGENT;
 pub use read::Read;
-pub(crate) use sensitive::INSTRUCT_GIT;
 pub use task::Task;
 pub use write::Write;
 

@@ -7,10 +7,14 @@
 //! process-wrap starts the session, or the job object on Windows. Stopping is ours: it waits for direct children only,
 //! cannot tell whether orphans of the group are alive, and kills only the shell when dropped.
 
+use crate::sandbox::Wall;
 use crate::tool::ToolContext;
+use askuser_sys::programs;
 use process_wrap::tokio::{ChildWrapper, CommandWrap};
 use std::ffi::OsString;
 use std::io;
+#[cfg(windows)]
+use std::path::Path;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -55,31 +59,42 @@ type Lifeline = std::os::unix::net::UnixStream;
 #[cfg(not(unix))]
 type Lifeline = std::convert::Infallible;
 
-/// Runs `text` in a shell, with standard output and standard error in one pipe, and without some variables. `wall` are the
-/// words that stand before it, if it has one.
+/// Runs `text` in a shell, with standard output and standard error in one pipe, and without some variables.
 pub(crate) fn spawn_shell(
     text: &str,
-    wall: Option<Vec<OsString>>,
+    wall: Option<Wall>,
     context: &ToolContext,
 ) -> io::Result<(ProcessGroup, ChildStdout)> {
-    let shell = shell();
+    let shell = shell()?;
     let (reader, writer) = io::pipe()?;
     let (stdout, stderr) = (writer.try_clone()?, writer);
     let is_walled = wall.is_some();
-    let mut words = match wall {
-        Some(wall) => wall.into_iter().chain(["/bin/sh", "-c", WATCHED, "sh"].map(OsString::from)).collect(),
-        None => context.shared.supervisor.clone(),
+    let supervisor = &context.shared.supervisor;
+    let (stdin, lifeline) = if is_walled || !supervisor.is_empty() { lifeline()? } else { (Stdio::null(), None) };
+    let spawn = |words: Vec<OsString>| {
+        let mut command = command(&words, text, context);
+        command.command_mut().stdin(stdin).stdout(stdout).stderr(stderr);
+        // `command` holds the writing end, and the pipe does not end before it is dropped.
+        command.spawn()
     };
-    let (stdin, lifeline) = if words.is_empty() { (Stdio::null(), None) } else { lifeline()? };
-    words.extend(shell);
+    let child = match wall {
+        Some(wall) => wall.spawn(|words| {
+            let watched = ["/bin/sh", "-c", WATCHED, "sh"].map(OsString::from);
+            spawn(words.into_iter().chain(watched).chain(shell).collect())
+        })?,
+        None => spawn(supervisor.iter().cloned().chain(shell).collect())?,
+    };
+    let output = receiver(reader)?;
+    Ok((ProcessGroup { id: child.id(), child, finished: false, is_walled, lifeline }, output))
+}
+
+/// The command line that ends with `text`, in a session of its own.
+fn command(words: &[OsString], text: &str, context: &ToolContext) -> CommandWrap {
     let mut command = CommandWrap::with_new(&words[0], |command| {
         command.args(&words[1..]);
         add_text(command, text);
         command
             .current_dir(&context.cwd)
-            .stdin(stdin)
-            .stdout(stdout)
-            .stderr(stderr)
             // No person could answer a prompt or leave a pager.
             .env(STARTED_BY_AGENT, "1")
             .env("GIT_TERMINAL_PROMPT", "0")
@@ -93,11 +108,7 @@ pub(crate) fn spawn_shell(
     // The job ends with its handle, which the system closes if this process is killed.
     #[cfg(windows)]
     command.wrap(process_wrap::tokio::KillOnDrop).wrap(process_wrap::tokio::JobObject);
-    let output = receiver(reader)?;
-    let child = command.spawn()?;
-    // `command` holds the writing end, and the pipe does not end before it is dropped.
-    drop(command);
-    Ok((ProcessGroup { id: child.id(), child, finished: false, is_walled, lifeline }, output))
+    command
 }
 
 /// What a supervisor has as its standard input, and its other end.
@@ -123,13 +134,14 @@ fn receiver(reader: io::PipeReader) -> io::Result<ChildStdout> {
     ChildStdout::from_std(std::os::windows::io::OwnedHandle::from(reader).into())
 }
 
-/// What runs a command, and the options before its text.
-fn shell() -> Vec<OsString> {
-    match bash() {
-        Some(bash) => vec![bash.into(), "-c".into()],
-        None if cfg!(windows) => ["cmd", "/D", "/S", "/C"].map(OsString::from).into(),
-        None => ["sh", "-c"].map(OsString::from).into(),
-    }
+/// The shell that runs a command, and the options before the text of the command.
+fn shell() -> io::Result<Vec<OsString>> {
+    let (other, options) = if cfg!(windows) { ("cmd", &["/D", "/S", "/C"][..]) } else { ("sh", &["-c"][..]) };
+    let (shell, options) = match bash() {
+        Some(bash) => (bash, &["-c"][..]),
+        None => (programs::find(other).ok_or(io::ErrorKind::NotFound)?, options),
+    };
+    Ok(std::iter::once(shell.into()).chain(options.iter().map(OsString::from)).collect())
 }
 
 #[cfg(unix)]
@@ -140,15 +152,17 @@ fn add_text(command: &mut tokio::process::Command, text: &str) {
 /// `cmd` takes what stands between the outermost quotes as it is: it does not know how other programs quote.
 #[cfg(windows)]
 fn add_text(command: &mut tokio::process::Command, text: &str) {
-    match command.as_std().get_program() == "cmd" {
-        true => command.raw_arg(format!("\"{text}\"")),
-        false => command.arg(text),
-    };
+    let program = Path::new(command.as_std().get_program()).file_stem().map(|name| name.to_ascii_lowercase());
+    if program.is_some_and(|name| name == "cmd") {
+        command.raw_arg(format!("\"{text}\""));
+    } else {
+        command.arg(text);
+    }
 }
 
 #[cfg(unix)]
 fn bash() -> Option<PathBuf> {
-    on_path("bash").next()
+    programs::find("bash")
 }
 
 /// Git's, which is often not on the path that `git` is on. Not the system's own: that runs commands in another system (WSL), where
@@ -158,14 +172,9 @@ fn bash() -> Option<PathBuf> {
     let lower = |path: &std::ffi::OsStr| PathBuf::from(path.to_ascii_lowercase());
     let system = std::env::var_os("SystemRoot").map(|system| lower(&system));
     let is_own = |bash: &PathBuf| system.as_ref().is_none_or(|system| !lower(bash.as_os_str()).starts_with(system));
-    let of_git = on_path("git.exe").filter_map(|git| Some(git.parent()?.parent()?.join("bin").join("bash.exe")));
-    on_path("bash.exe").filter(is_own).chain(of_git).find(|bash| bash.is_file())
-}
-
-fn on_path(name: &str) -> impl Iterator<Item = PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let files: Vec<PathBuf> = std::env::split_paths(&path).map(|folder| folder.join(name)).collect();
-    files.into_iter().filter(|file| file.is_absolute() && file.is_file())
+    let of_git = programs::find_all("git").into_iter();
+    let of_git = of_git.filter_map(|git| Some(git.parent()?.parent()?.join("bin").join("bash.exe")));
+    programs::find_all("bash").into_iter().filter(is_own).chain(of_git).find(|bash| bash.is_file())
 }
 
 impl ProcessGroup {

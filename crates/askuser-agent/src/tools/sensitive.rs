@@ -2,6 +2,7 @@
 //! one by one, even where edits are accepted, and a command that made or changed some that instruct is said to have.
 
 use super::confined_path::{ConfinedPath, resolve_links};
+use crate::tool::ToolContext;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -28,6 +29,11 @@ const AGENTS_READ: &[&str] = &[
     ".mcp.json",
     "mcp.json",
     "askuser.toml",
+    "agent.md",
+    "warp.md",
+    "replit.md",
+    "knowledge.md",
+    "firebender.json",
 ];
 /// Folders of which everything does.
 const OF_AGENTS: &[&str] = &[".askuser", ".claude", ".codex", ".cursor", ".gemini", ".opencode", ".kilo"];
@@ -35,8 +41,8 @@ const OF_AGENTS: &[&str] = &[".askuser", ".claude", ".codex", ".cursor", ".gemin
 const OF_VERSION_CONTROL: &[&str] = &[".git", ".hg", ".svn", ".jj"];
 /// What makes git take a folder for a repository, or another one.
 const MAKE_REPOSITORIES: &[&str] = &["head", "commondir", "gitdir"];
-/// What of a repository makes git run something or look elsewhere.
-pub(crate) const INSTRUCT_GIT: &[&str] =
+/// What of a nested repository makes git run something or look elsewhere.
+const READ_BY_GIT: &[&str] =
     &["config", "config.worktree", "hooks", "info", "modules", "worktrees", "commondir", "gitdir"];
 
 /// How many entries of a folder are looked at after a command, the nearest first.
@@ -47,24 +53,63 @@ fn lower(name: &std::ffi::OsStr) -> String {
 }
 
 /// Why a change of this file is asked for even where edits are accepted, if it is.
-pub(crate) fn why_sensitive(path: &ConfinedPath, protected: &[PathBuf]) -> Option<&'static str> {
+pub(crate) fn why_sensitive(path: &ConfinedPath, context: &ToolContext) -> Option<&'static str> {
     let real = path.absolute();
-    let names: Vec<String> = real.iter().map(lower).collect();
+    if is_protected(&real, &context.protected) {
+        return Some("askuser keeps it");
+    }
+    let by_links = || {
+        let roots = [&context.cwd, &path.root].into_iter().chain(&context.allowed);
+        roots.into_iter().find_map(|root| names_by_links(&real, root).iter().find_map(|name| why_by_name(root, name)))
+    };
+    let other = || {
+        if is_in_bare_repository(path) {
+            Some("version control reads it")
+        } else if is_executable(&real) {
+            Some("it is executable")
+        } else {
+            None
+        }
+    };
+    why_by_name(&path.root, &path.relative).or_else(other).or_else(by_links)
+}
+
+/// The reason why the name of a file sets it apart.
+fn why_by_name(root: &Path, relative: &Path) -> Option<&'static str> {
+    let names: Vec<String> = root.join(relative).iter().map(lower).collect();
     let name = names.last().map(String::as_str).unwrap_or_default();
     let is_in = |folders: &[&str]| names.iter().any(|name| folders.contains(&name.as_str()));
-    if is_protected(&real, protected) {
-        Some("askuser keeps it")
-    } else if instructs_agents(name) || is_in(OF_AGENTS) {
+    if instructs_agents(name) || is_in(OF_AGENTS) {
         Some("it instructs agents")
-    } else if is_in(OF_VERSION_CONTROL) || MAKE_REPOSITORIES.contains(&name) || is_in_bare_repository(path) {
+    } else if is_in(OF_VERSION_CONTROL) || MAKE_REPOSITORIES.contains(&name) {
         Some("version control reads it")
-    } else if path.relative.iter().any(|name| lower(name).starts_with('.')) {
+    } else if relative.iter().any(|name| lower(name).starts_with('.')) {
         Some("it is hidden")
-    } else if is_executable(&real) {
-        Some("it is executable")
     } else {
         None
     }
+}
+
+/// The names that a file has by the links in a folder, relative to the folder.
+fn names_by_links(file: &Path, root: &Path) -> Vec<PathBuf> {
+    let (mut found, mut left) = (Vec::new(), MAX_ENTRIES);
+    let mut folders = VecDeque::from([root.to_owned()]);
+    while let Some(folder) = folders.pop_front() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let Some(fewer) = left.checked_sub(1) else { return found };
+            left = fewer;
+            let (link, Ok(kind)) = (entry.path(), entry.file_type()) else { continue };
+            if kind.is_dir() {
+                folders.push_back(link);
+            } else if kind.is_symlink()
+                && let Ok(target) = resolve_links(&link)
+                && let (Ok(below), Ok(link)) = (file.strip_prefix(&target), link.strip_prefix(root))
+            {
+                found.push(if below.as_os_str().is_empty() { link.to_owned() } else { link.join(below) });
+            }
+        }
+    }
+    found
 }
 
 /// Whether this file, without links, is among what is kept.
@@ -116,7 +161,7 @@ pub(crate) fn instructing_since(root: &Path, then: SystemTime) -> Vec<String> {
             left = fewer;
             let (name, Ok(file_type)) = (lower(&entry.file_name()), entry.file_type()) else { continue };
             let name = name.as_str();
-            let instructs_git = INSTRUCT_GIT.contains(&name) || (is_bare && name == "head");
+            let instructs_git = READ_BY_GIT.contains(&name) || (is_bare && name == "head");
             let instructs = match kind {
                 Kind::Git => instructs_git,
                 // Git runs no samples.

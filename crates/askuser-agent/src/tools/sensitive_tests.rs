@@ -6,7 +6,7 @@ use std::time::Duration;
 fn a_folder_that_only_looks_a_little_like_a_repository_is_none() {
     let is_asked_for = |files: &[&str]| {
         let test = files.iter().fold(TestFolder::new(), |test, file| test.with_file(file, ""));
-        why_sensitive(&ConfinedPath::inside(&test.context.cwd, "src/a.rs"), &[]).is_some()
+        why_sensitive(&ConfinedPath::inside(&test.context.cwd, "src/a.rs"), &test.context).is_some()
     };
     assert!(is_asked_for(&["HEAD", "objects/x"]));
     assert!(is_asked_for(&["src/HEAD", "src/refs/x"]));
@@ -67,4 +67,20 @@ fn what_was_made_or_changed_and_instructs_is_named_and_nothing_else_is() {
         named(&["x/HEAD", "x/refs/y", "x/config", "x/sub/AGENTS.md"]),
         ["x/HEAD", "x/config", "x/sub/AGENTS.md"]
     );
+}
+
+// Windows lets only an administrator make links.
+#[cfg(unix)]
+#[test]
+fn a_file_that_a_link_leads_to_is_what_the_link_is() {
+    use std::os::unix::fs::symlink;
+    let test = TestFolder::new().with_file("docs/rules.md", "").with_file("prompts/a.md", "").with_file(".x/y", "");
+    symlink("docs/rules.md", test.path("CLAUDE.md")).unwrap();
+    symlink("../prompts", test.path(".x/commands")).unwrap();
+    symlink("docs", test.path("manual")).unwrap();
+    let why = |file: &str| why_sensitive(&ConfinedPath::inside(&test.context.cwd, file), &test.context);
+    assert_eq!(why("docs/rules.md"), Some("it instructs agents"));
+    assert_eq!(why("prompts/a.md"), Some("it is hidden"));
+    assert_eq!(why("prompts/new.md"), Some("it is hidden"));
+    assert_eq!(why("docs/other.md"), None);
 }

@@ -37,8 +37,8 @@ impl Place {
     }
 
     fn sandbox(&self) -> Result<Sandbox, String> {
-        let hidden = vec![self.path("state")];
-        let settings = SandboxSettings { hidden, caches: Some(self.path("caches")), ..SandboxSettings::default() };
+        let kept = vec![self.path("state")];
+        let settings = SandboxSettings { kept, caches: Some(self.path("caches")), ..SandboxSettings::default() };
         Sandbox::new(settings, &self.path("work"), &[])
     }
 
@@ -92,21 +92,21 @@ async fn a_command_in_the_sandbox_reaches_no_listener_and_with_the_network_it_as
 }
 
 #[tokio::test]
-async fn leaving_the_sandbox_asks_in_every_mode_but_allow_and_what_askuser_keeps_is_not_there_either() {
+async fn outside_the_sandbox_a_command_has_the_users_access() {
     let Some(place) = Place::new() else { return };
     let command = "touch ../beside; cat ../state/kept 2>&1";
     let leaving = || json!({"command": command, "outside": true, "reason": "It has to."});
     for mode in [PermissionMode::Ask, PermissionMode::AcceptEdits, PermissionMode::Sandbox] {
         let person = Person::new([pick("Don't run it")]);
         result(&place, mode, &person, leaving()).await;
-        assert_eq!(person.texts(), ["Run this command outside the sandbox?"], "{mode:?}");
+        assert_eq!(person.texts(), ["Run this command outside the sandbox, with your access?"], "{mode:?}");
         assert!(!place.path("beside").exists());
     }
     for (mode, replies, input) in
         [(PermissionMode::Sandbox, vec![pick("Allow once")], leaving()), (PermissionMode::Allow, vec![], bash(command))]
     {
         let read = result(&place, mode, &Person::new(replies), input).await;
-        assert!(read.contains("No such file"), "{read}");
+        assert_eq!(read, "the secret");
         std::fs::remove_file(place.path("beside")).unwrap();
     }
     assert_eq!(std::fs::read_to_string(place.path("state/kept")).unwrap(), "the secret");
@@ -125,7 +125,11 @@ async fn to_leave_for_good_is_for_that_exact_command_and_listed_as_such() {
         .agent(calling(turns), PermissionMode::Ask, &person)
         .with_permissions(Permissions::default().with_allowed(kept.clone()));
     finish(&mut agent, "go").await;
-    let asked = ["Run this command outside the sandbox?", "Run this command with the network?", "Run this command?"];
+    let asked = [
+        "Run this command outside the sandbox, with your access?",
+        "Run this command with the network?",
+        "Run this command?",
+    ];
     assert_eq!(person.texts(), asked);
     let listed: Vec<String> = agent.permission_rules().list().unwrap().iter().map(ToString::to_string).collect();
     assert_eq!(listed, ["Bash: true (exactly this, outside the sandbox)"]);
@@ -284,4 +288,29 @@ async fn a_command_that_is_stopped_can_put_its_things_in_order_first() {
     let read = result(&place, PermissionMode::Sandbox, &Person::new([]), stubborn).await;
     assert!(read.starts_with("Timed out after 500 ms and was stopped."), "{read}");
     std::fs::File::open(place.path("work/lock")).unwrap().lock().unwrap();
+}
+
+#[tokio::test]
+async fn a_command_cannot_change_git_nor_commit_inside() {
+    let Some(place) = Place::new() else { return };
+    std::fs::create_dir_all(place.path("work/.git/hooks")).unwrap();
+    let command = "touch .git/index .git/hooks/x 2>&1; mkdir .git/rebase-merge 2>&1; mv .git .other 2>&1";
+    let read = result(&place, PermissionMode::Sandbox, &Person::new([]), bash(command)).await;
+    assert_eq!(read.matches("Read-only file system").count(), 3, "{read}");
+    assert!(read.contains("Device or resource busy"), "{read}");
+}
+
+#[tokio::test]
+async fn commands_that_run_at_once_get_no_descriptor_of_each_other() {
+    let Some(place) = Place::new() else { return };
+    // What a descriptor of a folder outside would lead to.
+    let command = "for i in 1 2 3 4; do cat /proc/self/fd/*/../state/kept; ls -d /proc/self/fd/*/; done 2>/dev/null";
+    let call = |i: usize| json!([{"name": "Bash", "input": bash(&format!("{command}; true {i}"))}]);
+    let run = || async {
+        let (model, requests) = watched(calling::<4>(std::array::from_fn(call)));
+        finish(&mut place.agent(model, PermissionMode::Sandbox, &Person::new([])), "go").await;
+        requests.last_result().0
+    };
+    let reads = futures_util::future::join_all((0..4).map(|_| run())).await;
+    assert!(reads.iter().all(|read| read == "(no output)"), "{reads:?}");
 }

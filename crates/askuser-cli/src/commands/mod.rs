@@ -33,8 +33,10 @@ mod withdraw;
 use crate::args;
 use crate::config::{Layers, Settings};
 use crate::failure::{Failure, exit};
+use crate::state_folder::state_folder;
 use crate::usage;
 use crate::wrapped::wrapped_for;
+use askuser_sys::programs;
 use clap::error::{ContextKind, ErrorKind};
 use clap::{ArgMatches, Command};
 use std::ffi::OsString;
@@ -80,6 +82,9 @@ const COMMANDS: [NamedCommand; 24] = [
 ];
 
 pub(crate) fn run(words: impl ExactSizeIterator<Item = OsString>) -> Result<u8, Failure> {
+    if let Ok(state) = state_folder() {
+        programs::record_in(state.join("writable-folders"));
+    }
     let mut words = words.peekable();
     let Some(word) = words.peek() else {
         first_steps();

@@ -1,10 +1,9 @@
 //! The command that a user wants to be run when a question waits.
 
 use askuser::Request;
+use askuser_sys::programs;
 use serde_json::json;
-use std::io::{Read, Write};
-#[cfg(unix)]
-use std::path::Path;
+use std::io::{self, Read, Write};
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -25,29 +24,25 @@ const LAST_LOOK: Duration = Duration::from_millis(500);
 
 /// `cmd` takes what stands between the outermost quotes as it is: it does not know how other programs quote.
 #[cfg(windows)]
-fn shell(command: &str) -> Command {
-    let mut shell = Command::new("cmd");
+fn shell(command: &str) -> io::Result<Command> {
+    let mut shell = programs::command("cmd")?;
     std::os::windows::process::CommandExt::raw_arg(&mut shell, format!("/D /S /C \"{command}\""));
-    shell
+    Ok(shell)
 }
 
 /// Away from our terminal: its keys belong to the person who answers the question.
 #[cfg(unix)]
-fn shell(command: &str) -> Command {
-    let mut shell = match Path::new("/usr/bin/setsid") {
-        setsid if setsid.is_file() => {
-            let mut command = Command::new(setsid);
-            command.arg("sh");
-            command
-        }
-        _ => Command::new("sh"),
-    };
-    if shell.get_program() == "sh" {
-        // It is stopped when it reads from the terminal.
+fn shell(command: &str) -> io::Result<Command> {
+    let mut shell = programs::command("sh")?;
+    if let Ok(mut setsid) = programs::command("setsid") {
+        setsid.arg(shell.get_program());
+        shell = setsid;
+    } else {
+        // The shell is stopped when it reads from the terminal.
         std::os::unix::process::CommandExt::process_group(&mut shell, 0);
     }
     shell.args(["-c", command]);
-    shell
+    Ok(shell)
 }
 
 /// A command that runs beside us, and is ended in time whether or not we wait for it.
@@ -65,6 +60,7 @@ pub(crate) fn run(command: &str, request: &Request, inbox_id: Option<&str>) -> R
 fn start(command: &str, request: &Request, inbox_id: Option<&str>) -> Result<Child, String> {
     let question = &request.set().questions()[0];
     let mut child = shell(command)
+        .map_err(|error| error.to_string())?
         .env("ASKUSER_HEADER", as_argument(question.header()))
         .env("ASKUSER_QUESTION", as_argument(question.text()))
         .env("ASKUSER_FROM", as_argument(&request.asked_from().unwrap_or_default()))
@@ -177,6 +173,7 @@ mod tests {
     use askuser::{QuestionSet, RequestKey, Rules};
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
+    use std::path::Path;
 
     fn request(question: &str) -> Request {
         let option = |label: &str| json!({"label": label, "description": "x"});

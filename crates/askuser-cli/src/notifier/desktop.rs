@@ -3,6 +3,8 @@
 
 use super::plain;
 use askuser::store::StoredQuestion;
+use askuser_sys::programs;
+use std::io;
 use std::path::Path;
 #[cfg(not(any(windows, target_os = "macos")))]
 use std::path::PathBuf;
@@ -10,10 +12,7 @@ use std::process::{Child, Command, Stdio};
 
 /// Whether there is a desktop to show it on.
 pub(super) fn is_there() -> bool {
-    command("", "").is_some_and(|command| {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        std::env::split_paths(&path).any(|folder| folder.join(command.get_program()).is_file())
-    })
+    matches!(command("", ""), Some(Ok(_)))
 }
 
 /// Starts what shows it, if there is a desktop. It says the header and the project, and no more: others may see the screen.
@@ -21,16 +20,14 @@ pub(super) fn notify(question: &StoredQuestion) -> Option<Result<Child, String>>
     let header = question.request.set().questions().first().map_or("", |asked| asked.header());
     let folder = question.request.origin().folder.as_deref();
     let project = folder.and_then(|folder| Path::new(folder).file_name()?.to_str()).unwrap_or_default();
-    let mut command = command(&plain(header), &plain(project))?;
-    match command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn() {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-        started => Some(started.map_err(|error| error.to_string())),
-    }
+    let mut command = command(&plain(header), &plain(project))?.ok()?;
+    let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    Some(quiet.spawn().map_err(|error| error.to_string()))
 }
 
 /// On Linux and its kin, by the session's bus.
 #[cfg(not(any(windows, target_os = "macos")))]
-fn command(title: &str, text: &str) -> Option<Command> {
+fn command(title: &str, text: &str) -> Option<io::Result<Command>> {
     const BUS: &str = "DBUS_SESSION_BUS_ADDRESS";
     // Where the bus of a session usually is: many clients hand on no variable that would say so.
     let usual_bus = || {
@@ -39,24 +36,28 @@ fn command(title: &str, text: &str) -> Option<Command> {
         socket.exists().then(|| format!("unix:path={}", socket.display()).into())
     };
     let bus = std::env::var_os(BUS).or_else(usual_bus)?;
-    let mut command = Command::new("notify-send");
-    command.args(["--app-name", "askuser", "--", title, text]).env(BUS, bus);
-    Some(command)
+    let command = programs::command("notify-send");
+    Some(command.map(|mut command| {
+        command.args(["--app-name", "askuser", "--", title, text]).env(BUS, bus);
+        command
+    }))
 }
 
 /// The words are arguments of the script, never part of it.
 #[cfg(target_os = "macos")]
-fn command(title: &str, text: &str) -> Option<Command> {
+fn command(title: &str, text: &str) -> Option<io::Result<Command>> {
     let script = ["on run words", "display notification (item 2 of words) with title (item 1 of words)", "end run"];
-    let mut command = Command::new("osascript");
-    command.args(script.iter().flat_map(|line| ["-e", line])).args([title, text]);
-    Some(command)
+    let command = programs::command("osascript");
+    Some(command.map(|mut command| {
+        command.args(script.iter().flat_map(|line| ["-e", line])).args([title, text]);
+        command
+    }))
 }
 
 /// Shown in the name of PowerShell, which every Windows knows: a program that was not installed has no name of its own. The
 /// words are in the environment, never part of the script.
 #[cfg(windows)]
-fn command(title: &str, text: &str) -> Option<Command> {
+fn command(title: &str, text: &str) -> Option<io::Result<Command>> {
     const SCRIPT: &str = "\
         $manager = [Windows.UI.Notifications.ToastNotificationManager, Windows.UI.Notifications, ContentType = WindowsRuntime];\
         $toast = $manager::GetTemplateContent([Windows.UI.Notifications.ToastTemplateType]::ToastText02);\
@@ -65,8 +66,10 @@ fn command(title: &str, text: &str) -> Option<Command> {
         $null = $lines.Item(1).AppendChild($toast.CreateTextNode($env:ASKUSER_TEXT));\
         $shown = '{1AC14E77-02E7-4E5D-B744-2EB1AE5198B7}\\WindowsPowerShell\\v1.0\\powershell.exe';\
         $manager::CreateToastNotifier($shown).Show([Windows.UI.Notifications.ToastNotification]::new($toast))";
-    let mut command = Command::new("powershell.exe");
-    command.args(["-NoProfile", "-NonInteractive", "-Command", SCRIPT]);
-    command.env("ASKUSER_TITLE", title).env("ASKUSER_TEXT", text);
-    Some(command)
+    let command = programs::command("powershell");
+    Some(command.map(|mut command| {
+        command.args(["-NoProfile", "-NonInteractive", "-Command", SCRIPT]);
+        command.env("ASKUSER_TITLE", title).env("ASKUSER_TEXT", text);
+        command
+    }))
 }

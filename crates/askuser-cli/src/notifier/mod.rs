@@ -16,9 +16,10 @@ use askuser::sanitize;
 use askuser::store::{Handle, NotifierFailure, Principal, StoredQuestion};
 use askuser::{Inbox, Via};
 use askuser_inbox::{InboxAsker, Location};
+use askuser_sys::programs;
 use askuser_terminal::Background;
 use std::io::{IsTerminal, Write};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -176,12 +177,12 @@ impl Call {
         let mut prompt = vec![program.as_os_str().to_str()?, "answer", id, "--unbidden", "--store", &self.location];
         prompt.extend(self.theme.into_iter().flat_map(|theme| ["--theme", theme]));
         let mut command = if std::env::var_os("ZELLIJ").is_some() {
-            let mut command = Command::new("zellij");
+            let mut command = programs::command("zellij").ok()?;
             command.args(["run", "--floating", "--close-on-exit", "--name", "askuser", "--"]).args(prompt);
             command
         } else {
             let client = last_active_client()?;
-            let mut command = Command::new("tmux");
+            let mut command = programs::command("tmux").ok()?;
             let prompt: Vec<String> = prompt.iter().map(|word| shell_quoted(word)).collect();
             command
                 // Not who asks: the question of another may follow in it.
@@ -212,7 +213,8 @@ impl Call {
 }
 
 fn last_active_client() -> Option<String> {
-    let output = Command::new("tmux")
+    let output = programs::command("tmux")
+        .ok()?
         .args(["list-clients", "-F", "#{client_activity} #{client_name}"])
         .stdin(Stdio::null())
         .stderr(Stdio::null())

@@ -509,3 +509,46 @@ fn a_session_is_exported_as_markdown_in_which_nobody_can_speak_for_another() {
     let (code, _, stderr) = output(&mut place.askuser(&["agent", "export", "../x"]));
     assert!(code == 2 && stderr.contains("there is no session ../x"), "{stderr}");
 }
+
+#[test]
+fn a_folder_with_what_askuser_keeps_is_not_given_to_commands() {
+    let place = Place::new();
+    let script = json!({"turns": [{"text": "x"}]});
+    std::fs::create_dir_all(place.state()).unwrap();
+    std::os::unix::fs::symlink(place.state(), place.state().with_file_name("linked")).unwrap();
+    for option in ["--add-dir", "--sandbox-read", "--sandbox-write"] {
+        for folder in [place.state(), place.state().with_file_name("linked"), place.state().join("..")] {
+            let args = ["-p", "x", option, folder.to_str().unwrap()];
+            let (code, _, stderr) = output(&mut place.agent(&script, &args));
+            assert_eq!(code, 2, "{stderr}");
+            let name = option.trim_start_matches("--sandbox-");
+            assert!(
+                stderr.contains(name) && stderr.contains("of askuser in it, which commands must not reach"),
+                "{stderr}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_program_that_a_command_planted_is_not_started() {
+    let place = Place::new();
+    let planted = place.folder().join("bin");
+    let bash = |command: &str| json!({"calls": [{"name": "Bash", "input": {"command": command}}]});
+    let plant = "mkdir bin; for name in bash sh git setsid notify-send tmux; do \
+                 printf '#!/bin/sh\\necho %s >> ran\\n' $name > bin/$name; chmod +x bin/$name; done";
+    let script = json!({"turns": [bash(plant), bash("true"), {"text": "x"}]});
+    let path =
+        std::env::join_paths([planted].into_iter().chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())));
+    for _ in 0..2 {
+        let mut agent = place.agent(&script, &["-p", "x", "--permissions", "allow"]);
+        assert_eq!(output(agent.env("PATH", path.as_ref().unwrap())).0, 0);
+        let mut ask =
+            place.askuser(&["ask", "--via", "inbox", "--detach", "-q", "Really?", "-o", "Yes: a", "-o", "No: b"]);
+        let ask = ask.env("PATH", path.as_ref().unwrap()).env("ASKUSER_ON_QUESTION", "true");
+        // 75 says that the question waits.
+        assert_eq!(output(ask.env("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nowhere")).0, 75);
+    }
+    let ran = std::fs::read_to_string(place.folder().join("ran")).unwrap_or_default();
+    assert_eq!(ran, "");
+}

@@ -77,7 +77,8 @@ fn killed_in_a_command_nothing_more_of_its_message_is_done_before_the_message_of
             assert_eq!(agent.finish(), 0);
         } else {
             let args = ["--continue", "-p", "stop", "--permissions", "allow"];
-            assert_eq!(crate::place::output(&mut place.agent(&script, &args)), (0, "stopped\n".into(), String::new()));
+            let said = "askuser: permissions are allow: commands run with your access, and reach askuser's own files\n";
+            assert_eq!(crate::place::output(&mut place.agent(&script, &args)), (0, "stopped\n".into(), said.into()));
         }
         assert!(!place.folder().join("written.txt").exists());
         let entries = Place::entries(&place.sessions()[0]);

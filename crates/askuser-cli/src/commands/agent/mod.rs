@@ -24,7 +24,9 @@ use crate::source;
 use crate::store;
 use crate::surfaces::Surfaces;
 use askuser_agent::tools::AskUserQuestion;
-use askuser_agent::{Agent, Model, PermissionMode, Permissions, RecordedModel, Secrets, Transcript, provider, tools};
+use askuser_agent::{
+    Agent, Model, PermissionMode, Permissions, RecordedModel, Sandbox, Secrets, Transcript, provider, tools,
+};
 use clap::ArgMatches;
 use models::Models;
 use std::ffi::OsString;
@@ -35,7 +37,7 @@ use std::sync::Arc;
 pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
     let words: Vec<OsString> = words.collect();
     #[cfg(target_os = "linux")]
-    api_keys::take_out_of_environment(&secrets(&[]), &words)?;
+    api_keys::take_out_of_environment(&secrets(&[], &[]), &words)?;
     run_with_keys(words.into_iter())
 }
 
@@ -81,11 +83,16 @@ pub(crate) fn run_with_keys(words: impl Iterator<Item = OsString>) -> Result<u8,
     let surface = if wanted.is_none() { Some(app::Surface::open(&settings)?) } else { None };
     let transcript = resumed.map_or_else(|| session::new(&current_folder()?), Ok)?;
     let cwd = transcript.cwd();
+    sandbox::check_given(&settings, &cwd, &folders)?;
     let sandbox = sandbox::here(&settings, &cwd, &folders);
     let mode = if args.get_flag("plan") { PermissionMode::Plan } else { settings.permissions };
     if let (PermissionMode::Sandbox, Err(why)) = (mode, &sandbox) {
         return Err(Failure::new(format!("permissions: sandbox cannot be, there is none here: {why}")));
     }
+    if mode == PermissionMode::Allow {
+        failure::notice("permissions are allow: commands run with your access, and reach askuser's own files");
+    }
+    sandbox.iter().filter_map(Sandbox::warning).for_each(failure::notice);
     let permissions = allowed::here(&cwd).into_iter().fold(Permissions::new(mode), Permissions::with_allowed);
     let mut agent = Agent::new(model)
         .with_tools(tools::all().with(AskUserQuestion { rules: source::rules(&settings) }))
@@ -94,7 +101,7 @@ pub(crate) fn run_with_keys(words: impl Iterator<Item = OsString>) -> Result<u8,
         .with_allowed_folders(folders)
         .with_protected_paths(sandbox::protected(&settings))
         .with_sandbox(sandbox)
-        .with_secrets(secrets(&settings.pass_env))
+        .with_secrets(secrets(&settings.pass_env, &environment::names().collect::<Vec<_>>()))
         .with_supervisor(supervisor())
         .with_deadline(settings.timeout)
         .with_context_window(settings.context_window)
@@ -133,11 +140,12 @@ fn supervisor() -> Vec<OsString> {
     }
 }
 
-/// The keys of all providers, whichever is used, and the passwords in their addresses.
-fn secrets(passed: &[String]) -> Secrets {
-    let addresses = provider::address_variables().chain(["ASKUSER_BASE_URL"]);
+/// The keys of all providers, whichever is used, and the passwords in their addresses and in `others`.
+fn secrets(passed: &[String], others: &[String]) -> Secrets {
+    let mut addresses: Vec<&str> = provider::address_variables().chain(["ASKUSER_BASE_URL"]).collect();
+    addresses.extend(others.iter().map(String::as_str));
     // The token of a store at an address asks in this agent's name: commands get none.
-    let keys = provider::key_variables().chain([store::TOKEN]);
+    let keys: Vec<&str> = provider::key_variables().chain([store::TOKEN, "PGPASSWORD"]).collect();
     Secrets::in_variables(keys, addresses, environment::variable, passed)
 }
 

@@ -2,17 +2,33 @@
 
 use super::session;
 use crate::config::Settings;
+use crate::failure::Failure;
 use crate::store;
-use askuser_agent::{Sandbox, SandboxSettings};
+use askuser_agent::{Sandbox, SandboxSettings, check_kept};
 use std::path::{Path, PathBuf};
 
-/// What decides about sessions, permissions and settings: commands do not find it, and every change of it is asked for.
+/// What askuser keeps: sessions, permissions, settings, the store and tokens. Commands in the sandbox do not find it, and every edit
+/// of it is asked for.
 pub(crate) fn protected(settings: &Settings) -> Vec<PathBuf> {
     session::protected().into_iter().chain(store::files(settings)).collect()
 }
 
+/// Refuses to give a folder to commands that has in it what askuser keeps.
+pub(crate) fn check_given(settings: &Settings, folder: &Path, added: &[PathBuf]) -> Result<(), Failure> {
+    let (wall, kept) = (of(settings, folder), protected(settings));
+    for (name, given) in [("--add-dir", added), ("sandbox_read", &wall.read), ("sandbox_write", &wall.write)] {
+        let checked = given.iter().try_for_each(|folder| check_kept(folder, &kept));
+        checked.map_err(|why| Failure::new(format!("{name}: {why}")))?;
+    }
+    Ok(())
+}
+
 /// The sandbox of this folder, or why there is none.
 pub(crate) fn here(settings: &Settings, folder: &Path, added: &[PathBuf]) -> Result<Sandbox, String> {
+    Sandbox::new(of(settings, folder), folder, added)
+}
+
+fn of(settings: &Settings, folder: &Path) -> SandboxSettings {
     let variable = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let home = variable("HOME");
     let below_home = |name: &String| match (name.strip_prefix("~/"), &home) {
@@ -21,11 +37,10 @@ pub(crate) fn here(settings: &Settings, folder: &Path, added: &[PathBuf]) -> Res
     };
     let paths = |names: &[String]| names.iter().map(below_home).filter_map(|path| path.canonicalize().ok()).collect();
     let caches = variable("XDG_CACHE_HOME").or_else(|| home.as_ref().map(|home| home.join(".cache")));
-    let wall = SandboxSettings {
+    SandboxSettings {
         read: paths(&settings.sandbox_read),
         write: paths(&settings.sandbox_write),
-        hidden: protected(settings),
+        kept: protected(settings),
         caches: caches.map(|caches| caches.join("askuser/sandbox")),
-    };
-    Sandbox::new(wall, folder, added)
+    }
 }

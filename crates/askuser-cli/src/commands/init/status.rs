@@ -4,8 +4,10 @@ use super::clients::{CLIENTS, Client, Home};
 use super::file::{File, Owner};
 use super::server_command::Programs;
 use crate::failure::Failure;
+use askuser_sys::programs;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -58,13 +60,12 @@ pub(super) fn command(server: &Value) -> Option<Vec<String>> {
 
 /// Starts the server as a client would, and looks for the tool among those it lists.
 pub(super) fn starts(words: &[String]) -> Result<(), String> {
-    let mut child = Command::new(&words[0])
-        .args(&words[1..])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .map_err(|error| format!("{} does not start: {error}", words[0]))?;
+    let program = &words[0];
+    let command = if Path::new(program).is_absolute() { Ok(Command::new(program)) } else { programs::command(program) };
+    let started = command.and_then(|mut command| {
+        command.args(&words[1..]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()
+    });
+    let mut child = started.map_err(|error| format!("{program} does not start: {error}"))?;
     let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
         "protocolVersion": "2025-06-18",
         "capabilities": {},

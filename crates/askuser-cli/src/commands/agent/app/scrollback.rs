@@ -12,6 +12,7 @@ use super::tool_calls::{CallStatus, CallSummary, counted, format_duration, witho
 use crate::store::words::home_relative;
 use crate::truncate::truncate;
 use askuser::sanitize;
+use askuser_agent::PermissionMode;
 use askuser_terminal::markdown::{self, Row};
 use askuser_terminal::text::{Line, Modifier, Span};
 use askuser_terminal::{
@@ -105,7 +106,8 @@ fn header(session: &SessionInfo, theme: &Theme, columns: usize) -> Vec<Line<'sta
     let version = concat!("askuser ", env!("CARGO_PKG_VERSION"));
     let folder = home_relative(&session.cwd.display().to_string());
     // Why there is none, each question about a command says.
-    let sandbox = if session.no_sandbox.is_none() { "sandbox" } else { "no sandbox" };
+    let has_sandbox = session.no_sandbox.is_none() && session.mode != PermissionMode::Allow;
+    let sandbox = if has_sandbox { "sandbox" } else { "no sandbox" };
     let own = format!("session {}", session.id);
     let facts = [&*sanitize::line(&session.model), &*sanitize::line(&folder), sandbox, &own]
         .map(|fact| format!(" {} {fact}", theme.signs.dot))

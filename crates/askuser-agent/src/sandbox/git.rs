@@ -1,0 +1,170 @@
+//! Keeps commands from the files that instruct git. A command that could write one would run programs as soon as git starts outside.
+//!
+//! In the folders that commands can write these paths are read-only: `.git` as a whole, what its links lead to, and what git's
+//! configuration names.
+
+use super::Mount;
+use crate::regular_file::{self, Links};
+use crate::tools::resolve_links_with;
+use askuser_sys::programs;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Folders of a repository that hold no instruction, and may be huge.
+const DATA: &[&str] = &["objects", "refs", "logs"];
+
+/// The stand-in for a path that does not exist, and that a command could make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Missing {
+    Refused,
+    File,
+    Folder,
+}
+
+/// The mounts that make these paths read-only, in all folders that commands can write.
+///
+/// # Errors
+/// Why a path cannot be kept from commands.
+pub(super) fn read_only(roots: &[PathBuf], home: Option<&Path>) -> Result<Vec<Mount>, String> {
+    let tops: BTreeSet<&Path> = roots.iter().filter_map(|root| top(root)).collect();
+    let mut paths = BTreeMap::new();
+    for top in tops {
+        let repository = repository(&top.join(".git"));
+        let linked = repository.iter().flat_map(|folder| links(folder));
+        let own = repository.iter().cloned().chain(linked).map(|path| (path, Missing::Refused));
+        for (path, missing) in own.chain(configured(top, home)) {
+            paths.insert(settled(&path, roots, &repository)?, (path, missing));
+        }
+    }
+    let mut mounts = Vec::new();
+    for (path, (named, missing)) in &paths {
+        let root = roots.iter().filter(|root| path.starts_with(root)).max();
+        let Some(root) = root else { continue };
+        let above: Vec<&Path> = path.ancestors().skip(1).take_while(|above| above.starts_with(root)).collect();
+        if above.iter().any(|above| paths.contains_key(*above)) {
+            continue;
+        }
+        // What is above a mount can be renamed with it, but for another mount.
+        for above in above.into_iter().rev().filter(|above| above.is_dir() && *above != root) {
+            if !mounts.contains(&Mount::write(above)) {
+                mounts.push(Mount::write(above));
+            }
+        }
+        let absent = path.ancestors().take_while(|above| !above.exists()).last();
+        mounts.push(match (absent, missing) {
+            (None, _) if path == root && !path.ends_with(".git") => {
+                return Err(format!("git takes instructions from {}, which commands can write", path.display()));
+            }
+            (None, _) => Mount::read(path),
+            (Some(_), Missing::Refused) => {
+                return Err(format!("{} leads to what is not there: a command could make it", named.display()));
+            }
+            (Some(absent), Missing::File) if absent == path => Mount::EmptyFile(path.clone()),
+            (Some(absent), _) => Mount::EmptyFolder(absent.to_owned()),
+        });
+    }
+    Ok(mounts)
+}
+
+/// The folder of the working tree that a folder is in.
+fn top(folder: &Path) -> Option<&Path> {
+    folder.ancestors().find(|top| top.join(".git").symlink_metadata().is_ok())
+}
+
+/// The path without links. A link in a folder that commands can write may lead elsewhere the next moment.
+fn settled(path: &Path, roots: &[PathBuf], repository: &[PathBuf]) -> Result<PathBuf, String> {
+    let check = |link: &Path| {
+        let is_in = |folders: &[PathBuf]| folders.iter().any(|folder| link.starts_with(folder) && link != folder);
+        if is_in(roots) && !is_in(repository) {
+            return Err(io::Error::other(format!("{} is a link, which a command could change", link.display())));
+        }
+        Ok(())
+    };
+    resolve_links_with(path, check).map_err(|error| format!("git takes instructions from {}: {error}", path.display()))
+}
+
+/// `.git`, and the folders that it stands for if it is a file: those of a further working tree or of a submodule.
+fn repository(git: &Path) -> Vec<PathBuf> {
+    let mut found = vec![git.to_owned()];
+    let leads_to = |file: &Path, start: &str| {
+        let folder = file.parent()?.join(read(file)?.strip_prefix(start)?);
+        folder.canonicalize().ok()
+    };
+    if let Some(folder) = leads_to(git, "gitdir: ") {
+        found.extend(leads_to(&folder.join("commondir"), ""));
+        found.push(folder);
+    }
+    found
+}
+
+/// A short file, without the end of its line.
+fn read(file: &Path) -> Option<String> {
+    let bytes = regular_file::read(file, Links::Refuse, 10_000).ok()?;
+    String::from_utf8(bytes).ok().map(|text| text.trim_end().to_owned())
+}
+
+/// The links in a repository, such as a hook that is kept among the project's files.
+fn links(repository: &Path) -> Vec<PathBuf> {
+    let holds_data = |name: &std::ffi::OsStr| DATA.iter().any(|data| name == *data);
+    let entries = walkdir::WalkDir::new(repository).follow_root_links(false).into_iter();
+    let entries = entries.filter_entry(|entry| !entry.file_type().is_dir() || !holds_data(entry.file_name()));
+    entries.flatten().filter(|entry| entry.path_is_symlink()).map(|entry| entry.into_path()).collect()
+}
+
+/// The files that git's configuration was read from, and each file that is a word of one of its values.
+fn configured(top: &Path, home: Option<&Path>) -> Vec<(PathBuf, Missing)> {
+    let listed = programs::command("git")
+        .and_then(|mut git| git.args(["config", "--list", "--null", "--show-origin"]).current_dir(top).output());
+    let listed = listed.map(|listed| String::from_utf8_lossy(&listed.stdout).into_owned()).unwrap_or_default();
+    let mut fields = listed.split('\0');
+    let mut found = Vec::new();
+    while let (Some(origin), Some(entry)) = (fields.next(), fields.next()) {
+        let (key, value) = entry.split_once('\n').unwrap_or((entry, ""));
+        let origin = origin.strip_prefix("file:").map(|file| top.join(file));
+        let base = origin.as_deref().filter(|_| key.starts_with("include")).and_then(Path::parent).unwrap_or(top);
+        let path = |name: &str| match (name.strip_prefix("~/"), home) {
+            (Some(rest), Some(home)) => home.join(rest),
+            _ => base.join(name),
+        };
+        if key.starts_with("include") {
+            found.push((path(value), Missing::File));
+        } else if key.ends_with("hookspath") || key.ends_with("templatedir") {
+            found.push((path(value), Missing::Folder));
+        } else {
+            let words = value.split(|c: char| c.is_whitespace() || "'\"`!;|&()<>=$".contains(c));
+            let files = words.filter(|word| !word.is_empty()).map(path).filter(|path| path.is_file());
+            found.extend(files.map(|file| (file, Missing::Refused)));
+        }
+        found.extend(origin.map(|origin| (origin, Missing::Refused)));
+    }
+    found
+}
+
+/// The repository around the folder, or the one that the folder is a further working tree of. That repository must name the
+/// folder itself, at a place that no command could have written: the folder could name anything.
+pub(super) fn around(roots: &[PathBuf], home: Option<&Path>) -> Option<PathBuf> {
+    let folder = roots.first()?;
+    let root = top(folder)?;
+    if root != folder {
+        return (!home.is_some_and(|home| home.starts_with(root))).then(|| root.to_owned());
+    }
+    let file = folder.join(".git");
+    let git = repository(&file).pop()?;
+    if roots.iter().any(|folder| git.starts_with(folder)) || Path::new(&read(&git.join("gitdir"))?) != file {
+        return None;
+    }
+    git.parent().filter(|folder| folder.ends_with("worktrees"))?.parent().map(Path::to_owned)
+}
+
+/// The user's name and address, which git finds in the home.
+pub(super) fn identity() -> Vec<(String, String)> {
+    let wanted = "^(user\\.(name|email)|init\\.defaultbranch)$";
+    let said = programs::command("git")
+        .and_then(|mut git| git.args(["config", "--global", "--get-regexp", wanted]).current_dir("/").output());
+    let said = said.map(|said| String::from_utf8_lossy(&said.stdout).into_owned()).unwrap_or_default();
+    said.lines()
+        .filter_map(|line| line.split_once(' '))
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect()
+}

@@ -1,0 +1,73 @@
+//! The programs of the user's own that commands find.
+//!
+//! Of the folder of a toolchain only the parts that run are there. The rest may hold credentials under any name.
+
+use super::{Access, Mount, Sandbox};
+use std::collections::BTreeMap;
+use std::env;
+use std::path::Path;
+
+/// The variable that names the folder, the usual folder below the home, and the parts that run.
+#[rustfmt::skip]
+const TOOLCHAINS: &[(&str, &str, &[&str])] = &[
+    ("ASDF_DATA_DIR", ".asdf", &["asdf.sh", "bin", "installs", "lib", "libexec", "plugins", "shims"]),
+    ("BUN_INSTALL", ".bun", &["bin", "install"]),
+    ("CARGO_HOME", ".cargo", &["bin", "git", "registry"]),
+    ("DENO_INSTALL_ROOT", ".deno", &["bin"]),
+    ("GHCUP_INSTALL_BASE_PREFIX", ".ghcup", &["bin", "ghc"]),
+    ("GOPATH", "go", &["bin", "pkg"]),
+    ("GRADLE_USER_HOME", ".gradle", &["caches", "jdks", "wrapper"]),
+    ("HOMEBREW_PREFIX", "/home/linuxbrew/.linuxbrew", &["Cellar", "bin", "include", "lib", "opt", "sbin", "share"]),
+    ("MAVEN_USER_HOME", ".m2", &["repository", "wrapper"]),
+    ("MISE_DATA_DIR", ".local/share/mise", &["installs", "plugins", "shims"]),
+    ("NVM_DIR", ".nvm", &["alias", "nvm.sh", "versions"]),
+    ("OPAM_SWITCH_PREFIX", ".opam/default", &["bin", "lib", "share"]),
+    ("PNPM_HOME", ".local/share/pnpm", &["bin", "global", "nodejs", "store"]),
+    ("PYENV_ROOT", ".pyenv", &["bin", "libexec", "plugins", "pyenv.d", "shims", "version", "versions"]),
+    ("RBENV_ROOT", ".rbenv", &["bin", "libexec", "plugins", "rbenv.d", "shims", "version", "versions"]),
+    ("RUSTUP_HOME", ".rustup", &["settings.toml", "toolchains"]),
+    ("SDKMAN_DIR", ".sdkman", &["bin", "candidates", "libexec"]),
+    ("UV_DATA_DIR", ".local/share/uv", &["python", "tools"]),
+    ("VIRTUAL_ENV", ".local", &["bin", "include", "lib", "lib64", "pyvenv.cfg"]),
+    ("VOLTA_HOME", ".volta", &["bin", "tools"]),
+    ("", ".nix-profile", &["bin", "include", "lib", "libexec", "share"]),
+];
+
+/// The parts of toolchains, the folders of `PATH`, and what the settings add, where they would not be there otherwise.
+pub(super) fn mounts(sandbox: &Sandbox) -> Vec<Mount> {
+    let (mut emptied, mut found) = (Vec::new(), BTreeMap::new());
+    for (variable, usual, parts) in TOOLCHAINS {
+        let named = env::var_os(variable).unwrap_or_default();
+        let usual = sandbox.home.as_ref().map(|home| home.join(usual));
+        for folder in env::split_paths(&named).filter(|folder| folder.is_absolute()).chain(usual) {
+            let Ok(real) = folder.canonicalize() else { continue };
+            // Two places, if links lead to it.
+            for place in [&folder, &real] {
+                if !sandbox.hides(place) && place == &real && is_toolchains_own(place) {
+                    emptied.push(Mount::EmptyFolder(place.clone()));
+                } else if !sandbox.hides(place) {
+                    continue;
+                }
+                found.extend(parts.iter().map(|part| (place.join(part), real.join(part))));
+            }
+        }
+    }
+    let path = env::var_os("PATH").unwrap_or_default();
+    let programs = env::split_paths(&path).filter(|folder| sandbox.hides(folder) && folder.is_dir());
+    let programs = programs.filter(|folder| !sandbox.home.as_ref().is_some_and(|home| home.starts_with(folder)));
+    found.extend(programs.chain(sandbox.settings.read.iter().cloned()).map(|folder| (folder.clone(), folder)));
+    // The roots come later, as a whole.
+    found.retain(|at, _| !sandbox.roots.iter().any(|root| at.starts_with(root)));
+    let binds = found.into_iter().filter_map(|(at, part)| {
+        let source = part.canonicalize().ok()?;
+        Some(Mount::Bind { source, at, access: Access::Read })
+    });
+    emptied.sort_by(|a: &Mount, b| format!("{a:?}").cmp(&format!("{b:?}")));
+    emptied.dedup();
+    emptied.into_iter().chain(binds).collect()
+}
+
+/// Whether a folder that a variable names is one toolchain's, and not a folder of the system's.
+fn is_toolchains_own(folder: &Path) -> bool {
+    folder.parent().is_some_and(|parent| parent.parent().is_some()) && folder != Path::new("/usr/local")
+}

@@ -1,0 +1,111 @@
+//! The command line of bubblewrap, and the descriptors that it names.
+
+use super::Mount;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::Path;
+#[cfg(target_os = "linux")]
+use {
+    super::Access,
+    std::os::fd::{AsRawFd, OwnedFd},
+    std::sync::{Mutex, PoisonError},
+};
+
+/// Held while a child can inherit descriptors: a command in another wall would get them too, and leave its wall through them.
+#[cfg(target_os = "linux")]
+static INHERITABLE: Mutex<()> = Mutex::new(());
+
+/// The words that start a command, without the command.
+#[derive(Debug)]
+pub(crate) struct Wall {
+    words: Vec<OsString>,
+    #[cfg(target_os = "linux")]
+    descriptors: Vec<OwnedFd>,
+}
+
+impl Wall {
+    pub(super) fn new(bwrap: &Path) -> Wall {
+        Wall {
+            words: vec![bwrap.into()],
+            #[cfg(target_os = "linux")]
+            descriptors: Vec::new(),
+        }
+    }
+
+    pub(super) fn add(&mut self, words: &[&dyn AsRef<OsStr>]) {
+        self.words.extend(words.iter().map(|word| word.as_ref().to_owned()));
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Wall {
+    pub(super) fn add_mount(&mut self, mount: &Mount) -> Result<(), String> {
+        match mount {
+            Mount::Bind { source, at, access } => {
+                let option = if *access == Access::Write { "--bind-fd" } else { "--ro-bind-fd" };
+                let opened =
+                    open(source).map_err(|error| format!("{} cannot be mounted: {error}", source.display()))?;
+                self.add_descriptor(option, opened, Some(at));
+                Ok(())
+            }
+            Mount::EmptyFolder(at) => {
+                self.add(&[&"--tmpfs", at]);
+                Ok(())
+            }
+            Mount::EmptyFile(at) => self.add_data("--ro-bind-data", b"", Some(at)),
+        }
+    }
+
+    /// Adds an option that reads these bytes.
+    pub(super) fn add_data(&mut self, option: &str, bytes: &[u8], at: Option<&Path>) -> Result<(), String> {
+        let piped = || {
+            let (reader, mut writer) = io::pipe()?;
+            // Less than a pipe holds.
+            io::Write::write_all(&mut writer, bytes)?;
+            Ok(reader)
+        };
+        let reader = piped().map_err(|error: io::Error| format!("{option}: {error}"))?;
+        self.add_descriptor(option, reader.into(), at);
+        Ok(())
+    }
+
+    fn add_descriptor(&mut self, option: &str, descriptor: OwnedFd, at: Option<&Path>) {
+        self.add(&[&option, &descriptor.as_raw_fd().to_string()]);
+        self.words.extend(at.map(OsString::from));
+        self.descriptors.push(descriptor);
+    }
+
+    /// Starts a command line that begins with these words.
+    pub(crate) fn spawn<T>(self, start: impl FnOnce(Vec<OsString>) -> io::Result<T>) -> io::Result<T> {
+        let _lock = INHERITABLE.lock().unwrap_or_else(PoisonError::into_inner);
+        let Wall { words, descriptors } = self;
+        descriptors.iter().try_for_each(|it| rustix::io::fcntl_setfd(it, rustix::io::FdFlags::empty()))?;
+        let started = start(words);
+        // Before the lock is released.
+        drop(descriptors);
+        started
+    }
+}
+
+/// Opens a path on which no part is a link.
+#[cfg(target_os = "linux")]
+fn open(path: &Path) -> io::Result<OwnedFd> {
+    use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
+    Ok(openat2(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), ResolveFlags::NO_SYMLINKS)?)
+}
+
+/// Only Linux has a sandbox: no wall is ever made elsewhere.
+#[cfg(not(target_os = "linux"))]
+impl Wall {
+    pub(super) fn add_mount(&mut self, _: &Mount) -> Result<(), String> {
+        Err("only Linux has a sandbox".into())
+    }
+
+    pub(super) fn add_data(&mut self, _: &str, _: &[u8], _: Option<&Path>) -> Result<(), String> {
+        Err("only Linux has a sandbox".into())
+    }
+
+    pub(crate) fn spawn<T>(self, start: impl FnOnce(Vec<OsString>) -> io::Result<T>) -> io::Result<T> {
+        start(self.words)
+    }
+}

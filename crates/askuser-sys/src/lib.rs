@@ -1,0 +1,6 @@
+//! The operating system for askuser, below every other crate.
+//!
+//! [`programs`] finds the programs that askuser starts. [`folders`] compares folders by device and inode.
+
+pub mod folders;
+pub mod programs;
