@@ -109,6 +109,7 @@ pub(crate) fn inbox() -> Command {
     described("inbox", "Show the questions that are waiting for an answer, and answer them", more)
         .after_help(EXIT_CODES)
         .subcommand(inbox_copy())
+        .subcommand(inbox_backup())
         .disable_help_subcommand(true)
         .args_conflicts_with_subcommands(true)
         .defer(|command| {
@@ -122,6 +123,13 @@ pub(crate) fn inbox() -> Command {
                 ])
                 .args(inbox_settings())
         })
+}
+
+fn inbox_backup() -> Command {
+    Command::new("backup")
+        .about("Write one consistent file of an inbox in use")
+        .arg(word("file", "FILE", "The file to write, must be new").required(true))
+        .args(of_the_store())
 }
 
 fn inbox_copy() -> Command {

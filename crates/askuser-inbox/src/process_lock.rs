@@ -18,15 +18,22 @@ impl ProcessLock {
     /// Says that this process is there. `folder` holds the locks of all processes that use the same store.
     pub(crate) fn take(folder: &Path) -> Result<ProcessLock, StoreError> {
         let failed = |error: io::Error| StoreError::unavailable(format!("cannot lock in {}", folder.display()), error);
-        let name = random_id().map_err(failed)?;
-        let path = folder.join(&name);
-        let take = || {
-            private_folder(folder)?;
-            let lock = private_options().create_new(true).open(&path)?;
-            lock.try_lock()?;
-            Ok::<_, io::Error>(lock)
-        };
-        Ok(ProcessLock { _lock: take().map_err(failed)?, name, path })
+        loop {
+            let name = random_id().map_err(failed)?;
+            let path = folder.join(&name);
+            let take = || {
+                private_folder(folder)?;
+                let lock = private_options().create_new(true).open(&path)?;
+                lock.try_lock()?;
+                Ok::<_, io::Error>(lock)
+            };
+            match take() {
+                Ok(lock) if path.exists() => return Ok(ProcessLock { _lock: lock, name, path }),
+                Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(failed(error)),
+                // Before it was locked, another process has removed it with those of the dead.
+                _ => {}
+            }
+        }
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -52,10 +59,16 @@ pub(crate) fn is_alive(folder: &Path, name: &str) -> bool {
     }
 }
 
-/// Removes what a process that has died left behind.
-pub(crate) fn forget_dead(folder: &Path, name: &str) {
-    if let Some(path) = path_of(folder, name) {
-        let _ = fs::remove_file(path);
+/// Removes the locks of processes that have died.
+pub(crate) fn forget_dead(folder: &Path) {
+    let names = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    for path in names.filter_map(|name| path_of(folder, name.to_str()?)) {
+        // Locked while it is removed, so that a process that has just made it makes another.
+        if let Ok(lock) = File::open(&path)
+            && lock.try_lock().is_ok()
+        {
+            let _ = fs::remove_file(&path);
+        }
     }
 }
 
@@ -132,4 +145,26 @@ fn trusted(path: &Path) -> io::Result<()> {
 #[cfg(not(unix))]
 fn trusted(_: &Path) -> io::Result<()> {
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_that_is_being_made_is_not_a_dead_ones() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        std::thread::scope(|scope| {
+            let taking = scope.spawn(|| {
+                for _ in 0..500 {
+                    let lock = ProcessLock::take(folder).unwrap();
+                    assert!(is_alive(folder, lock.name()));
+                }
+            });
+            while !taking.is_finished() {
+                forget_dead(folder);
+            }
+        });
+    }
 }

@@ -164,14 +164,12 @@ fn verdict(here: &Here) -> (Row, u8) {
 }
 
 fn terminal(here: &Here) -> Vec<Row> {
-    let row = match &here.terminal {
-        Ok(()) => Row::good(
-            "terminal",
-            format!("/dev/tty opens; TERM is {}", variable("TERM").unwrap_or_else(|| "not set".into())),
-        ),
-        // Not wrong by itself: the verdict says whether one is needed.
-        Err(error) => Row::plain("terminal", format!("none: {error}")),
-    };
+    // Not wrong by itself: the verdict says whether one is needed.
+    if let Err(error) = &here.terminal {
+        return vec![Row::plain("terminal", format!("none: {error}"))];
+    }
+    let term = variable("TERM").unwrap_or_else(|| "not set".into());
+    let row = Row::good("terminal", format!("/dev/tty opens; TERM is {term}"));
     let (reasons, options) = (Reasons { layers: &here.layers, environment: &variable }, &here.options);
     let row = row.and(reasons.presentation(options.presentation)).and(reasons.colours(options.theme.depth));
     let row = row.and(reasons.background(options.theme.background));

@@ -145,6 +145,8 @@ fn the_doctor_finds_nobody_without_a_terminal() {
         "{}",
         ended.stdout
     );
+    // There is no prompt to draw, and no background.
+    assert!(!["drawn", "colours", "background"].iter().any(|word| ended.stdout.contains(word)), "{}", ended.stdout);
 }
 
 #[test]
@@ -239,7 +241,7 @@ fn the_doctor_wraps_at_words_under_the_column_they_began_in() {
 fn the_doctor_says_why_the_prompt_looks_as_it_does() {
     let says = |variables: &[(&str, &str)], args: &[&str], words: &str| {
         let stage = variables.iter().fold(Stage::new(), |stage, (name, value)| stage.env(name, value));
-        let stdout = stage.run(&[&["doctor"], args].concat()).stdout;
+        let stdout = stage.askuser(&[&["doctor"], args].concat(), "").finish().stdout;
         assert!(stdout.contains(&format!("                {words}\n")), "{words}:\n{stdout}");
     };
     says(&[("COLORFGBG", "")], &[], "unknown background, because COLORFGBG is not set");

@@ -114,6 +114,51 @@ fn a_question_can_be_left_and_come_back_to() {
 }
 
 #[test]
+fn no_command_leaves_a_lock_beside_the_store() {
+    let stage = Stage::new();
+    let asked = [vec!["ask", "--via", "inbox"], vec!["confirm", "Go?", "--via", "inbox"]];
+    for mut words in asked {
+        let file = example("database");
+        if words[0] == "ask" {
+            words.insert(1, &file);
+        }
+        let asker = stage.spawn(&words);
+        let waiting = attended(&stage);
+        let ended =
+            run(&stage, &["answer", id(&waiting), "--select", if words[0] == "ask" { "SQLite" } else { "Yes" }]);
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        assert_eq!(output(asker).0, Some(0));
+    }
+    let left = detached(&stage, "database", &[]);
+    let waiter = stage.spawn(&["wait", &left]);
+    attended(&stage);
+    rustix::process::kill_process(rustix::process::Pid::from_child(&waiter), rustix::process::Signal::TERM).unwrap();
+    assert_eq!(output(waiter).0, Some(75));
+    let locks = stage.path(".local/state/askuser/inbox/inbox.sqlite-waiting");
+    let names: Vec<_> = std::fs::read_dir(locks).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(names.is_empty(), "{names:?}");
+}
+
+#[test]
+fn a_backup_is_one_new_file_and_says_what_it_holds() {
+    let stage = Stage::new();
+    let id = detached(&stage, "database", &[]);
+    let to = stage.path("backup.sqlite");
+    let to = to.to_str().unwrap();
+    let written = run(&stage, &["inbox", "backup", to]);
+    let bytes = std::fs::metadata(to).unwrap().len();
+    assert_eq!(written.stdout, format!("wrote {to}: 1 questions, {bytes} bytes\n"), "{}", written.stderr);
+    let listed = run(&stage, &["inbox", "--json", "--store", to]);
+    assert!(listed.stdout.contains(&id), "{}", listed.stdout);
+    let again = run(&stage, &["inbox", "backup", to]);
+    assert_eq!(again.code, Some(2));
+    assert!(again.stderr.contains("it exists already, must be a new file"), "{}", again.stderr);
+    let missing = run(&stage, &["inbox", "backup", "other", "--store", "nowhere.sqlite"]);
+    let said = missing.stderr.contains("there is no inbox at") && missing.stderr.contains("nowhere.sqlite");
+    assert!(missing.code == Some(2) && said, "{}", missing.stderr);
+}
+
+#[test]
 fn a_late_answer_is_told_who_was_first_and_changes_nothing() {
     let stage = Stage::new().env("USER", "ada");
     let id = detached(&stage, "database", &[]);

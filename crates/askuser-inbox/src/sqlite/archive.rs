@@ -1,19 +1,54 @@
-//! The file as it is copied: SQLite makes the JSON of a row, and takes it apart again.
+//! The file as it is copied and backed up. SQLite makes the JSON of a row, and takes it apart again.
 
 use super::SqliteStore;
-use super::database::key_of;
+use super::database::{Database, key_of};
 use super::fault::unreadable;
 use super::filter::signed;
+use crate::process_lock::private_options;
+use crate::random::random_id;
 use askuser::Request;
-use askuser::store::{Archive, Call, Table, words};
-use rusqlite::params;
+use askuser::store::{Archive, Call, StoreError, Table, words};
+use rusqlite::{Connection, params};
 use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 /// What reads or keeps the rows of a table.
 fn statements(doing: &str, of: Table) -> impl Iterator<Item = &'static str> {
     let all = include_str!("archive.sql").split_once(&format!("-- {doing} {}\n", of.name()));
     let these = all.and_then(|(_, these)| these.split("\n-- ").next());
     these.unwrap_or_default().split(";\n")
+}
+
+impl Database {
+    /// Writes a consistent copy of the store to a new file. Returns the number of its questions.
+    pub(super) fn backup(&mut self, to: &Path) -> Result<u64, StoreError> {
+        let what = format!("cannot write {}", to.display());
+        let failed = |error: io::Error| match error.kind() {
+            io::ErrorKind::AlreadyExists => StoreError::unavailable(&*what, "it exists already, must be a new file"),
+            _ => StoreError::unavailable(&*what, error),
+        };
+        if to.symlink_metadata().is_ok() {
+            return Err(failed(io::ErrorKind::AlreadyExists.into()));
+        }
+        // A backup that is interrupted leaves no file of that name.
+        let mut part = to.as_os_str().to_owned();
+        part.push(format!(".{}.part", random_id().map_err(failed)?));
+        let part = PathBuf::from(part);
+        let file = private_options().create_new(true).open(&part).map_err(failed)?;
+        let write = || {
+            self.connection.execute("VACUUM INTO ?1", [part.to_str()]).map_err(io::Error::other)?;
+            let copy = Connection::open(&part).map_err(io::Error::other)?;
+            let count =
+                copy.query_row("SELECT count(*) FROM question", [], |row| row.get(0)).map_err(io::Error::other)?;
+            file.sync_all()?;
+            fs::hard_link(&part, to)?;
+            Ok(count)
+        };
+        let written = write().map_err(failed);
+        let _ = fs::remove_file(&part);
+        written
+    }
 }
 
 impl Archive for SqliteStore {

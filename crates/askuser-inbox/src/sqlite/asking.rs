@@ -138,6 +138,7 @@ impl Database {
             Ok((Claim::Won, row.n))
         })?;
         self.waiting.remove(&n);
+        self.unlock();
         Ok(claim)
     }
 
@@ -160,7 +161,9 @@ impl Database {
             waiting.remove();
         }
         let (process, now) = (self.lock()?, self.now());
-        self.write_unsynced(|tx, _| waiter.remove(tx, &process, now, how == Departure::Died))
+        let left = self.write_unsynced(|tx, _| waiter.remove(tx, &process, now, how == Departure::Died));
+        self.unlock();
+        left
     }
 
     pub(super) fn delivered(&mut self, by: &Principal, id: &QuestionId) -> Result<(), StoreError> {
@@ -180,6 +183,7 @@ impl Database {
         })?;
         if let Some(n) = delivered {
             self.waiting.remove(&n);
+            self.unlock();
         }
         Ok(())
     }

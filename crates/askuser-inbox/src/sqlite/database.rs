@@ -10,7 +10,7 @@ use crate::process_lock::{self, ProcessLock};
 use askuser::store::{AskerPresence, Attempt, Ending, Principal, Scope, State, StoreError, StoredQuestion, Which};
 use askuser::{Outcome, RequestKey, Via};
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, Transaction, TransactionBehavior, params};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -37,6 +37,8 @@ pub(super) struct Database {
     pub(super) requests: Requests,
     /// Who waits in this process, by question.
     pub(super) waiting: HashMap<i64, Vec<Waiter>>,
+    /// The lists that this process shows.
+    pub(super) lists: HashSet<String>,
     /// Which file it was when it was opened.
     file: Option<FileId>,
     /// The id of the credential that the call under way was let in with.
@@ -119,6 +121,7 @@ impl Database {
             lock: None,
             requests: Requests::default(),
             waiting: HashMap::new(),
+            lists: HashSet::new(),
             file: file_id(&path),
             credential: None,
             has_read_failed: false,
@@ -132,6 +135,7 @@ impl Database {
         }
         // A store that cannot be written can still be read.
         let _ = database.note_deaths();
+        process_lock::forget_dead(&database.locks);
         Ok(database)
     }
 
@@ -229,6 +233,13 @@ impl Database {
         Ok(self.lock.as_ref().map(|lock| lock.name().to_owned()).unwrap_or_default())
     }
 
+    /// Releases the lock of this process once it neither waits nor shows a list.
+    pub(super) fn unlock(&mut self) {
+        if self.waiting.is_empty() && self.lists.is_empty() {
+            self.lock = None;
+        }
+    }
+
     /// A row as others see it: whether one of its waiters still lives.
     pub(super) fn seen(&self, row: StoredRow) -> StoredQuestion {
         let mut question = row.question;
@@ -282,8 +293,6 @@ impl Database {
             }
             Ok(())
         })?;
-        let processes = dead.iter().map(|(_, process)| process).chain(&lists);
-        processes.for_each(|process| process_lock::forget_dead(&locks, process));
         Ok(())
     }
 }

@@ -114,6 +114,13 @@ impl SqliteStore {
         self.call(|database| database.integrity())
     }
 
+    /// Writes a consistent copy to a new file that only this user can read. Other processes may write meanwhile. Returns the number
+    /// of its questions.
+    pub fn backup(&self, to: &Path) -> Call<u64> {
+        let to = to.to_owned();
+        self.call(move |database| database.backup(&to))
+    }
+
     /// Has the thread do something: it is on its way when this returns.
     fn call<T: Send + 'static>(
         &self,

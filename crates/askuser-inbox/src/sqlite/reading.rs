@@ -137,6 +137,7 @@ impl Database {
             tx.execute("INSERT INTO shown_list (id, process) VALUES (?1, ?2)", params![name, process])?;
             Ok(())
         })?;
+        self.lists.insert(name.clone());
         Ok(name)
     }
 
@@ -145,7 +146,10 @@ impl Database {
         self.write_unsynced(|tx, _| {
             tx.execute("DELETE FROM shown_list WHERE id = ?1", [name])?;
             Ok(())
-        })
+        })?;
+        self.lists.remove(name);
+        self.unlock();
+        Ok(())
     }
 
     pub(super) fn is_list_shown(&mut self, _: &Principal) -> Result<bool, StoreError> {

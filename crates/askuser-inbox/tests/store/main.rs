@@ -1,6 +1,7 @@
 //! The store in a file: it does what every store must, and what is about files.
 
 mod asker;
+mod backup;
 mod faults;
 mod killed;
 mod location;
