@@ -82,6 +82,13 @@ pub(crate) struct TokenFile {
     pub(crate) is_in_file: bool,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct AnswersFile {
+    pub(crate) path: PathBuf,
+    /// Whether the command's own line names it, rather than a setting or a variable.
+    pub(crate) is_on_command_line: bool,
+}
+
 impl Layers {
     pub(crate) fn settings(&self) -> Result<Settings, Failure> {
         let settings = Settings::parse(self)?;
@@ -90,7 +97,9 @@ impl Layers {
         let server = self.value_up_to("store", named_by.level()).filter(|store| store.contains("://"));
         let (server, is_in_file) = (server.map(str::to_owned), matches!(named_by, Origin::File(_)));
         let token_file = settings.token_file.map(|file| TokenFile { server, is_in_file, ..file });
-        Ok(Settings { base_url, token_file, ..settings })
+        let is_on_command_line = matches!(self.value("answers").1, Origin::Flag(_));
+        let answers = settings.answers.map(|file| AnswersFile { is_on_command_line, ..file });
+        Ok(Settings { base_url, token_file, answers, ..settings })
     }
 
     /// Where the provider of the settings' model is. An address is for the model it was set with: a model that was chosen

@@ -117,7 +117,10 @@ fn settings_mean_what_they_say() {
     assert_eq!(["none", "1s"].map(|v| read("timeout", v, |s| s.timeout)), [Some(None), Some(Some(second))]);
     assert_eq!(["0", "x"].map(|v| read("timeout", v, |s| s.timeout)), [None, None]);
     let file = || Some(Some(PathBuf::from("f")));
-    assert_eq!(["none", "f", ""].map(|v| read("answers", v, |s| s.answers)), [Some(None), file(), None]);
+    assert_eq!(
+        ["none", "f", ""].map(|v| read("answers", v, |s| s.answers.map(|file| file.path))),
+        [Some(None), file(), None]
+    );
     assert_eq!(["auto", "f"].map(|v| read("store", v, |s| s.store)), [Some(None), file()]);
     let headless = [Some(None), Some(Some(Headless::Fail)), Some(Some(Headless::Recommended))];
     assert_eq!(["none", "fail", "recommended"].map(|v| read("headless", v, |s| s.headless)), headless);

@@ -54,7 +54,7 @@ macro_rules! settings {
                 value: "DURATION", default: "none", by: User, of: Asking,
                 must_be: "a duration above 0, such as 30s, 5m or 1h",
             }
-            answers: Option<PathBuf> = |v| unless(v, "none", path) => {
+            answers: Option<AnswersFile> = |v| unless(v, "none", |v| path(v).map(|path| AnswersFile { path, is_on_command_line: false })) => {
                 "Take answers from a JSON or TOML file, keyed by header or question text",
                 value: "FILE", default: "none", by: User, of: Asking,
                 must_be: "a JSON or TOML file",

@@ -2,12 +2,13 @@
 //!
 //! Order: the policy (answers file, headless rule), then a person, at the terminal or wherever they open the inbox. Surfaces that `--via` does not name are left out.
 
-use crate::config::{Settings, Surface};
+use crate::config::{AnswersFile, Settings, Surface};
 use crate::failure::{Failure, reason};
 use crate::json;
 use crate::source;
+use crate::store::actor;
 use askuser::policy::{Answers, Headless, Policy};
-use askuser::{Asker, Asking, Closed, Decision, PolicyFirst, Request, RequestKey};
+use askuser::{Asker, Asking, Closed, Decision, PolicyFirst, Request, RequestKey, Via};
 use askuser_sys::programs;
 use askuser_terminal::{Background, ColorDepth, Options, Presentation};
 use std::path::Path;
@@ -26,21 +27,15 @@ impl Surfaces {
     pub(crate) fn of(settings: &Settings) -> Result<Surfaces, Failure> {
         let policy = match settings.via.contains(&Surface::Policy) {
             true => Policy {
-                answers: settings.answers.as_deref().map(answers_file).transpose()?,
+                answers: settings.answers.as_ref().map(AnswersFile::read).transpose()?,
                 headless: settings.headless,
             },
             false => Policy::default(),
         };
-        let answers_file = settings.answers.as_deref().unwrap_or(Path::new("answers")).display().to_string();
+        let path = settings.answers.as_ref().map_or(Path::new("answers"), |file| &file.path);
+        let answers_file = path.display().to_string();
         let [terminal, inbox] = [Surface::Terminal, Surface::Inbox].map(|surface| settings.via.contains(&surface));
         Ok(Surfaces { policy, terminal, inbox, answers_file })
-    }
-
-    /// With an answers file that gives permissions and approves plans as well: the user named it with the very command that runs
-    /// the agent. By a setting or a variable it answers questions alone.
-    pub(crate) fn permitting(mut self) -> Surfaces {
-        self.policy.answers = self.policy.answers.map(Answers::permitting);
-        self
     }
 
     /// What the policy knows of a request, for a caller that asks at a terminal itself.
@@ -73,7 +68,7 @@ impl Surfaces {
         person: Option<Arc<dyn Asker>>,
         tell: impl Fn(&str) + Send + Sync + 'static,
     ) -> Option<Arc<dyn Asker>> {
-        let person = person.filter(|_| self.asks_a_person());
+        let person = person.filter(|_| self.inbox || self.terminal && actor(Via::Terminal).is_a_person());
         match (self.policy.answers.is_some(), self.policy.headless, person) {
             (false, None, person) => person,
             (false, Some(Headless::Fail), _) => None,
@@ -87,8 +82,9 @@ impl Surfaces {
         }
     }
 
+    /// Whether a person is asked at the terminal, or by the front end in its place.
     pub(crate) fn asks_at_the_terminal(&self) -> bool {
-        self.terminal && self.policy.headless.is_none()
+        self.terminal && self.policy.headless.is_none() && actor(Via::Terminal).is_a_person()
     }
 
     pub(crate) fn uses_the_inbox(&self) -> bool {
@@ -127,6 +123,14 @@ impl<T: Fn(&str) + Send + Sync> Asker for MisfitNotice<T> {
 
     fn close(&self, key: &RequestKey, why: &Closed) {
         self.chain.close(key, why);
+    }
+}
+
+impl AnswersFile {
+    /// Reads it. Only the command's own `--answers` gives permissions, approves plans and says yes to a `confirm`.
+    fn read(&self) -> Result<Answers, Failure> {
+        let answers = answers_file(&self.path)?;
+        Ok(if self.is_on_command_line { answers.permitting() } else { answers })
     }
 }
 

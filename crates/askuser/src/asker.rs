@@ -163,7 +163,7 @@ impl Delivery {
             None if is_settled && !self.resolution.is_a_persons() => AskError::NotAPersons,
             None => return Ok(self),
         };
-        if !request.key().purpose.asks_to_agree() {
+        if !request.asks_to_agree() {
             return Ok(self);
         }
         self.tell(Err(error.to_string()));

@@ -12,7 +12,7 @@ use crate::outcome::{Answer, Status};
 use crate::question::{Question, QuestionSet};
 use crate::request::{Context, Purpose};
 use crate::resolution::{Resolution, Via};
-use crate::rules::Rules;
+use crate::rules::{Form, Rules};
 use crate::violation::Violations;
 use serde_json::{Map, Value};
 use std::convert::Infallible;
@@ -263,9 +263,9 @@ impl<T> Verdict<T> {
 }
 
 impl Purpose {
-    /// Whether a person agrees to something that then happens.
-    pub(crate) fn asks_to_agree(self) -> bool {
-        matches!(self, Purpose::Permission | Purpose::Plan)
+    /// Whether the answer to these questions is a person's consent to something that then happens.
+    pub(crate) fn asks_to_agree(self, set: &QuestionSet) -> bool {
+        matches!(self, Purpose::Permission | Purpose::Plan) || set.rules().form() == Form::Confirm
     }
 
     /// What a person reads while they note something beside a yes.

@@ -54,8 +54,8 @@ impl Policy {
         self.apply_for(Purpose::Question, set)
     }
 
-    /// The same for a request. Only answers that [may](Answers::permitting) give a permission or approve a plan; no rule ever
-    /// does. Only an option gives or refuses it: words in place of one were written for another question, and leave it
+    /// The same for a request. Only answers that [may](Answers::permitting) give a permission, approve a plan or say yes to a
+    /// `confirm`; no rule ever does. Only an option gives or refuses it: words in place of one were written for another question, and leave it
     /// unanswered.
     ///
     /// # Errors
@@ -70,7 +70,7 @@ impl Policy {
         let mut answers = Vec::new();
         for question in set.questions() {
             let mut answer = self.answers.as_ref().and_then(|file| file.answer(purpose, question, set, &mut bad));
-            if answer.is_none() && self.headless == Some(Headless::Recommended) && !purpose.asks_to_agree() {
+            if answer.is_none() && self.headless == Some(Headless::Recommended) && !purpose.asks_to_agree(set) {
                 answer = recommended(question);
                 via = Via::Policy;
             }
@@ -82,16 +82,18 @@ impl Policy {
         }
         match self.headless {
             None => Ok(Decision::Ask(answers)),
-            Some(headless) => Ok(Decision::Settled(unsettled(headless.reason(purpose), answers, via))),
+            Some(headless) => {
+                Ok(Decision::Settled(unsettled(headless.reason(purpose.asks_to_agree(set)), answers, via)))
+            }
         }
     }
 }
 
 impl Headless {
-    fn reason(self, purpose: Purpose) -> &'static str {
+    fn reason(self, asks_to_agree: bool) -> &'static str {
         match self {
             Headless::Fail => "the policy is to fail rather than to ask",
-            Headless::Recommended if purpose.asks_to_agree() => {
+            Headless::Recommended if asks_to_agree => {
                 "the policy is to take recommended options, which agrees to nothing"
             }
             Headless::Recommended => "the policy is to take recommended options, and not every question has one",
@@ -114,7 +116,7 @@ impl Asker for Policy {
             Ok(Decision::Settled(resolution)) => resolution,
             Ok(Decision::Ask(known)) => {
                 let reason = match known.is_empty() {
-                    _ if request.key().purpose.asks_to_agree() => "the answers written beforehand do not decide this",
+                    _ if request.asks_to_agree() => "the answers written beforehand do not decide this",
                     true => "the answers written beforehand do not cover this",
                     false => "the answers written beforehand do not cover every question",
                 };
@@ -186,8 +188,7 @@ impl Answers {
         bad.into_result(Some(answers))
     }
 
-    /// The same as answers that give permissions and approve plans too: the user named them with the very command that runs
-    /// the agent.
+    /// The same as answers that also give permissions, approve plans and say yes to a `confirm`. The command's own line names them.
     #[must_use]
     pub fn permitting(self) -> Answers {
         Answers { may_permit: MayPermit::PersonOrAnswers, ..self }
@@ -200,7 +201,7 @@ impl Answers {
         let agrees = || permission::agreed(question, &answer).is_some();
         let counts =
             || !answer.selected_options.is_empty() && (self.may_permit.covers(Some(Via::AnswersFile)) || !agrees());
-        (!purpose.asks_to_agree() || counts()).then_some(answer)
+        (!purpose.asks_to_agree(set) || counts()).then_some(answer)
     }
 
     fn rule(&self, question: &Question) -> Option<&Rule> {

@@ -450,6 +450,21 @@ fn a_file_of_answers_permits_and_approves_only_where_it_was_given_that_right() {
 }
 
 #[test]
+fn a_file_says_yes_to_a_confirm_only_with_that_right() {
+    let question = QuestionInput::new("Deploy?", "Confirm").option("Yes", "").option("No", "");
+    let set = QuestionSet::new([question], &Rules::confirm()).unwrap();
+    let chosen = |label: &str, may: bool| {
+        let answers = Answers::parse(&json!({ "Confirm": label })).unwrap();
+        let answers = if may { answers.permitting() } else { answers };
+        matches!(Policy { answers: Some(answers), headless: None }.apply(&set).unwrap(), Decision::Settled(_))
+    };
+    assert_eq!(
+        [("Yes", false), ("Yes", true), ("No", false)].map(|(label, may)| chosen(label, may)),
+        [false, true, true]
+    );
+}
+
+#[test]
 fn no_rule_permits_or_approves_even_what_is_recommended() {
     for headless in [Headless::Recommended, Headless::Fail] {
         let answers = Answers::default().permitting();

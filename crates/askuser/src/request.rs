@@ -7,7 +7,7 @@ use crate::exact::{self, Charset};
 use crate::outcome::{Answer, Outcome, Status};
 use crate::question::QuestionSet;
 use crate::sanitize;
-use crate::violation::Violations;
+use crate::violation::{Gathered, Violations};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
@@ -77,8 +77,13 @@ impl Request {
     /// Adds answers that are known already: the person is asked the rest, and sees these filled in.
     ///
     /// # Errors
-    /// Where one of them is not a legal answer to its question.
+    /// Where one of them is not a legal answer to its question, or the question asks to agree: no yes is chosen beforehand.
     pub fn with_known(self, known: Vec<Answer>) -> Result<Request, Violations> {
+        let mut bad = Gathered::default();
+        if self.asks_to_agree() && !known.is_empty() {
+            bad.add("known", "an answer to a question that asks to agree", "must be empty");
+        }
+        bad.into_result(Some(()))?;
         let checked = Outcome::checked(&self.set, Status::Cancelled, &known)?;
         Ok(Request { known: checked.answers().to_vec(), ..self })
     }
@@ -113,6 +118,11 @@ impl Request {
             // Our own program asks.
             Purpose::Choice => false,
         }
+    }
+
+    /// Whether its answer is a person's consent: to a permission, to a plan, or to a question for a yes.
+    pub fn asks_to_agree(&self) -> bool {
+        self.key.purpose.asks_to_agree(&self.set)
     }
 
     /// Answers that are known already.

@@ -26,13 +26,30 @@ fn read(stored: Value) -> Result<Request, String> {
 #[test]
 fn a_request_is_read_back_as_it_was_stored() {
     let known = set().questions()[1].answer(&[1], Some("mine".into()), Some("a note".into())).unwrap();
-    let request = Request::new(RequestKey::new("s", "c").in_tasks(["t"]).for_purpose(Purpose::Plan), set())
+    let request = Request::new(RequestKey::new("s", "c").in_tasks(["t"]).for_purpose(Purpose::Choice), set())
         .with_origin(Origin::default().with_agent("a").with_task("t").with_folder("/f").with_host("h"))
         .with_context(Context::Diff("-a\n+b".into()))
         .with_deadline(Duration::from_secs(90));
     let request = request.with_known(vec![known]).unwrap();
     insta::assert_snapshot!("stored_request", serde_json::to_string_pretty(&request).unwrap());
     assert_eq!(read(stored(&request)).unwrap(), request);
+}
+
+#[test]
+fn known_answers_never_preselect_what_a_person_agrees_to() {
+    let yes = |set: &QuestionSet| set.questions()[0].answer(&[0], None, None).unwrap();
+    for purpose in [Purpose::Permission, Purpose::Plan] {
+        let request = Request::new(RequestKey::new("s", "c").for_purpose(purpose), set());
+        let error = request.clone().with_known(vec![yes(request.set())]).unwrap_err();
+        assert_eq!(error.to_string(), "known: an answer to a question that asks to agree, must be empty");
+        let mut stored = stored(&request);
+        stored["known"] = json!([yes(request.set())]);
+        assert!(read(stored).is_err(), "nor in what another program sends");
+        assert!(request.with_known(Vec::new()).is_ok());
+    }
+    let question = QuestionInput::new("Deploy?", "Confirm").option("Yes", "").option("No", "");
+    let confirm = Request::new(RequestKey::new("s", "c"), QuestionSet::new([question], &Rules::confirm()).unwrap());
+    assert!(confirm.asks_to_agree() && confirm.clone().with_known(vec![yes(confirm.set())]).is_err());
 }
 
 #[test]

@@ -14,7 +14,7 @@ use crate::surfaces::{answers_file, terminal_options};
 use askuser::policy::Policy;
 use askuser::prompt::Trigger;
 use askuser::store::{AskerPresence, Filter, Handle, Principal, State, StoreError, StoredQuestion};
-use askuser::{AskError, Decision, Outcome, Purpose, QuestionSet, Via, Violation, reply};
+use askuser::{AskError, Decision, Outcome, QuestionSet, Via, Violation, reply};
 use askuser_inbox::{Shown, answer_at};
 use askuser_terminal::TerminalAsker;
 use clap::ArgMatches;
@@ -71,8 +71,8 @@ fn given(question: &StoredQuestion, args: &ArgMatches) -> Result<Option<(Outcome
         return Ok(Some((outcome, Via::Inbox)));
     }
     let Some(file) = args.get_one::<String>("answers") else { return Ok(None) };
-    if matches!(question.request.key().purpose, Purpose::Permission | Purpose::Plan) {
-        return Err(Failure::new("only a person gives permission or approves a plan, no file does"));
+    if question.request.asks_to_agree() {
+        return Err(Failure::new("only a person gives permission, approves a plan or says yes, no file does"));
     }
     let policy = Policy { answers: Some(answers_file(Path::new(file))?), headless: None };
     let unfit = |violations: askuser::Violations| Failure::new(format!("{file} does not fit: {violations}"));

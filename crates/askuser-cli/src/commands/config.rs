@@ -5,7 +5,7 @@ use crate::config::{Layers, misspelt_variables, user_folder};
 use crate::environment;
 use crate::failure::{Failure, exit, notice};
 use crate::result::write;
-use crate::store::started_by_agent;
+use crate::store::only_a_person;
 use askuser::sanitize;
 use askuser_inbox::Location;
 use clap::ArgMatches;
@@ -41,10 +41,7 @@ fn shown(value: &str) -> String {
 /// Sets a setting in the user's file, in place: what else is in it stays as it is.
 fn set(key: &str, value: &str, args: &ArgMatches) -> Result<u8, Failure> {
     // Settings say who answers and what runs.
-    if started_by_agent() {
-        return Err(Failure::new("an agent started this command, and only a person can change settings")
-            .hint("run it in a terminal of your own"));
-    }
+    only_a_person("change settings")?;
     let setting = Layers::check(key, value)?;
     let folder = user_folder(crate::environment::variable)
         .ok_or_else(|| Failure::new("no folder for settings: neither XDG_CONFIG_HOME nor HOME is set"))?;

@@ -11,7 +11,7 @@ use crate::store::{self, done, open};
 use crate::surfaces::terminal_options;
 use crate::wrapped::wrapped_for;
 use askuser::prompt::Trigger;
-use askuser::store::{Handle, Principal};
+use askuser::store::Handle;
 use askuser::{Context, Inbox, Request, Status, Stored, Via, report};
 use askuser_inbox::InboxAsker;
 use clap::ArgMatches;
@@ -80,7 +80,7 @@ fn open_inbox(settings: Settings) -> Result<(), Failure> {
     let store = open(&settings)?;
     let put = done(InboxAsker::new(store.clone(), store::person()).keep(&request, None))?;
     write("\nAn agent has asked in the background. `askuser inbox` lists such questions; Enter there opens one:\n")?;
-    let person = Handle::new(store, Principal::person(store::person(), Via::Inbox));
+    let person = Handle::new(store, store::actor(Via::Inbox));
     answer::at_the_prompt(&person, &put.question, &settings, Trigger::Opened)?;
     Ok(())
 }

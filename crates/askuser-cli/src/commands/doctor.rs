@@ -179,10 +179,9 @@ fn terminal(here: &Here) -> Vec<Row> {
 
 fn policy(here: &Here) -> Vec<Row> {
     let via: Vec<&str> = here.settings.via.iter().map(|surface| surface.name()).collect();
-    let answers =
-        here.settings.answers.as_ref().map(|path| {
-            Row::good("answers file", format!("{}: questions it covers are answered from it", path.display()))
-        });
+    let answers = here.settings.answers.as_ref().map(|file| {
+        Row::good("answers file", format!("{}: questions it covers are answered from it", file.path.display()))
+    });
     answers.into_iter().chain([Row::plain("via", via.join(", then "))]).collect()
 }
 

@@ -159,6 +159,7 @@ pub(crate) fn open_for_person(settings: &Settings) -> Result<Handle, Failure> {
     let Location::Address(address) = location(settings)? else { return Ok(store) };
     // There it is the token that says who acts.
     let name = done(at_address(settings, &address, prompt())?.person())?;
+    let name = name.filter(|_| store.principal().is_a_person());
     Ok(name.map_or(store.clone(), |name| store.by(Principal::person(name, Via::Inbox))))
 }
 
@@ -169,7 +170,7 @@ pub(crate) fn open_existing(settings: &Settings, patience: Patience) -> Result<H
         return Err(Failure::new(format!("there is no inbox at {location}"))
             .hint("the first question creates it; leave out --store for the default"));
     }
-    Ok(Handle::new(open_within(settings, patience)?, Principal::person(person(), Via::Inbox)))
+    Ok(Handle::new(open_within(settings, patience)?, actor(Via::Inbox)))
 }
 
 /// For whom a question is, as the command line says. A name that no person has is refused: by the server, where there is one.
@@ -263,7 +264,7 @@ pub(crate) fn beside(
 
 /// The store, as the person at this terminal uses it.
 pub(crate) fn at_the_terminal(store: &Arc<dyn Store>) -> Handle {
-    Handle::new(store.clone(), Principal::person(person(), Via::Terminal))
+    Handle::new(store.clone(), actor(Via::Terminal))
 }
 
 /// Who sits here, as far as the system knows.
@@ -301,18 +302,22 @@ pub(crate) fn origin(agent: &str) -> Origin {
     origin
 }
 
-/// Whether an agent has started this process, or a process that started it: no person sits there.
-pub(crate) fn started_by_agent() -> bool {
-    std::env::var_os(askuser_agent::tools::STARTED_BY_AGENT).is_some()
+/// The principal that acts at a surface of this process: the person there, or an observer if an agent started this process or one
+/// above it. Every command asks here.
+pub(crate) fn actor(via: Via) -> Principal {
+    match std::env::var_os(askuser_agent::tools::STARTED_BY_AGENT) {
+        None => Principal::person(person(), via),
+        Some(_) => Principal::observer(),
+    }
 }
 
 /// Refuses to act for a person where an agent has started this process.
 pub(crate) fn only_a_person(what: &str) -> Result<(), Failure> {
-    match started_by_agent() {
-        false => Ok(()),
-        true => Err(Failure::new(format!("an agent started this command, and only a person can {what}"))
-            .hint("run it in a terminal of your own")),
+    if actor(Via::Terminal).is_a_person() {
+        return Ok(());
     }
+    Err(Failure::new(format!("an agent started this command, and only a person can {what}"))
+        .hint("run it in a terminal of your own"))
 }
 
 pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {

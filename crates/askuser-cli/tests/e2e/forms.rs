@@ -53,6 +53,33 @@ fn without_a_person_nothing_is_confirmed() {
 }
 
 #[test]
+fn a_file_that_a_setting_names_never_says_yes() {
+    let stage = Stage::new().file("yes.json", r#"{"Deploy?": "Yes"}"#).file("no.json", r#"{"Deploy?": "No"}"#);
+    assert_eq!(stage.run(&["confirm", "Deploy?", "--answers", "yes.json"]).code, Some(0));
+    for via in ["policy,terminal", "policy"] {
+        let stage = stage.clone().env("ASKUSER_ANSWERS", "yes.json").env("ASKUSER_VIA", via);
+        let ended = stage.run(&["confirm", "Deploy?"]);
+        assert_eq!((ended.code, ended.stdout.as_str()), (Some(3), ""), "{via}: {}", ended.stderr);
+    }
+    assert_eq!(stage.env("ASKUSER_ANSWERS", "no.json").run(&["confirm", "Deploy?"]).code, Some(1));
+}
+
+#[test]
+fn a_terminal_of_a_command_that_an_agent_started_is_no_persons() {
+    let stage = Stage::new().env("ASKUSER_STARTED_BY_AGENT", "1");
+    for args in ["", "--plain", "--via terminal,inbox --timeout 1s"] {
+        let mut terminal = run(&stage, &format!("askuser confirm 'Deploy?' {args} >out 2>err </dev/tty"));
+        terminal.keys("y<enter>");
+        let ended = terminal.finish();
+        let code = if args.contains("inbox") { 1 } else { 3 };
+        assert_eq!((ended.code, ended.stdout.as_str()), (Some(code), ""), "{args}: {}", ended.stderr);
+        assert!(!ended.screen.contains("✔"), "{args}: {}", ended.screen);
+    }
+    let refused = stage.run(&["confirm", "Deploy?"]);
+    assert!(refused.stderr.contains("an agent started this command"), "{}", refused.stderr);
+}
+
+#[test]
 fn a_text_is_printed_as_it_was_typed() {
     for (args, keys, code, out) in [
         ("", "Ann (Recommended)<enter>", 0, "Ann (Recommended)\n"),

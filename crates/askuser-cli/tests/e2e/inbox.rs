@@ -344,6 +344,21 @@ fn a_key_pressed_here_stops_the_clock_that_the_inbox_keeps() {
 }
 
 #[test]
+fn the_review_says_that_the_asker_filled_in_an_answer() {
+    let stage = Stage::new().file("known.json", r#"{"Auth Method": "JWT"}"#);
+    let ask = ["ask", &example("authentication"), "--via", "policy,inbox", "--answers", "known.json", "--detach"];
+    let asked = run(&stage, &[&ask[..], &["--popup", "none"]].concat());
+    let mut terminal = stage.askuser(&["answer", asked.stdout.trim(), "--arm", "0", "--flash", "0"], "2>err");
+    terminal.wait_for("Question 2 of 2");
+    terminal.keys("1");
+    terminal.wait_for("☑");
+    terminal.keys("<enter>");
+    terminal.wait_for("(filled in by the asker, not by you)");
+    terminal.keys("<enter>");
+    assert_eq!(terminal.finish().code, Some(0));
+}
+
+#[test]
 fn what_was_put_aside_is_offered_again() {
     let stage = Stage::new();
     let id = detached(&stage, "authentication", &[]);
@@ -362,7 +377,7 @@ fn what_was_put_aside_is_offered_again() {
     terminal.keys("1");
     terminal.wait_for("☑");
     terminal.keys("<enter>");
-    terminal.wait_for("(filled in before)");
+    terminal.wait_for("(you filled this in before)");
     terminal.keys("<enter>");
     assert_eq!(terminal.finish().code, Some(0));
     let kept = run(&stage, &["wait", &id, "--format", "json"]).stdout;

@@ -2,6 +2,7 @@
 
 mod api;
 mod away;
+mod evidence;
 mod pairing;
 mod peers;
 mod people;

@@ -110,6 +110,17 @@ impl Place {
         Place { server, store, now, tokens: Tokens::default(), _folder: folder }
     }
 
+    /// Whoever acts next with the credential of this name gets a new token.
+    pub(crate) fn renew(&self, name: &str) {
+        self.tokens.lock().unwrap().retain(|(_, credential, _), _| credential != name);
+    }
+
+    /// Revokes the credential of this name; whether there is one.
+    pub(crate) fn revoke(&self, name: &str) -> bool {
+        let credential = wait(self.store.credentials()).unwrap().into_iter().find(|one| one.made.name == name);
+        credential.is_some_and(|credential| wait(self.store.revoke_credential(&credential.made.id)).unwrap())
+    }
+
     fn principals(&self) -> Principals {
         let patience = Patience { limit: Some(Duration::from_secs(10)), ..Patience::default() };
         let first = HttpStore::open(&self.server.url(), "none", patience).unwrap();

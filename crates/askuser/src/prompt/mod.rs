@@ -16,7 +16,9 @@ mod viewport;
 
 pub use answer_draft::AnswerDraft;
 pub use keymap::{Action, Binding, KeyContext, TABLE, action};
-pub use state::{InputMode, Notice, NoticeKind, Page, Prompt, PromptOptions, Rival, TextField, Trigger, Wording};
+pub use state::{
+    InputMode, Notice, NoticeKind, Page, Prefilled, Prompt, PromptOptions, Rival, TextField, Trigger, Wording,
+};
 pub use viewport::{Scroll, Viewport, Window};
 
 use crate::draft::Draft;

@@ -205,6 +205,15 @@ pub struct Prompt {
     pub(super) trigger: Trigger,
 }
 
+/// Who filled in an answer before the prompt was shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prefilled {
+    /// The person, another time.
+    Person,
+    /// The asker: from an answers file, or by a rule of its own.
+    Asker,
+}
+
 /// What a key means to a prompt that is not armed yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arming {
@@ -349,7 +358,8 @@ impl Prompt {
             }
         }
         self.page = self.next_page(0);
-        self.resumed = self.answers();
+        let is_theirs = |answer: &Answer| draft.answers.iter().any(|unsent| unsent.answer.question == answer.question);
+        self.resumed = self.answers().into_iter().filter(is_theirs).collect();
         self
     }
 
@@ -363,10 +373,13 @@ impl Prompt {
         self.rival.as_ref()
     }
 
-    /// Whether the answer to question `i` is one that was filled in, or left from another time; not where there is no such
-    /// question.
-    pub fn is_prefilled(&self, i: usize) -> bool {
-        self.answer(i).is_some_and(|answer| self.known.contains(&answer) || self.resumed.contains(&answer))
+    /// Whose the answer to question `i` is if it was filled in before the prompt was shown.
+    pub fn prefilled_by(&self, i: usize) -> Option<Prefilled> {
+        let answer = self.answer(i)?;
+        if self.resumed.contains(&answer) {
+            return Some(Prefilled::Person);
+        }
+        self.known.contains(&answer).then_some(Prefilled::Asker)
     }
 
     /// Who asks, safe to show.

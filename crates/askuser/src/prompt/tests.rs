@@ -927,7 +927,7 @@ fn time_running_out_selects_nothing_and_what_was_filled_in_is_not_called_the_per
     let prompt = Prompt::new(auth(), MINUTE);
     let known = prompt.set().questions()[1].answer(&[0], None, None).unwrap();
     let prompt = prompt.prefilled(&[known]);
-    assert!(prompt.is_prefilled(1) && !prompt.is_prefilled(0));
+    assert_eq!([0, 1].map(|i| prompt.prefilled_by(i)), [None, Some(Prefilled::Asker)]);
     assert_eq!(play(prompt, "<wait:60000>").line(), "timed_out | ");
 }
 

@@ -7,6 +7,7 @@
 //! | an agent | its own | its own | – | its own | its own | – |
 //! | a policy | – | everything | plain questions for everybody | – | – | – |
 //! | an agent with a credential | its credential's | its credential's | – (settles) | its credential's | its credential's | – |
+//! | an observer | – | everything | – | – | – | – |
 //!
 //! A question is for everybody unless it names its audience ([`Request::audience`]).
 //!
@@ -31,6 +32,7 @@ enum Kind {
     Person { name: String, via: Via, device: Option<String> },
     Agent { name: Option<String>, credential: Option<String> },
     Policy { via: Via },
+    Observer,
 }
 
 /// What a principal is about to do.
@@ -67,6 +69,11 @@ impl Principal {
         Principal(Kind::Agent { name: origin.agent.clone(), credential: origin.credential.clone() }, None)
     }
 
+    /// A process that reads for an agent which started it. It decides nothing, at whichever terminal it runs.
+    pub fn observer() -> Principal {
+        Principal(Kind::Observer, None)
+    }
+
     /// The same person at this device.
     pub fn on_device(self, device: impl Into<String>) -> Principal {
         let kind = match self.0 {
@@ -92,7 +99,7 @@ impl Principal {
         match &self.0 {
             Kind::Person { name, .. } => Some(name),
             Kind::Agent { name, credential } => credential.as_deref().or(name.as_deref()),
-            Kind::Policy { .. } => None,
+            Kind::Policy { .. } | Kind::Observer => None,
         }
     }
 
@@ -100,7 +107,7 @@ impl Principal {
     pub fn via(&self) -> Option<Via> {
         match &self.0 {
             Kind::Person { via, .. } | Kind::Policy { via } => Some(*via),
-            Kind::Agent { .. } => None,
+            Kind::Agent { .. } | Kind::Observer => None,
         }
     }
 
@@ -131,7 +138,7 @@ impl Principal {
             Kind::Person { name, .. } => Scope::Person(name),
             Kind::Agent { credential: Some(credential), .. } => Scope::OfCredential(credential),
             Kind::Agent { name, credential: None } => Scope::Of(name.as_deref()),
-            Kind::Policy { .. } => Scope::Everything,
+            Kind::Policy { .. } | Kind::Observer => Scope::Everything,
         }
     }
 
@@ -161,6 +168,8 @@ impl Principal {
             (Kind::Agent { .. }, Act::Consider(_)) => forbidden("only a person drafts an answer or stops the clock"),
             (Kind::Agent { .. }, Act::Purge) => forbidden("only a person removes questions"),
             (Kind::Agent { .. }, Act::Follow) => forbidden("an agent follows its own questions only"),
+            (Kind::Observer, Act::See(_) | Act::Follow) => Ok(()),
+            (Kind::Observer, _) => forbidden("an agent started this process, and only a person does this"),
             (_, Act::End(_, End::Resolve { outcome, .. }))
                 if matches!(outcome.status(), Status::TimedOut | Status::Unavailable { .. }) =>
             {
@@ -170,7 +179,7 @@ impl Principal {
                 if_theirs(request, "an agent settles its own questions only")?;
                 if_for(request, self_reported.get("by").and_then(Value::as_str))
             }
-            (Kind::Policy { .. }, Act::End(request, End::Resolve { .. })) if request.key().purpose.asks_to_agree() => {
+            (Kind::Policy { .. }, Act::End(request, End::Resolve { .. })) if request.asks_to_agree() => {
                 forbidden("only a person gives permission or approves a plan, no file and no rule")
             }
             (Kind::Policy { .. }, Act::End(request, End::Resolve { .. })) => if_for(request, None),
@@ -205,7 +214,7 @@ impl Principal {
             }
             Kind::Policy { via } => Resolution::new(outcome, *via),
             // Refused before it comes to this; the answer would belong to no principal.
-            Kind::Agent { .. } => Resolution::unavailable("an agent cannot answer"),
+            Kind::Agent { .. } | Kind::Observer => Resolution::unavailable("an agent cannot answer"),
         };
         resolution.with_time(at_ms)
     }
@@ -222,4 +231,25 @@ pub enum Scope<'a> {
     Of(Option<&'a str>),
     /// Those that were asked with the credential of this name.
     OfCredential(&'a str),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::input::QuestionInput;
+    use crate::{QuestionSet, RequestKey, Rules};
+
+    #[test]
+    fn an_observer_reads_everything_and_decides_nothing() {
+        let question = QuestionInput::new("Run it?", "Bash").option("Yes", "now").option("No", "not now");
+        let set = QuestionSet::new([question], &Rules::strict()).unwrap();
+        let request = Request::new(RequestKey::new("session", "call"), set);
+        let (observer, withdraw, cancel) = (Principal::observer(), End::Withdraw, End::from(Outcome::cancelled()));
+        assert!(observer.sees(&request) && observer.scope() == Scope::Everything && !observer.is_a_person());
+        assert!(observer.check(Act::See(&request)).is_ok() && observer.check(Act::Follow).is_ok());
+        let acts = [Act::Ask(&request), Act::Use(&request), Act::Consider(&request), Act::Purge];
+        for act in acts.into_iter().chain([&withdraw, &cancel].map(|end| Act::End(&request, end))) {
+            assert!(matches!(observer.check(act), Err(StoreError::Forbidden(_))), "{act:?}");
+        }
+    }
 }

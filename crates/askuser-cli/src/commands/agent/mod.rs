@@ -77,8 +77,6 @@ pub(crate) fn run_with_keys(words: impl Iterator<Item = OsString>) -> Result<u8,
     let wanted = headless::wanted(&args, opening.as_deref())?;
     let folders = folders(&args)?;
     let surfaces = Surfaces::of(&settings)?;
-    // What a setting or a variable names answers questions alone.
-    let surfaces = if args.contains_id("answers") { surfaces.permitting() } else { surfaces };
     allowed::warning().into_iter().for_each(|words| failure::notice(&words));
     let surface = if wanted.is_none() { Some(app::Surface::open(&settings)?) } else { None };
     let transcript = resumed.map_or_else(|| session::new(&current_folder()?), Ok)?;

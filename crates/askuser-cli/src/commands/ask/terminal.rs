@@ -3,6 +3,7 @@
 use crate::config::Settings;
 use crate::failure::{Failure, exit};
 use crate::result::{self, print};
+use crate::store::only_a_person;
 use crate::surfaces::Surfaces;
 use askuser::{AskError, Decision, QuestionSet, Request, RequestKey, Resolution, Stored, Via};
 use askuser_terminal::{Options, StoreAnswer, ask_request};
@@ -57,6 +58,9 @@ pub(crate) fn ask(
         Decision::Settled(resolution) => return Ok(resolution),
         Decision::Ask(known) => known,
     };
+    if let Err(failure) = only_a_person("answer at its terminal") {
+        return Ok(Resolution::unavailable(failure.message));
+    }
     let request = request.clone().with_known(known).map_err(Failure::new)?;
     ask_request(&request, options, store).map_err(broken_off)
 }

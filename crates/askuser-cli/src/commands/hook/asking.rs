@@ -8,10 +8,10 @@ use crate::failure::{Failure, OrFail};
 use crate::json::escape_invisible;
 use crate::result;
 use crate::signals::until_signal;
-use crate::store::{asker, attempt, block_on, done, for_each_page, open, origin, runtime, started_by_agent};
+use crate::store::{actor, asker, attempt, block_on, done, for_each_page, open, origin, runtime};
 use askuser::permission::{Permission, what_would_run};
 use askuser::store::{Filter, Handle, Principal, StoreError, StoredQuestion, Which};
-use askuser::{Asker, Inbox, Purpose, QuestionSet, Request, RequestKey, Resolution, Rules};
+use askuser::{Asker, Inbox, Purpose, QuestionSet, Request, RequestKey, Resolution, Rules, Via};
 use serde_json::{Value, json};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -19,7 +19,7 @@ const AGENT: &str = "claude-code";
 
 pub(super) fn run(kind: HookEvent, event: &Value, settings: &Settings) -> Result<(), Failure> {
     // Its dialogs are those of a client that an agent's command has started: no person sits there, and none is asked for it.
-    if started_by_agent() {
+    if !actor(Via::Hook).is_a_person() {
         return Ok(());
     }
     if kind == HookEvent::ToolRan {

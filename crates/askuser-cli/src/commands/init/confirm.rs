@@ -3,6 +3,7 @@
 use crate::commands::ask::terminal::broken_off;
 use crate::config::Settings;
 use crate::failure::{Failure, exit};
+use crate::store::only_a_person;
 use crate::surfaces::terminal_options;
 use askuser::input::QuestionInput;
 use askuser::{Answer, Context, Purpose, QuestionSet, Request, RequestKey, Resolution, Rules, Status, Stored};
@@ -36,6 +37,7 @@ pub(in crate::commands) fn ask(
     known: Vec<Answer>,
     settings: &Settings,
 ) -> Result<Resolution, Failure> {
+    only_a_person("agree to this")?;
     let key = RequestKey::new("askuser init", "set up").for_purpose(Purpose::Choice);
     let request = Request::new(key, set).with_context(context).with_known(known).map_err(Failure::new)?;
     let options = terminal_options(settings);

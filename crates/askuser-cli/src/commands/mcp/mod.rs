@@ -8,10 +8,10 @@ use crate::failure::{self, Failure, OrFail, exit};
 use crate::signals;
 use crate::source;
 use crate::state_folder::state_folder;
-use crate::store::{asker, done, open, origin, runtime, started_by_agent};
+use crate::store::{actor, asker, done, open, origin, runtime};
 use crate::surfaces::Surfaces;
 use askuser::store::Principal;
-use askuser::{Decision, Inbox, Origin};
+use askuser::{Decision, Inbox, Origin, Via};
 use askuser_inbox::InboxAsker;
 use askuser_mcp::{HTTP_PATH, HttpService, Options, Server};
 use clap::ArgMatches;
@@ -61,7 +61,7 @@ pub(super) fn server(settings: &Settings, inbox: InboxAsker, approve: bool, orig
     options.rules = source::rules(settings);
     options.limit = settings.mcp_limit;
     options.deadline = settings.timeout;
-    options.dialogs = !started_by_agent();
+    options.dialogs = actor(Via::Elicitation).is_a_person();
     options.approve = approve;
     options.state_key = match secret::of(STATE_KEY) {
         Ok(key) => Some(key.into_bytes()),

@@ -5,7 +5,7 @@ use crate::markdown;
 use crate::view::barred::bar;
 use crate::view::theme::Role;
 use crate::view::wrap::{width, wrap_styled};
-use askuser::prompt::{Trigger, Wording};
+use askuser::prompt::{Prefilled, Wording};
 use askuser::report;
 use ratatui_core::text::{Line, Span};
 
@@ -24,11 +24,10 @@ impl Composer<'_, '_> {
                     if let Some(note) = answer.note {
                         self.marked(" ", Role::Muted, &format!("Note: {note}"));
                     }
-                    if self.prompt.is_prefilled(i) {
-                        let words = match self.prompt.trigger() {
-                            Trigger::Inline => "(known beforehand, not from you)",
-                            // Begun at another surface, or known beforehand.
-                            _ => "(filled in before)",
+                    if let Some(by) = self.prompt.prefilled_by(i) {
+                        let words = match by {
+                            Prefilled::Person => "(you filled this in before)",
+                            Prefilled::Asker => "(filled in by the asker, not by you)",
                         };
                         self.marked(" ", Role::Muted, words);
                     }

@@ -138,7 +138,7 @@ fn a_draft_decides_nothing_but_what_is_filled_in() {
     let known = known(&auth(), &[(0, &[0]), (1, &[0])]);
     let theirs = Draft::from(vec![auth().questions()[1].answer(&[1], None, None).unwrap()]);
     let prompt = Prompt::new(auth(), ARMED).prefilled(&known).resuming(&theirs);
-    assert!(prompt.is_prefilled(0) && prompt.is_prefilled(1));
+    assert_eq!([0, 1].map(|i| prompt.prefilled_by(i)), [Some(Prefilled::Asker), Some(Prefilled::Person)]);
     assert_eq!(prompt.so_far(), theirs.chosen());
 }
 
@@ -226,13 +226,18 @@ fn a_prompt_takes_everything_from_its_request() {
     ] {
         let request = Request::new(RequestKey::new("s", "c").for_purpose(purpose), auth())
             .with_origin(Origin::default().with_task("audit"))
-            .with_deadline(Duration::from_secs(60))
-            .with_known(known(&auth(), &[(0, &[1])]))
-            .unwrap();
-        let prompt = Prompt::of(&request, Duration::ZERO);
+            .with_deadline(Duration::from_secs(60));
+        let filled = request.clone().with_known(known(&auth(), &[(0, &[1])]));
+        assert_eq!(filled.is_err(), purpose != Purpose::Question);
+        let prompt = Prompt::of(&filled.unwrap_or(request), Duration::ZERO);
         assert_eq!((prompt.wording(), prompt.origin()), (wording, Some("task 'audit'")));
-        assert_eq!((prompt.page(), prompt.time_left()), (Page::Question(1), Some(Duration::from_secs(60))));
-        assert!(prompt.is_prefilled(0) && !prompt.is_prefilled(1) && !prompt.is_prefilled(9));
+        assert_eq!(prompt.time_left(), Some(Duration::from_secs(60)));
+        // A permission and a plan start without a choice.
+        let (page, by) = match purpose {
+            Purpose::Question => (Page::Question(1), Some(Prefilled::Asker)),
+            _ => (Page::Question(0), None),
+        };
+        assert_eq!((prompt.page(), [0, 1, 9].map(|i| prompt.prefilled_by(i))), (page, [by, None, None]));
     }
 }
 
