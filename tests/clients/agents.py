@@ -106,7 +106,6 @@ def codex_remote(stage, url, token):
 [mcp_servers.askuser]
 url = "{url}"
 bearer_token_env_var = "ASKUSER_TOKEN"
-required = true
 """)
 
 

@@ -208,6 +208,25 @@ journeys['declines with a reason, and talks first'] = async stage => {
   assert.equal((await state(stage, second, 'discuss')).resolution.message, 'which load?');
 };
 
+journeys['an answer of 16,000 characters is kept as a draft and sent whole'] = async stage => {
+  const id = stage.ask(database);
+  const text = '0123456789abcde\n'.repeat(1000);
+  const page = await stage.device();
+  await open(page, id);
+  await page.getByText('Other').click();
+  await page.locator('#other').focus();
+  await page.keyboard.insertText(text);
+  assert.equal(await page.locator('#other').inputValue(), text);
+  await page.goto(`${stage.origin}/#/`);
+  const other = await stage.device();
+  await open(other, id);
+  await other.locator('#other').waitFor();
+  assert.equal(await other.locator('#other').inputValue(), text);
+  await other.getByRole('button', { name: 'Send' }).click();
+  const stored = await state(stage, id, 'answered');
+  assert.equal(stored.resolution.answers[0].customInput, text);
+};
+
 journeys['a draft goes to the next device'] = async stage => {
   const id = stage.ask(database);
   const desk = await stage.device();

@@ -73,12 +73,6 @@ fn is_yes(set: &QuestionSet, resolution: &Resolution) -> bool {
     is_chosen && resolution.reported_by().is_none()
 }
 
-/// Whether the result is printed once the prompt is gone: on a terminal, and where a line of it may make the next program of a
-/// pipeline print at once, over the prompt.
-pub(crate) fn stands_under_the_prompt(set: &QuestionSet) -> bool {
-    io::stdout().is_terminal() || set.rules().form() != Form::Tool
-}
-
 pub(crate) fn print(set: &QuestionSet, resolution: &Resolution, settings: &Settings) -> Result<(), Failure> {
     let is_for_a_person = settings.format.is_none() && io::stdout().is_terminal();
     let text = match settings.format.unwrap_or(Format::Json) {

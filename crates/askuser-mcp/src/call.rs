@@ -1,6 +1,6 @@
 //! One call: from what the model sent to what it reads.
 
-use crate::client::{CallTimeout, least_patience};
+use crate::client::ClientFacts;
 use crate::dialog::Dialog;
 use crate::exchange::Exchange;
 use crate::form::{Choices, is_short};
@@ -88,7 +88,7 @@ impl Call<'_> {
             },
             _ => self.wait_beside_dialog(put).await,
         };
-        if matches!(waited, Waited::Resolved(_)) && called.elapsed() >= least_patience(&client_name(self.context)) {
+        if matches!(waited, Waited::Resolved(_)) && called.elapsed() >= self.client().least_patience {
             self.server.conversation.perhaps_missed(self.series(&question.request).name, &question.id);
         }
         self.reply(&question, waited)
@@ -170,7 +170,7 @@ impl Call<'_> {
         let context = self.context;
         let (id, request) = (put.question.id.clone(), put.question.request.clone());
         let version = context.client_info().map(|client| client.version.clone()).unwrap_or_default();
-        let timeout = CallTimeout::with(self.server.options.limit, &client_name(context), &version);
+        let timeout = self.client().timeout(self.server.options.limit, &version);
         let token = context.meta.get_progress_token();
         let started = Instant::now();
         let mut asking = self.server.inbox.wait(put, &request, beside);
@@ -258,8 +258,14 @@ impl Call<'_> {
     /// How a client can show a question by itself, if it can.
     fn choices(&self, request: &Request) -> Option<Choices> {
         let (capabilities, version) = (self.context.client_capabilities(), self.context.protocol_version());
-        let choices = Choices::of(&client_name(self.context), capabilities.as_ref(), version.as_ref(), request.set());
+        let dialogs = self.client().dialogs;
+        let choices = Choices::of(dialogs, capabilities.as_ref(), version.as_ref(), request.set());
         choices.filter(|_| self.server.options.dialogs && is_short(request))
+    }
+
+    /// The facts of the client.
+    fn client(&self) -> ClientFacts {
+        ClientFacts::of(&client_name(self.context))
     }
 
     /// How old an answer is that is no answer to this very call, and what it is.

@@ -1,6 +1,32 @@
-//! How long the released clients wait for a tool, so that a call returns before they give up.
+//! What is known of released clients, by the name in their `clientInfo`: how long they wait for a tool, and which dialogs they show.
 
 use std::time::Duration;
+
+/// The facts of one client.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ClientFacts {
+    /// How its name begins, in lower case.
+    name: &'static str,
+    /// The version whose timeout was measured, for clients that say their own. Later ones are taken to wait as long.
+    since: Option<[u64; 2]>,
+    /// A little less than what it was seen to wait.
+    timeout: CallTimeout,
+    /// The least that it can be told to wait, without saying so.
+    pub(crate) least_patience: Duration,
+    pub(crate) dialogs: Dialogs,
+}
+
+/// The dialogs that a client shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dialogs {
+    /// As it declares.
+    Declared,
+    /// It makes a bare yes or no of a form with several choices, so that a yes would choose nothing. It does not accept an empty
+    /// text field, so that no choice could be sent.
+    OneChoice,
+    /// It ends itself when it gets one and has no terminal.
+    Fatal,
+}
 
 /// How long a call may wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,35 +36,66 @@ pub(crate) struct CallTimeout {
     with_dialog: Duration,
 }
 
-/// For an unknown client.
-const UNKNOWN: CallTimeout = CallTimeout::of(45, 45, 45);
-
 /// Half an hour: long enough where there is no limit to stay below, and a model that waits longer has lost the thread.
 const LONG: u64 = 30 * 60;
 
-/// Clients whose timeout was measured: how its name begins, in lower case; the version that was measured, as far as it says
-/// something (later ones are taken to be as patient; `None` where the client does not say its own); a little less than what it was
-/// seen to wait.
-const CLIENTS: [(&str, Option<[u64; 2]>, CallTimeout); 10] = [
+/// A client that is not in the table. None was seen to give up sooner than after 5 s.
+const UNKNOWN: ClientFacts = ClientFacts {
+    name: "",
+    since: None,
+    timeout: CallTimeout::of(45, 45, 45),
+    least_patience: Duration::from_secs(5),
+    dialogs: Dialogs::Declared,
+};
+
+const CLIENTS: [ClientFacts; 13] = [
     // 30 min, and 120 s until a call goes to the background, where an answer does not count as a person's. An open dialog
     // prevents that.
-    ("claude-code", Some([2, 1]), CallTimeout::of(110, 110, LONG - 60)),
+    ClientFacts { since: Some([2, 1]), ..waits("claude-code", 110, 110, LONG - 60) },
     // 300 s whatever the progress; an open dialog stops the clock.
-    ("codex", Some([0, 166]), CallTimeout::of(285, 285, LONG)),
+    ClientFacts { since: Some([0, 166]), dialogs: Dialogs::OneChoice, ..waits("codex", 285, 285, LONG) },
     // 180 s after the last progress.
-    ("github-copilot", Some([1, 0]), CallTimeout::of(165, LONG, 165)),
-    ("copilot", Some([1, 0]), CallTimeout::of(165, LONG, 165)),
+    ClientFacts { since: Some([1, 0]), ..waits("github-copilot", 165, LONG, 165) },
+    ClientFacts { since: Some([1, 0]), ..waits("copilot", 165, LONG, 165) },
     // 600 s whatever the progress.
-    ("gemini", Some([0, 61]), CallTimeout::of(585, 585, 585)),
+    ClientFacts { since: Some([0, 61]), ..waits("gemini", 585, 585, 585) },
     // 300 s after the last progress, 600 s in all.
-    ("qwen", None, CallTimeout::of(285, 585, 285)),
+    waits("qwen", 285, 585, 285),
     // 60 s after the last progress.
-    ("opencode", Some([1, 18]), CallTimeout::of(50, LONG, 50)),
-    ("kilo", Some([7, 7]), CallTimeout::of(50, LONG, 50)),
-    // 60 s, and they ask for no progress.
-    ("continue", None, CallTimeout::of(50, 50, 50)),
-    ("cline", None, CallTimeout::of(50, 50, 50)),
+    ClientFacts { since: Some([1, 18]), ..waits("opencode", 50, LONG, 50) },
+    ClientFacts { since: Some([7, 7]), ..waits("kilo", 50, LONG, 50) },
+    // 60 s, and they ask for no progress. Cline can be told to give up after one.
+    waits("continue", 50, 50, 50),
+    ClientFacts { least_patience: Duration::from_secs(1), ..waits("cline", 50, 50, 50) },
+    // Its desktop application has another name.
+    ClientFacts { dialogs: Dialogs::Fatal, ..waits("goose-cli", 45, 45, 45) },
+    // 5 s over stdio by default (`timeout`).
+    waits("google-adk", 4, 4, 4),
+    // 30 s by default (`timeout`).
+    waits("omp-coding-agent", 25, 25, 25),
 ];
+
+/// A client with these timeouts in seconds: by itself, with progress, with an open dialog.
+const fn waits(name: &'static str, plain: u64, with_progress: u64, with_dialog: u64) -> ClientFacts {
+    ClientFacts { name, timeout: CallTimeout::of(plain, with_progress, with_dialog), ..UNKNOWN }
+}
+
+impl ClientFacts {
+    /// The facts of a client by its name.
+    pub(crate) fn of(client: &str) -> ClientFacts {
+        let client = client.trim_start_matches('@').to_lowercase();
+        CLIENTS.into_iter().find(|known| client.starts_with(known.name)).unwrap_or(UNKNOWN)
+    }
+
+    /// The timeout of a call: the one in the settings, or else the measured one. An older version was not measured.
+    pub(crate) fn timeout(&self, limit: Option<Duration>, version: &str) -> CallTimeout {
+        match limit {
+            Some(limit) => CallTimeout { plain: limit, with_progress: limit, with_dialog: limit },
+            None if self.since.is_some_and(|since| numbers(version) < since) => UNKNOWN.timeout,
+            None => self.timeout,
+        }
+    }
+}
 
 impl CallTimeout {
     const fn of(plain: u64, with_progress: u64, with_dialog: u64) -> CallTimeout {
@@ -49,35 +106,11 @@ impl CallTimeout {
         }
     }
 
-    /// What the settings say, or else what is known of a client of this name and version. One that is older than what was
-    /// measured is not known.
-    pub(crate) fn with(limit: Option<Duration>, client: &str, version: &str) -> CallTimeout {
-        if let Some(limit) = limit {
-            return CallTimeout { plain: limit, with_progress: limit, with_dialog: limit };
-        }
-        let client = known_name(client);
-        let mut known = CLIENTS
-            .into_iter()
-            .filter(|(name, since, _)| client.starts_with(name) && since.is_none_or(|since| numbers(version) >= since));
-        known.next().map_or(UNKNOWN, |(_, _, timeout)| timeout)
-    }
-
     /// How long to wait in all.
     pub(crate) fn limit(&self, has_progress: bool, has_dialog: bool) -> Duration {
         let with_progress = if has_progress { self.with_progress } else { self.plain };
         if has_dialog { with_progress.max(self.with_dialog) } else { with_progress }
     }
-}
-
-/// How long a client waits at least. None was seen to give up sooner than after 5 s; Cline can be told to after one, and does not
-/// say that it does.
-pub(crate) fn least_patience(client: &str) -> Duration {
-    Duration::from_secs(if known_name(client).starts_with("cline") { 1 } else { 5 })
-}
-
-/// A name as it stands in the table.
-fn known_name(client: &str) -> String {
-    client.trim_start_matches('@').to_lowercase()
 }
 
 /// The first two numbers of a version; what is none counts as 0.
@@ -93,7 +126,7 @@ mod tests {
     #[track_caller]
     fn check(client: &str, has_progress: bool, has_dialog: bool, seconds: u64) {
         let (client, version) = client.split_once(' ').unwrap_or((client, "1.0.0"));
-        let limit = CallTimeout::with(None, client, version).limit(has_progress, has_dialog);
+        let limit = ClientFacts::of(client).timeout(None, version).limit(has_progress, has_dialog);
         assert_eq!(limit, Duration::from_secs(seconds), "{client}");
     }
 
@@ -129,7 +162,23 @@ mod tests {
 
     #[test]
     fn a_limit_that_was_set_is_the_limit_whatever_the_client() {
-        let timeout = CallTimeout::with(Some(Duration::from_secs(7)), "claude-code", "2.1.325");
+        let timeout = ClientFacts::of("claude-code").timeout(Some(Duration::from_secs(7)), "2.1.325");
         assert_eq!(timeout.limit(true, true), Duration::from_secs(7));
+    }
+
+    #[test]
+    fn an_sdk_that_names_itself_has_a_ticket_before_it_gives_up() {
+        check("google-adk 2.13.0", true, true, 4);
+        check("omp-coding-agent 1.0.0", true, true, 25);
+    }
+
+    #[test]
+    fn what_a_client_can_be_told_stands_in_the_same_table() {
+        let facts = |name: &str| (ClientFacts::of(name).least_patience.as_secs(), ClientFacts::of(name).dialogs);
+        assert_eq!(facts("@cline-core"), (1, Dialogs::Declared));
+        assert_eq!(facts("Codex"), (5, Dialogs::OneChoice));
+        assert_eq!(facts("goose-cli"), (5, Dialogs::Fatal));
+        assert_eq!(facts("goose-desktop"), (5, Dialogs::Declared));
+        assert_eq!(facts("mcp"), (5, Dialogs::Declared));
     }
 }

@@ -3,6 +3,7 @@
 //! One form is one question: clients that show a form at all show this one. Nothing is required in it, for typed text may
 //! stand instead of an option; what is sent is checked here, by the rules of the question.
 
+use crate::client::Dialogs;
 use askuser::exact::{self, Charset};
 use askuser::{Answer, Question, QuestionSet, Request, Violations, reply, sanitize};
 use rmcp::model::{ClientCapabilities, ElicitRequestParams, ProtocolVersion};
@@ -38,7 +39,7 @@ pub(crate) enum Choices {
 impl Choices {
     /// How a client can be shown these questions, if it can at all.
     pub(crate) fn of(
-        client: &str,
+        dialogs: Dialogs,
         capabilities: Option<&ClientCapabilities>,
         version: Option<&ProtocolVersion>,
         set: &QuestionSet,
@@ -46,21 +47,28 @@ impl Choices {
         if !has_forms(capabilities?) {
             return None;
         }
-        if client.to_lowercase().starts_with("codex") {
-            let has_several = set.questions().iter().any(Question::is_multi_select);
-            // It makes a bare yes or no of a form with several choices, so that a yes would choose nothing;
-            // and it does not accept an empty text field, so that no choice could be sent.
-            return (!has_several).then_some(Choices::OptionsOnly);
-        }
         let has_lists = version.is_some_and(|version| version.as_str() >= ProtocolVersion::V_2025_11_25.as_str());
-        Some(if has_lists { Choices::List } else { Choices::Switches })
+        match dialogs {
+            Dialogs::Fatal => None,
+            Dialogs::OneChoice => {
+                let has_several = set.questions().iter().any(Question::is_multi_select);
+                (!has_several).then_some(Choices::OptionsOnly)
+            }
+            Dialogs::Declared => Some(if has_lists { Choices::List } else { Choices::Switches }),
+        }
     }
 }
 
 /// A form that came back with no answer in it.
 pub(crate) struct Rejected {
-    pub(crate) why: Violations,
+    why: Violations,
+    is_note_alone: bool,
     content: Value,
+}
+
+/// Violations without the names of our fields, which a person does not know.
+fn said_plainly(why: &Violations) -> String {
+    why.iter().map(|violation| format!("{}, {}", violation.fact, violation.limit)).collect::<Vec<_>>().join("; ")
 }
 
 /// The form of a question. One that was rejected is shown again with the reason, and with what was filled in.
@@ -87,7 +95,7 @@ pub(crate) fn form(
             }
         }
     }
-    let mut message = message(request, question, rejected.map(|rejected| &rejected.why));
+    let mut message = message(request, question, rejected);
     if choices == Choices::OptionsOnly {
         message.push_str("\n\nTo say something else, or to add a note: `askuser inbox` in another terminal");
     } else {
@@ -131,10 +139,14 @@ fn may_stand(field: &Value, value: &Value) -> bool {
     }
 }
 
-fn message(request: &Request, question: &Question, complaint: Option<&Violations>) -> String {
+fn message(request: &Request, question: &Question, rejected: Option<&Rejected>) -> String {
     let mut out = String::new();
-    if let Some(complaint) = complaint {
-        let _ = writeln!(out, "That is no answer: {complaint}\n");
+    match rejected {
+        Some(Rejected { is_note_alone: true, .. }) => {
+            out.push_str("Choose an option, or type your answer at Other: a note alone is no answer.\n\n");
+        }
+        Some(Rejected { why, .. }) => _ = writeln!(out, "That is no answer: {}\n", said_plainly(why)),
+        None => {}
     }
     let questions = request.set().questions();
     if questions.len() > 1
@@ -187,7 +199,8 @@ pub(crate) fn answer(
         chosen.into_iter().filter(|text| !sanitize::is_blank(text)).partition(|text| is_option(text));
     let others: Vec<String> = theirs.into_iter().map(str::to_owned).chain(typed("other")).collect();
     let (other, note) = ((!others.is_empty()).then(|| others.join("\n")), typed("note"));
-    if chosen.is_empty() && other.is_none() && note.is_none() {
+    let is_note_alone = chosen.is_empty() && other.is_none();
+    if is_note_alone && note.is_none() {
         return None;
     }
     let reply = json!({
@@ -200,7 +213,7 @@ pub(crate) fn answer(
         }],
     });
     let answer = reply::outcome(set, &reply).map(|outcome| outcome.answers()[0].clone());
-    Some(answer.map_err(|why| Rejected { why, content: content.clone() }))
+    Some(answer.map_err(|why| Rejected { why, is_note_alone, content: content.clone() }))
 }
 
 /// The field of an option.

@@ -22,6 +22,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     // Both are under way from here; whichever surface is behind the seam, the loop only awaits.
     let (first, second) = (asker.ask(&database), asker.ask(&features));
     let (first, second) = (block_on(first)?.stored(), block_on(second)?.stored());
+    // Waits until the terminal is restored. Before that a printed line would stand in the middle of a prompt.
+    drop(asker);
     println!("{}\n\n{}", report::prose(database.set(), &first), report::prose(features.set(), &second));
     Ok(())
 }

@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 /// use askuser_terminal::open_editor;
 ///
 /// let edited = open_editor("a draft")?;
-/// if edited.text().chars().count() > 2_000 {
+/// if edited.text().chars().count() > 16_000 {
 ///     let path = edited.keep();
 ///     return Err(std::io::Error::other(format!("too long; it is kept in {}", path.display())));
 /// }

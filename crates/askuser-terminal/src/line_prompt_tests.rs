@@ -111,7 +111,7 @@ fn a_text_that_is_too_long_is_asked_for_again() {
     let mut line_prompt = LinePrompt::new(database(), ARMED);
     line_prompt.submit_line("4", Duration::ZERO);
     assert_eq!(line_prompt.submit_line(&long, Duration::ZERO), Effect::Continue);
-    assert!(line_prompt.text().starts_with("2001 characters, at most 2000"), "{}", line_prompt.text());
+    assert!(line_prompt.text().starts_with("16001 characters, at most 16000"), "{}", line_prompt.text());
     let Effect::Finish(outcome) = line_prompt.submit_line("short", Duration::ZERO) else { panic!("not answered") };
     assert_eq!(outcome.answers()[0].custom_input.as_deref(), Some("short"));
 }

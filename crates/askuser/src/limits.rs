@@ -37,7 +37,7 @@ pub struct Limits {
     /// Characters of an option's preview (at most 4,000); 0 allows none. Absent from what was stored before there were previews.
     #[serde(default = "default_preview_chars")]
     pub preview_chars: usize,
-    /// Characters of anything a person types: Other, a note, a reason (at most 2,000).
+    /// Characters of anything a person types: Other, a note, a reason (at most 16,000).
     pub typed_chars: usize,
 }
 
@@ -77,7 +77,7 @@ impl Limits {
         label_chars: Span { min: 1, max: 50 },
         description_chars: Span { min: 1, max: 200 },
         preview_chars: 4_000,
-        typed_chars: 2_000,
+        typed_chars: 16_000,
     };
 
     /// The same where a description may be left blank.

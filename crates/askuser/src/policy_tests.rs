@@ -229,12 +229,12 @@ fn nothing_is_not_an_answer() {
 
 #[test]
 fn typed_text_keeps_to_the_limits() {
-    let refused = r#"answers["Database"]: text too long, or with control or invisible characters, at most 2000 visible characters and newlines"#;
+    let refused = r#"answers["Database"]: text too long, or with control or invisible characters, at most 16000 visible characters and newlines"#;
     check(json!({"Database": {"other": "a\u{202e}b"}}), refused);
-    check(json!({"Database": {"other": "é".repeat(2_001)}}), refused);
+    check(json!({"Database": {"other": "é".repeat(16_001)}}), refused);
     check(json!({"Database": {"other": "a\u{1b}[31m"}}), refused);
     check(json!({"Database": {"select": "SQLite", "note": "a\u{7}"}}), refused);
-    check(json!({"Database": {"select": "SQLite", "note": "é".repeat(2_001)}}), refused);
+    check(json!({"Database": {"select": "SQLite", "note": "é".repeat(16_001)}}), refused);
 }
 
 #[test]

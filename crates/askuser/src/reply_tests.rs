@@ -50,7 +50,7 @@ fn an_answer_finds_its_question_by_text_by_header_or_by_index() {
 
 #[test]
 fn nothing_illegal_gets_through_and_everything_wrong_is_said() {
-    let too_long = "x".repeat(2001);
+    let too_long = "x".repeat(16_001);
     for (reply, message) in [
         (json!([]), "reply: not an object"),
         (json!({"status": "yes"}), "status: \"yes\" is unknown"),
@@ -64,7 +64,7 @@ fn nothing_illegal_gets_through_and_everything_wrong_is_said() {
         (json!({"answers": [{"selectedOptions": ["Alpha"], "customInput": "x"}]}), "answers[0]: several choices"),
         (json!({"answers": [{"selectedOptions": []}]}), "answers[0]: no choice"),
         (json!({"answers": [{"customInput": "  "}]}), "answers[0]: no choice"),
-        (json!({"answers": [{"customInput": too_long}]}), "answers[0].customInput: 2001 characters, at most 2000"),
+        (json!({"answers": [{"customInput": too_long}]}), "answers[0].customInput: 16001 characters, at most 16000"),
         (json!({"answers": [{"customInput": "a\u{1b}[2J"}]}), "answers[0].customInput: has control characters"),
         (json!({"answers": [{"header": "None", "selectedOptions": ["Alpha"]}]}), "\"None\" is the header of none"),
         (json!({"answers": [{"question": "Eh?", "selectedOptions": ["Alpha"]}]}), "\"Eh?\" was not asked"),
@@ -127,9 +127,9 @@ fn the_note_is_made_of_the_notes_and_they_are_kept_where_it_does_not_say_all() {
 
 #[test]
 fn a_note_that_is_too_long_is_called_that() {
-    let note = "x".repeat(12_000);
+    let note = "x".repeat(65_000);
     let reply = json!({"answers": [{"selectedOptions": ["Alpha"], "note": note}, {"selectedOptions": ["Beta"]}]});
-    assert_eq!(refused(reply), "answers[0].note: 12000 characters, at most 8212");
+    assert_eq!(refused(reply), "answers[0].note: 65000 characters, at most 64212");
 }
 
 #[test]

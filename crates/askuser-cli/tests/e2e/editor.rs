@@ -141,9 +141,9 @@ fn control_c_in_the_editor_interrupts_the_editor_alone() {
 
 #[test]
 fn an_edited_text_that_is_too_long_is_refused_and_neither_it_nor_the_draft_is_lost() {
-    let stage = stage("head -c 2001 /dev/zero | tr '\\0' x >\"$1\"");
+    let stage = stage("head -c 16001 /dev/zero | tr '\\0' x >\"$1\"");
     let mut terminal = edit(&stage);
-    terminal.wait_for("2001 characters, at most 2000; your text is in");
+    terminal.wait_for("16001 characters, at most 16000; your text is in");
     terminal.wait_for("draft█");
     assert_eq!(drafts(&stage), 1);
     terminal.keys("<enter>");

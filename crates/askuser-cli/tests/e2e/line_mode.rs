@@ -271,3 +271,19 @@ fn a_terminal_left_raw_by_another_program_still_works() {
     terminal.keys("2<enter>");
     assert_eq!(terminal.finish().picks(), json!([["MongoDB"]]));
 }
+
+#[test]
+fn a_paste_of_16_000_characters_is_one_line() {
+    let text = "0123456789".repeat(1_600);
+    let ended = converse(ask(&dumb(), "database", &[]), &[("Choose", "4"), ("Please specify", &text)]);
+    assert_eq!(ended.json()["answers"][0]["customInput"], text);
+}
+
+#[test]
+fn a_line_is_edited_before_it_is_sent() {
+    let mut terminal = ask(&dumb(), "database", &[]);
+    terminal.write(b"12\x7f\x7f3");
+    terminal.wait_for("(? for help): 3");
+    terminal.keys("<enter>");
+    assert_eq!(terminal.finish().json()["answers"][0]["selectedOptions"], json!(["SQLite"]));
+}

@@ -599,6 +599,28 @@ fn programs_in_relative_folders_of_path_are_none() {
     }
 }
 
+/// The entry of an earlier version, after another setting.
+const OLDER_CODEX: &str =
+    "model = \"x\"\n\n[mcp_servers.askuser]\ncommand = \"askuser\"\nargs = [\"mcp\"]\nrequired = true\n";
+
+#[test]
+fn codex_starts_where_askuser_is_not_installed() {
+    let stage = stage();
+    let config = || stage.read("home/.codex/config.toml");
+    assert_eq!(stage.run(&["init", "codex", "--yes"]).code, Some(0));
+    assert!(config().contains("[mcp_servers.askuser]") && !config().contains("required"), "{}", config());
+    for args in [&["init", "codex", "--yes"][..], &["init", "--all", "--yes"]] {
+        fs::write(stage.path("home/.codex/config.toml"), OLDER_CODEX).unwrap();
+        assert_eq!(stage.run(args).code, Some(0));
+        assert!(config().starts_with("model = \"x\"\n") && !config().contains("required"), "{}", config());
+    }
+    let again = stage.run(&["init", "codex", "--yes"]);
+    assert!(again.stderr.contains("Codex is set up already"), "{}", again.stderr);
+    fs::write(stage.path("home/.codex/config.toml"), OLDER_CODEX).unwrap();
+    assert_eq!(stage.run(&["uninstall", "--yes"]).code, Some(0));
+    assert!(config().trim_end() == "model = \"x\"", "{}", config());
+}
+
 #[test]
 fn uninstalling_undoes_every_init_also_in_projects_and_says_what_is_kept() {
     let stage = stage();

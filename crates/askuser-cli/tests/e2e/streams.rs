@@ -68,6 +68,18 @@ fn all_three_may_be_elsewhere() {
 }
 
 #[test]
+fn the_next_program_of_a_pipe_prints_below_the_prompt() {
+    for via in ["terminal", "terminal,inbox"] {
+        let file = example("database");
+        let script = format!("askuser ask --via {via} --arm 0 --flash 0 {file} | sed -u 's/,/,\\n/g'");
+        let ended = answer(Stage::new().shell(&script));
+        let expected = "✔ Database: MongoDB\n{\"status\":\"answered\",\n\"answers\":[{";
+        assert!(ended.screen.contains(expected), "{via}: {}", ended.screen);
+        assert_eq!(ended.modes, RESTORED);
+    }
+}
+
+#[test]
 fn stdin_may_be_empty_when_the_input_is_a_file() {
     let stage = Stage::new();
     answer(stage.shell(&format!("askuser ask --arm 0 --flash 0 {} </dev/null >out", example("database"))));

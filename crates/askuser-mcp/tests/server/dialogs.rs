@@ -178,6 +178,35 @@ async fn what_is_no_answer_is_asked_again_with_the_reason() {
 }
 
 #[tokio::test]
+async fn a_note_alone_is_asked_again_in_words_for_a_person() {
+    let desk = Desk::new();
+    let mut client = with_dialogs(&desk, "claude-code", "2025-11-25").await;
+    client.call(1, ASK, database()).await;
+    let first = dialog(&mut client).await;
+    reply(&mut client, &first, json!({"action": "accept", "content": {"note": "in memory"}})).await;
+    let second = dialog(&mut client).await;
+    let message = second["params"]["message"].as_str().unwrap();
+    let told = "Choose an option, or type your answer at Other: a note alone is no answer.\n\nWhich";
+    assert!(message.starts_with(told) && !message.contains("answers["), "{message}");
+    assert_eq!(second["params"]["requestedSchema"]["properties"]["note"]["default"], "in memory");
+    reply(&mut client, &second, json!({"action": "accept", "content": {"answer": "SQLite", "note": "in memory"}}))
+        .await;
+    assert!(text(&client.result(1).await).contains("Note: in memory"));
+}
+
+#[tokio::test]
+async fn goose_without_a_terminal_is_shown_no_dialog() {
+    let desk = Desk::new();
+    let mut goose = with_dialogs(&desk, "goose-cli", "2025-11-25").await;
+    goose.call(1, ASK, database()).await;
+    // A dialog would be answered before: the client's next message is the result.
+    let question = desk.pending(1).await.remove(0);
+    desk.answer(&question, &json!({"answers": [{"selectedOptions": ["SQLite"]}]})).await;
+    let result = goose.result(1).await;
+    assert!(text(&result).contains("Selected: SQLite"), "{result}");
+}
+
+#[tokio::test]
 async fn what_is_typed_under_an_other_of_the_clients_own_is_typed_under_other() {
     let desk = Desk::new();
     let mut copilot = with_dialogs(&desk, "copilot-cli", "2025-11-25").await;

@@ -196,7 +196,7 @@ async fn forms_that_come_back_wrong_are_shown_three_times_and_the_inbox_has_what
     input["questions"].as_array_mut().unwrap().push(database()["questions"][0].clone());
     client.call(1, ASK, input.clone()).await;
     let mut shown = client.result(1).await;
-    let wrong = json!({"answer": ["Search"], "other": "x".repeat(2_001), "note": "soon"});
+    let wrong = json!({"answer": ["Search"], "other": "x".repeat(16_001), "note": "soon"});
     let right = json!({"answer": "SQLite"});
     for id in 2..4 {
         let responses = json!({

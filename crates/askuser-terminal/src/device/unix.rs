@@ -4,6 +4,7 @@
 //! There are no threads, and no globals but the signal handlers, which signal-hook cannot remove (see [`Signals`]).
 
 mod job_control;
+mod line_editor;
 mod poll;
 mod queries;
 mod ready;
@@ -16,7 +17,7 @@ use std::time::Instant;
 
 use rustix::io::{Errno, retry_on_intr};
 use rustix::termios::{
-    InputModes, LocalModes, OptionalActions, OutputModes, Termios, tcgetattr, tcgetwinsize, tcsetattr,
+    InputModes, LocalModes, OptionalActions, OutputModes, SpecialCodeIndex, Termios, tcgetattr, tcgetwinsize, tcsetattr,
 };
 use signal_hook::consts::{SIGCONT, SIGINT, SIGQUIT, SIGTSTP};
 
@@ -25,6 +26,7 @@ use super::tty_lock::TtyLock;
 use super::{EscapeKey, WakeSource};
 use crate::Presentation;
 use crate::decode::{Decoder, TerminalInput};
+use line_editor::LineEditor;
 use queries::Queries;
 
 const READ_SIZE: usize = 4096;
@@ -40,6 +42,8 @@ pub(crate) struct Device {
     buffer: Box<[u8]>,
     /// What was typed while a reply of the terminal was awaited.
     typed_early: Vec<TerminalInput>,
+    /// The line that is being typed in line mode.
+    line: LineEditor,
     queries: Queries,
     escape_key: EscapeKey,
     /// Until when what follows an Esc that was taken at once is read as one sequence with it.
@@ -58,7 +62,7 @@ pub(crate) struct Device {
 
 impl Device {
     /// Opens the terminal. Nothing about it changes before [`Device::start`]. On a screen it delivers each key as it is pressed, in
-    /// line mode whole lines, which its driver edits and echoes; each ends with Ctrl-J.
+    /// line mode whole lines, which it edits and echoes; each ends with Ctrl-J.
     pub(crate) fn open(presentation: Presentation) -> io::Result<Device> {
         let tty = open_terminal()?;
         rustix::io::ioctl_fionbio(&tty, true)?;
@@ -70,6 +74,7 @@ impl Device {
             decoder: Decoder::default(),
             buffer: vec![0; READ_SIZE].into_boxed_slice(),
             typed_early: Vec::new(),
+            line: LineEditor::default(),
             queries: Queries::default(),
             escape_key: EscapeKey::Held,
             escape_until: None,
@@ -184,6 +189,7 @@ impl Device {
         self.decoder.restart();
         self.escape_until = None;
         self.typed_early.clear();
+        self.line = LineEditor::default();
     }
 
     fn claim(&self, saved: Termios) -> io::Result<()> {
@@ -207,7 +213,11 @@ impl Device {
             Presentation::Screen => modes.make_raw(),
             // The previous program may have left the terminal raw.
             Presentation::Line => {
-                modes.local_modes |= LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG;
+                modes.local_modes &= !(LocalModes::ICANON | LocalModes::ECHO | LocalModes::IEXTEN);
+                modes.local_modes |= LocalModes::ISIG;
+                // Some systems store VEOF and VEOL in the same slots.
+                modes.special_codes[SpecialCodeIndex::VMIN] = 1;
+                modes.special_codes[SpecialCodeIndex::VTIME] = 0;
                 modes.input_modes |= InputModes::ICRNL;
                 modes.output_modes |= OutputModes::OPOST | OutputModes::ONLCR;
             }

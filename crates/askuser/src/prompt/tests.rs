@@ -731,9 +731,9 @@ fn a_paste_neither_leaves_nor_stays() {
 }
 
 #[test]
-fn text_has_at_most_two_thousand_characters() {
-    let full = "é".repeat(2_000);
-    let told = "! At most 2000 characters";
+fn text_has_at_most_16_000_characters() {
+    let full = "é".repeat(16_000);
+    let told = "! At most 16000 characters";
     check(database(), &format!("4<paste:{full}><enter>"), &format!("answered | Database: “{full}”"));
     check(database(), &format!("4<paste:{full}>x"), &format!("1 on Other, other “{full}█” |  {told}"));
     check(database(), &format!("4<paste:{full}><a-enter>"), &format!("1 on Other, other “{full}█” |  {told}"));
@@ -741,10 +741,10 @@ fn text_has_at_most_two_thousand_characters() {
 
 #[test]
 fn a_paste_that_is_too_long_leaves_what_was_there_and_says_how_long_it_is_and_what_fits() {
-    let told = "! Not pasted: 2500 characters, room for 1997 (at most 2000)";
-    check(database(), &format!("4bun<paste:{}>", "x".repeat(2_500)), &format!("1 on Other, other “bun█” |  {told}"));
-    let full = "é".repeat(2_000);
-    let told = "! Not pasted: 4 characters, room for 0 (at most 2000)";
+    let told = "! Not pasted: 16500 characters, room for 15997 (at most 16000)";
+    check(database(), &format!("4bun<paste:{}>", "x".repeat(16_500)), &format!("1 on Other, other “bun█” |  {told}"));
+    let full = "é".repeat(16_000);
+    let told = "! Not pasted: 4 characters, room for 0 (at most 16000)";
     check(database(), &format!("4<paste:{full}><paste:more>"), &format!("1 on Other, other “{full}█” |  {told}"));
 }
 
@@ -755,16 +755,16 @@ fn a_paste_of_nothing_that_can_be_shown_is_not_called_too_long() {
 
 #[test]
 fn notes_reasons_and_messages_have_the_same_limit() {
-    let full = "é".repeat(2_000);
+    let full = "é".repeat(16_000);
     for (key, field) in [("n", "note"), ("c", "discuss"), ("d", "decline")] {
-        let expected = format!("1 on PostgreSQL, {field} “{full}█” |  ! At most 2000 characters");
+        let expected = format!("1 on PostgreSQL, {field} “{full}█” |  ! At most 16000 characters");
         check(database(), &format!("{key}<paste:{full}>x"), &expected);
     }
 }
 
 #[test]
 fn full_notes_on_every_option_are_still_an_answer() {
-    let full = "é".repeat(2_000);
+    let full = "é".repeat(16_000);
     let note = format!("<space>n<paste:{full}><enter><down>");
     let script = format!("{}n<paste:{full}><enter><up><enter>", note.repeat(4));
     let played = play(Prompt::new(features(), ARMED), &script);
@@ -800,8 +800,8 @@ fn notes_can_be_edited_too() {
 fn an_edit_that_is_too_long_leaves_what_was_there() {
     check(
         database(),
-        &format!("4bun<c-g><edited:{}>", "x".repeat(2_001)),
-        "1 on Other, other “bun█” |  ! 2001 characters, at most 2000",
+        &format!("4bun<c-g><edited:{}>", "x".repeat(16_001)),
+        "1 on Other, other “bun█” |  ! 16001 characters, at most 16000",
     );
 }
 

@@ -42,7 +42,7 @@ use std::pin::Pin;
 pub type Call<T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send>>;
 
 /// The longest draft that is kept, in bytes of JSON: every field of four questions may be full.
-pub const MAX_DRAFT: usize = 768 * 1024;
+pub const MAX_DRAFT: usize = 3 * 1024 * 1024;
 
 /// Keeps questions until they are answered. What every store must do is what `askuser-conformance` tests.
 ///

@@ -110,17 +110,16 @@ fn wait(
         }
         Some(Err(error)) => return Err(Failure::new(error.chain())),
     };
-    // Only once it is printed does it count as delivered. A file or a program takes it over before the prompt shows success; on a
-    // terminal it stands under the prompt.
-    let stands_under = result::stands_under_the_prompt(request.set());
-    if !stands_under && let Err(failure) = print(request.set(), delivery.resolution(), settings) {
+    // Without a prompt it counts as delivered once it is printed. With one the terminal is restored first: the next program of a
+    // pipeline may print on it at once.
+    if !is_prompted && let Err(failure) = print(request.set(), delivery.resolution(), settings) {
         drop(delivery.not_stored(failure.message.lines().next().unwrap_or_default()));
         return Err(failure);
     }
     let resolution = delivery.stored();
     drop(asker);
     let _ = done(agent.flush());
-    if stands_under && !(is_prompted && super::confirmation_suffices(settings)) {
+    if is_prompted && !super::confirmation_suffices(settings) {
         print(request.set(), &resolution, settings)?;
     }
     result::code(request.set(), &resolution, settings)

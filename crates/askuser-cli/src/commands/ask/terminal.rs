@@ -18,24 +18,13 @@ pub(super) fn run(set: QuestionSet, args: &ArgMatches, settings: &Settings) -> R
         }
     }
     let request = request(set, settings);
-    // A file or a program takes the result over before the prompt shows success.
-    let (mut printed, piped) = (None, !result::stands_under_the_prompt(request.set()));
-    let mut store = |resolution: &Resolution| {
-        if piped {
-            let result = print(request.set(), resolution, settings);
-            let first_line = |failure: &Failure| failure.message.lines().next().unwrap_or_default().to_owned();
-            let failed = result.as_ref().err().map(first_line);
-            printed = Some(result);
-            return failed.map_or(Ok(Stored::Done), Err);
-        }
-        Ok(Stored::Done)
-    };
     let mut options = super::prompt_options(args, settings);
     options.ends_process = true;
-    let resolution = ask(&request, settings, &options, &mut store)?;
+    let resolution = ask(&request, settings, &options, &mut |_| Ok(Stored::Done))?;
+    // The terminal is restored: the next program of a pipeline may print on it at once.
     let was_prompted = matches!(resolution.via(), Some(Via::Terminal | Via::Line));
     if !(was_prompted && super::confirmation_suffices(settings)) {
-        printed.unwrap_or_else(|| print(request.set(), &resolution, settings))?;
+        print(request.set(), &resolution, settings)?;
     }
     result::code(request.set(), &resolution, settings)
 }

@@ -21,7 +21,7 @@ pub(super) struct Client {
     pub(super) format: Format,
     /// The table of the file that holds the servers.
     pub(super) servers: &'static str,
-    /// What stands there for a server that is started by this command.
+    /// What stands there for a server that is started by this command. A field that is null is removed.
     pub(super) entry: fn(&str) -> Value,
     user_file: fn(&Home<'_>) -> PathBuf,
     /// Its file in a project, if it reads one there.
@@ -160,8 +160,8 @@ pub(super) const CLIENTS: &[Client] = &[
         title: "Codex",
         format: Format::Toml,
         servers: "mcp_servers",
-        // Required: without the tool it would guess where it should ask.
-        entry: |command| json!({"command": command, "args": ["mcp"], "required": true}),
+        // Earlier versions wrote `required = true`: Codex does not start then where askuser is not installed.
+        entry: |command| json!({"command": command, "args": ["mcp"], "required": null}),
         user_file: |home| home.moved("CODEX_HOME", ".codex").join("config.toml"),
         project_file: Some(".codex/config.toml"),
         ..USUAL

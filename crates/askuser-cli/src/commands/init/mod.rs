@@ -172,7 +172,8 @@ impl<'a> Setup<'a> {
                 titles(&mut CLIENTS.iter())
             )));
         }
-        let (done, open): (Vec<&Client>, Vec<&Client>) = found.into_iter().partition(|client| self.is_there(client));
+        let is_done = |client: &&Client| self.is_there(client) && !self.is_outdated(client);
+        let (done, open): (Vec<&Client>, Vec<&Client>) = found.into_iter().partition(is_done);
         if open.is_empty() {
             notice(&format!("set up already: {}", titles(&mut done.into_iter())));
         }
@@ -182,6 +183,13 @@ impl<'a> Setup<'a> {
     fn is_there(&self, client: &Client) -> bool {
         let found = self.read(client).map(|(_, file)| client.format.find(&file.text, client.servers));
         matches!(found, Ok(Ok(Some(_))))
+    }
+
+    /// Whether a field stands there that an earlier version wrote, and that does harm.
+    fn is_outdated(&self, client: &Client) -> bool {
+        let found = self.read(client).map(|(_, file)| client.format.find(&file.text, client.servers));
+        let (Ok(Ok(Some(found))), Ok(fields)) = (found, self.server(client)) else { return false };
+        fields.iter().any(|(name, field)| field.is_null() && found.get(name).is_some())
     }
 
     /// What the person wants beside the server.

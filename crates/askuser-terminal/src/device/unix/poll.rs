@@ -1,6 +1,7 @@
 //! Reading, writing and waiting: one poll over the terminal, the signal pipe and one more wake source.
 
 use super::Device;
+use super::line_editor::LineEditor;
 use super::ready::ready;
 use crate::Presentation;
 use crate::decode::TerminalInput;
@@ -8,7 +9,8 @@ use crate::device::signals::{Signals, TtyState};
 use crate::device::{DeviceEvent, EscapeKey, WakeSource};
 use rustix::event::PollFlags;
 use rustix::io::{Errno, retry_on_intr};
-use rustix::termios::{LocalModes, OptionalActions, QueueSelector, SpecialCodeIndex, tcflush, tcgetattr, tcsetattr};
+use rustix::termios::{QueueSelector, tcflush};
+use signal_hook::consts::SIGINT;
 use std::io;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
@@ -35,17 +37,8 @@ impl Device {
             }
             Presentation::Line => {
                 self.read(inputs)?;
-                let lines = retry_on_intr(|| tcgetattr(&self.tty))?;
-                let mut keys = lines.clone();
-                keys.local_modes &= !LocalModes::ICANON;
-                // Some systems store VEOF and VEOL in the same slots.
-                keys.special_codes[SpecialCodeIndex::VMIN] = 1;
-                keys.special_codes[SpecialCodeIndex::VTIME] = 0;
-                retry_on_intr(|| tcsetattr(&self.tty, OptionalActions::Now, &keys))?;
-                let read = self.read(inputs);
-                retry_on_intr(|| tcsetattr(&self.tty, OptionalActions::Now, &lines))?;
-                // Read again: input typed while the modes changed back counts as part of the unfinished line.
-                read.and_then(|_| self.read(inputs)).map(|_| ())
+                self.line.hand_over(inputs);
+                Ok(())
             }
         }
     }
@@ -79,10 +72,18 @@ impl Device {
         let before = inputs.len();
         loop {
             if let Some(wake) = self.take_signal(signals)? {
+                // As a terminal's driver does with a line that Ctrl-C interrupts.
+                if matches!(wake, DeviceEvent::Terminated(SIGINT)) {
+                    self.line = LineEditor::default();
+                }
                 return Ok(wake);
             }
             if let Some(words) = crate::device::take_message() {
                 return Ok(DeviceEvent::Message(words));
+            }
+            // Ctrl-D may follow a line that was handed over before.
+            if std::mem::take(&mut self.line.has_ended) {
+                return Ok(DeviceEvent::EndOfInput);
             }
             // It may have come while something else was awaited.
             if self.learn_background() {
@@ -130,10 +131,6 @@ impl Device {
                 return Ok(DeviceEvent::Input);
             }
             if !is_open {
-                // Ctrl-D on an empty line reads like a closed terminal.
-                if self.presentation == Presentation::Line && !self.is_gone() {
-                    return Ok(DeviceEvent::EndOfInput);
-                }
                 self.termination_reported = true;
                 return Ok(DeviceEvent::Closed);
             }
@@ -154,9 +151,20 @@ impl Device {
         Ok(())
     }
 
-    /// Reads and decodes all available input, and waits briefly for the rest of an unfinished sequence. Says whether the
-    /// terminal is still open.
+    /// Reads all available input, in line mode whole lines. Says whether the terminal is still open.
     pub(super) fn read(&mut self, inputs: &mut Vec<TerminalInput>) -> io::Result<bool> {
+        if self.presentation == Presentation::Screen {
+            return self.read_keys(inputs);
+        }
+        let mut typed = Vec::new();
+        let is_open = self.read_keys(&mut typed)?;
+        let echo = self.line.take(typed, inputs);
+        self.write(echo.as_bytes())?;
+        Ok(is_open)
+    }
+
+    /// Reads and decodes all available input, and waits briefly for the rest of an unfinished sequence.
+    fn read_keys(&mut self, inputs: &mut Vec<TerminalInput>) -> io::Result<bool> {
         let before = inputs.len();
         self.escape_until = None;
         self.give_up_replies();
@@ -191,10 +199,6 @@ impl Device {
                 return Ok(true);
             }
         }
-    }
-
-    fn is_gone(&self) -> bool {
-        retry_on_intr(|| tcgetattr(&self.tty)).is_err()
     }
 
     /// Waits until the terminal accepts output again.

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::markdown;
-use askuser::{Purpose, QuestionSet, Request, RequestKey};
-use fixtures::{ARMED, events, question, set_of};
+use askuser::{KeyCode, Purpose, QuestionSet, Request, RequestKey};
+use fixtures::{ARMED, database, events, question, set_of};
 use ratatui_core::style::Modifier;
 
 fn shown(prompt: &Prompt, size: Size) -> Vec<String> {
@@ -52,6 +52,22 @@ fn text_that_a_person_agrees_to_keeps_its_marks_in_the_question_and_in_what_an_o
     for text in ["Run `rm **`?", "- now", "Runs `rm **` and rm **/* without asking"] {
         assert!(screen.contains(text), "{text} in\n{screen}");
     }
+}
+
+#[test]
+fn a_note_beside_another_option_is_shown_with_its_option() {
+    let mut prompt = Prompt::new(database(), ARMED);
+    for key in "jntoo loose".chars().map(KeyCode::Char).chain([KeyCode::Enter, KeyCode::Up]) {
+        press(&mut prompt, Event::Key(key.into()), Duration::ZERO, (60, 12));
+    }
+    let shown = shown(&prompt, (60, 12)).join("\n");
+    let (option, note) = (shown.find("MongoDB").expect("its option"), shown.find("Note: too loose"));
+    assert!(note.is_some_and(|note| note > option) && shown.contains("> ○ PostgreSQL"), "{shown}");
+    let Effect::Finish(outcome) = prompt.update(Event::Key(KeyCode::Enter.into()), Duration::ZERO) else {
+        panic!("{shown}")
+    };
+    let closing = closing_lines(prompt.set(), &outcome, Confirm::Inline, &Theme::default(), 79);
+    assert_eq!(closing[0].to_string(), "✔ Database: PostgreSQL (note: MongoDB: too loose)");
 }
 
 #[test]
