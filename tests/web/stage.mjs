@@ -100,6 +100,15 @@ export class Stage {
   async device(options = {}) {
     const context = await browser.newContext({ viewport: { width: 1024, height: 768 }, ...options });
     this.contexts.push(context);
+    // Whatever is missing is not spelled out.
+    await context.addInitScript(() => {
+      const check = node => {
+        const wrong = /.{0,60}(?<!\/dev\/)(\b(null|undefined)\b|\[object).{0,60}/.exec(node.outerHTML ?? node.textContent ?? '');
+        if (wrong) console.error(`shown: ${wrong[0]}`);
+      };
+      const watch = changes => changes.forEach(({ target, addedNodes, type }) => (type === 'childList' ? [...addedNodes] : [target]).forEach(check));
+      new MutationObserver(watch).observe(document, { subtree: true, childList: true, characterData: true });
+    });
     const page = await context.newPage();
     page.faults = [];
     page.on('pageerror', error => page.faults.push(error.stack));

@@ -369,6 +369,138 @@ journeys['text typed offline is saved once a page of the browser is back, with i
   assert.equal(await phone.locator('#other').inputValue(), 'typed offline');
 };
 
+const offline = (page, is) => page.context().setOffline(is);
+const send = page => page.getByRole('button', { name: 'Send', exact: true }).click();
+
+journeys['an answer sent offline is delivered from the list, which says so, once the connection is back'] = async stage => {
+  const [id, other] = [stage.ask(database), stage.ask(two)];
+  const page = await stage.device();
+  await page.locator('.list a').first().click();
+  await page.getByText('SQLite').click();
+  await offline(page, true);
+  await send(page);
+  await page.getByText('No reply yet').waitFor();
+  await inBothColours(page, 'an answer without a reply');
+  await picture(page, 'sending');
+  await page.getByRole('link', { name: 'Back to the list' }).click();
+  await page.locator(`.list a[href="#/q/${id}"]`).getByText('sending…').waitFor();
+  assert.equal(await page.getByText('sending…').count(), 1);
+  await inBothColours(page, 'a list with an answer without a reply');
+  // What the list has can be opened.
+  await page.locator(`.list a[href="#/q/${other}"]`).click();
+  await page.getByText('Which features?').or(page.getByText('Which database?')).first().waitFor();
+  assert.equal(stage.stored(id).state, 'pending');
+  await offline(page, false);
+  await state(stage, id, 'answered');
+  await page.goto(`${stage.origin}/#/`);
+  await page.locator(`.list a[href="#/q/${id}"]`).waitFor({ state: 'detached' });
+  await open(page, id);
+  assert.doesNotMatch(await page.locator('main').textContent(), /had not sent/);
+};
+
+journeys['an answer without a reply outlives a reload, and another tab delivers it'] = async stage => {
+  const [first, second] = [stage.ask(database), stage.ask(database)];
+  const page = await stage.device();
+  let isAway = true;
+  await page.context().route('**/answer', route => (isAway ? route.abort() : route.continue()));
+  await open(page, first);
+  await page.getByText('SQLite').click();
+  await send(page);
+  await page.getByText('No reply yet').waitFor();
+  await page.reload();
+  await page.getByText('No reply yet').waitFor();
+  assert.equal(await page.locator('[data-at="1"]').isChecked(), true, 'as it was sent');
+  assert.equal(await page.locator('[data-at="1"]').isDisabled(), true, 'and cannot be changed meanwhile');
+  const tab = await page.context().newPage();
+  await tab.goto(stage.origin);
+  await tab.getByText('sending…').waitFor();
+  await page.close();
+  isAway = false;
+  await state(stage, first, 'answered');
+  await tab.getByText('sending…').waitFor({ state: 'detached' });
+  await open(tab, second);
+  await tab.getByText('SQLite').click();
+  await send(tab);
+  await state(stage, second, 'answered');
+};
+
+journeys['an answer without a reply can be taken back, and nothing is sent'] = async stage => {
+  const id = stage.ask(database);
+  const page = await stage.device();
+  await open(page, id);
+  await page.getByText('SQLite').click();
+  await offline(page, true);
+  await send(page);
+  await page.getByRole('button', { name: 'Take it back' }).click();
+  await offline(page, false);
+  await page.locator('#connection').waitFor({ state: 'hidden' });
+  await page.waitForTimeout(1500);
+  assert.equal(stage.stored(id).state, 'pending');
+  assert.equal(await page.locator('[data-at="1"]').isChecked(), true, 'what was chosen is there');
+  await page.getByText('PostgreSQL').click();
+  await send(page);
+  assert.deepEqual(chosen(await state(stage, id, 'answered')), [['PostgreSQL (Recommended)']]);
+};
+
+journeys['a permission is sent now or not at all'] = async stage => {
+  const script = { turns: [{ text: 'I write.', calls: [{ name: 'Write', input: { path: 'a.txt', content: 'a' } }] }, { text: 'Done.' }] };
+  const agent = stage.agent(script);
+  const page = await stage.device();
+  await page.locator('.list a').click();
+  await page.locator('[data-at="0"]:not([aria-disabled])').waitFor();
+  await page.getByText('Allow once').click();
+  await offline(page, true);
+  await send(page);
+  await page.getByText('It is not kept for later').waitFor();
+  assert.deepEqual((await storedKeys(page)).filter(key => key.includes('.sending.')), []);
+  await offline(page, false);
+  await page.locator('#connection').waitFor({ state: 'hidden' });
+  await page.waitForTimeout(1500);
+  const [waiting] = stage.run('inbox', '--json').trim().split('\n').map(line => JSON.parse(line));
+  assert.equal(waiting.state, 'pending');
+  await send(page);
+  assert.equal(await agent, 0);
+  assert.equal(stage.read('a.txt'), 'a');
+};
+
+journeys['a note is sent with the option where it was typed, and with no other'] = async stage => {
+  const id = stage.ask(database);
+  const page = await stage.device();
+  await open(page, id);
+  await page.getByText('SQLite').click();
+  await page.getByRole('button', { name: 'Add a note on SQLite' }).click();
+  await page.locator('[data-note="SQLite"]').fill('one file is enough');
+  await page.getByText('PostgreSQL').click();
+  assert.equal(await page.locator('[data-note="SQLite"]').count(), 0);
+  await page.getByText('SQLite').click();
+  assert.equal(await page.locator('[data-note="SQLite"]').inputValue(), 'one file is enough', 'it is not lost');
+  await page.getByText('Other').click();
+  await page.locator('#other').fill('DuckDB');
+  await page.getByRole('button', { name: 'Add a note on your own answer' }).click();
+  await page.locator('[data-note=""]').fill('it reads Parquet');
+  await send(page);
+  const [answer] = (await state(stage, id, 'answered')).resolution.answers;
+  assert.deepEqual([answer.customInput, answer.note], ['DuckDB', 'it reads Parquet']);
+  assert.doesNotMatch(JSON.stringify(answer), /one file/);
+};
+
+journeys['the button of notifications says what is true'] = async stage => {
+  const page = await stage.device();
+  const button = page.locator('#notify');
+  const says = words => page.waitForFunction(words => document.querySelector('#notify').textContent === words, words);
+  await says('Notify me');
+  await button.click();
+  await says('Sound only');
+  await inBothColours(page, 'sound only');
+  await button.click();
+  await says('Notify me');
+  await page.context().grantPermissions(['notifications']);
+  await button.click();
+  await says('Notifications on');
+  await page.reload();
+  await says('Notifications on');
+};
+
 journeys['a new question comes to an open list, and to the title'] = async stage => {
   const page = await stage.device();
   await page.getByText('Nothing waits for you').waitFor();

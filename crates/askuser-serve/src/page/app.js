@@ -28,7 +28,8 @@ const write = (key, value) => {
   try {
     if (value === null) localStorage.removeItem(key);
     else localStorage.setItem(key, JSON.stringify(value));
-  } catch { /* the browser stores nothing for this page */ }
+    return true;
+  } catch { return false; }
 };
 
 /** This page's token, and what the browser stores for it. Each key carries the credential's id; all of them go with the token. */
@@ -36,7 +37,7 @@ const kept = {
   token: read(TOKEN),
   key: name => `askuser.${kept.token?.split('_')[1]}.${name}`,
   get: name => read(kept.key(name)),
-  set: (name, value) => { if (kept.token) write(kept.key(name), value); },
+  set: (name, value) => Boolean(kept.token) && write(kept.key(name), value),
   /** The names that begin so. */
   names: begin => {
     try {
@@ -60,8 +61,11 @@ const adopt = token => {
   kept.tidy();
   location.reload();
 };
-// Another tab uses another token.
-addEventListener('storage', event => { if (event.key === TOKEN || event.key === null) location.reload(); });
+addEventListener('storage', event => {
+  // Another tab uses another token, or has sent something.
+  if (event.key === TOKEN || event.key === null) location.reload();
+  else if (event.key.startsWith(kept.key('sending.'))) { outbox.deliver(); changed(null); }
+});
 
 const ago = ms => {
   const seconds = Math.max(0, Math.round((Date.now() + skew - ms) / 1000));
@@ -118,12 +122,52 @@ const connection = now => {
   $('connection').textContent = online ? '' : 'No connection. What you type is kept in this browser and sent when you are back.';
   if (!online) return;
   wake();
+  outbox.kick();
   view.store?.();
   flushDrafts().catch(() => {});
 };
 
 /** The words for a reply that is no success. */
 const failure = ({status, body}) => body?.error?.message ?? `The server answered ${status}.`;
+
+// ---- answers without a reply ----
+
+/** Sends an answer once; fails if there is no reply within 20 s. Nobody knows then whether it was stored: the same attempt finds out. */
+const post = async (id, {path, body, attempt}) => {
+  const cut = new AbortController();
+  const timer = setTimeout(() => cut.abort(), 20_000);
+  const reply = await call('POST', `/questions/${id}/${path}`, {body, key: attempt, signal: cut.signal}).finally(() => clearTimeout(timer));
+  if (reply.status >= 500) throw new Error(failure(reply));
+  return reply;
+};
+
+/** Delivers answers from any view and any tab until each has a reply. The attempt stays the same: to send it twice is safe. */
+const outbox = {
+  kick: () => {},
+  failed: new Set(),
+  has: id => kept.get(`sending.${id}`) !== null,
+  ids: () => kept.names('sending.').map(name => name.slice('sending.'.length)),
+  deliver: async () => {
+    if (outbox.running) return;
+    outbox.running = true;
+    for (let wait = 500; outbox.ids().length; wait = Math.min(wait * 2, 10_000)) {
+      for (const id of outbox.ids()) await outbox.send(id);
+      if (outbox.ids().length) await Promise.race([pause(wait), new Promise(done => { outbox.kick = done; })]);
+    }
+    outbox.running = false;
+  },
+  send: async id => {
+    const pending = kept.get(`sending.${id}`);
+    const reply = pending && await post(id, pending).catch(() => null);
+    const isTaken = kept.get(`sending.${id}`)?.attempt !== pending?.attempt;
+    if (!reply) outbox.failed.add(id);
+    else if (!isTaken) kept.set(`sending.${id}`, null);
+    if (reply?.status < 300) forgetDrafts(id, pending.cleared);
+    // After it was taken back only the store knows how the question stands.
+    if (!isTaken && view.sent) view.sent(id, reply); else changed(id);
+  },
+  takeBack: id => { kept.set(`sending.${id}`, null); outbox.failed.delete(id); },
+};
 
 // ---- events: one stream for all tabs of a browser ----
 
@@ -215,7 +259,7 @@ const announce = fresh => {
   if (kept.get('notify') !== true || document.visibilityState === 'visible') return;
   beep();
   // Who and where, not what: others may see the screen.
-  if (globalThis.Notification?.permission === 'granted') {
+  if (mayNotify()) {
     const note = new Notification(`${page.by ?? 'An agent'} asks`, {body: [page.from, page.questions[0].header].filter(Boolean).join(' · '), tag: fresh.at(-1).id});
     note.onclick = () => { window.focus(); location.hash = `#/q/${fresh.at(-1).id}`; note.close(); };
   }
@@ -235,21 +279,19 @@ const beep = () => {
   } catch { /* no sound here */ }
 };
 
+const mayNotify = () => isSecureContext && globalThis.Notification?.permission === 'granted';
 const offerNotifications = () => {
   const button = $('notify');
   button.hidden = !kept.token;
   const on = kept.get('notify') === true;
-  button.textContent = on ? 'Notifications on' : 'Notify me';
+  button.textContent = !on ? 'Notify me' : mayNotify() ? 'Notifications on' : 'Sound only';
+  button.title = on && !mayNotify() ? 'The browser shows notifications of this page over HTTPS or on this computer itself, and if you allow them.' : '';
   button.setAttribute('aria-pressed', String(on));
   button.onclick = async () => {
-    if (on) kept.set('notify', false);
-    else if (!isSecureContext || !('Notification' in window)) {
-      kept.set('notify', true);
-      say('A sound only: browsers show notifications of this page over HTTPS or on this computer itself.');
-      button.title = 'A sound only: notifications need HTTPS here.';
-    } else if (await Notification.requestPermission() === 'granted') kept.set('notify', true);
-    else say('The browser does not let this page notify you.');
+    kept.set('notify', !on);
+    if (!on && isSecureContext) await globalThis.Notification?.requestPermission();
     offerNotifications();
+    say(button.title);
   };
 };
 
@@ -300,14 +342,18 @@ const table = ({header, rows, align}) => {
 
 // ---- the list ----
 
-const facts = ({asked_ms, asker, state, page}) => el('span', {class: 'facts'},
+const facts = ({id, asked_ms, asker, state, page}) => el('span', {class: 'facts'},
   page.for && el('span', {class: 'chip'}, `for ${page.for}`),
   el('span', {}, page.by ?? 'An agent'), page.from && el('span', {}, page.from), page.host && el('span', {}, page.host), page.task && el('span', {}, page.task),
   el('span', {}, ago(asked_ms)),
-  page.has_draft && el('span', {class: 'chip'}, 'draft'),
+  outbox.has(id) && el('span', {class: 'chip'}, 'sending…'),
   state === 'pending' && asker?.waits === false && el('span', {class: 'chip'}, asker.gone_ms ? 'agent gone' : 'agent stopped waiting'));
 
 const states = {answered: 'answered', cancelled: 'dismissed', declined: 'declined', discuss: 'talk first', timed_out: 'timed out', withdrawn: 'withdrawn', settled: 'settled where it was asked'};
+
+/** What was read last: a list, by its state, and a question, by its id. Without a connection they are shown again. */
+const lists = {};
+const known = new Map();
 
 const listView = state => {
   const filter = el('input', {type: 'search', id: 'filter', 'aria-label': 'Filter', placeholder: 'Filter', autocomplete: 'off'});
@@ -331,13 +377,19 @@ const listView = state => {
     if (filter.value.trim()) search.set('q', filter.value.trim());
     if (further && cursor) search.set('cursor', cursor);
     let reply;
-    try { reply = await call('GET', `/questions?${search}`); } catch { return; }
+    const isWhole = !further && !filter.value.trim();
+    try { reply = await call('GET', `/questions?${search}`); } catch {
+      if (!isWhole || !lists[state]) return;
+      reply = lists[state];
+    }
     // A later keystroke has asked again.
     if (mine !== run) return;
     if (reply.status !== 200) { empty.textContent = failure(reply); return; }
     const {questions, next} = reply.body;
+    if (isWhole) lists[state] = reply;
+    questions.forEach(question => known.set(question.id, question));
     // A row that is drawn anew under a finger does not feel the tap.
-    const now = JSON.stringify([Math.floor(Date.now() / 60_000), next, questions.map(question => ({...question, read_ms: 0}))]);
+    const now = JSON.stringify([Math.floor(Date.now() / 60_000), next, outbox.ids(), questions.map(question => ({...question, read_ms: 0}))]);
     if (!further && now === drawn) return;
     drawn = further ? null : now;
     const focused = document.activeElement?.getAttribute?.('href');
@@ -405,6 +457,12 @@ const flushDrafts = async () => {
   }
 };
 
+/** What was sent is no draft any more, here and in the store. */
+const forgetDrafts = (id, cleared) => {
+  kept.names(`draft.${id}.`).forEach(name => kept.set(name, null));
+  saveDraft(id, cleared).catch(() => {});
+};
+
 /** A draft in words, a line for each thing typed. */
 const wordsOf = ({answers, discuss, decline}) => [
   ...answers.map(answer => {
@@ -424,7 +482,8 @@ const questionView = id => {
   let question = null;
   let work = null;
   let closed = false;
-  let sending = false;
+  let inFlight = false;
+  const isSending = () => inFlight || outbox.has(id);
 
   const pageOf = () => question.page;
   const isMine = () => question.mine !== false;
@@ -434,12 +493,14 @@ const questionView = id => {
   // -- drafts --
   const asDraft = () => ({
     answers: pageOf().questions.map((asked, i) => ({asked, done: work.answers[i]})).filter(({done}) => done.picks.length || done.other || [...done.notes.values()].some(Boolean))
-      .map(({asked, done}) => ({...answerOf(asked, done), ...(done.other && !done.isOther ? {typed: done.other} : {})})),
+      .map(({asked, done}) => ({...answerOf(asked, done, done.notes), ...(done.other && !done.isOther ? {typed: done.other} : {})})),
     ...(work.discuss !== null ? {discuss: work.discuss} : {}),
     ...(work.decline !== null ? {decline: work.decline} : {}),
   });
-  const answerOf = (asked, done) => {
-    const notes = [...done.notes].filter(([, text]) => text.trim()).map(([label, text]) => label === '' ? {text} : {option: label, text});
+  /** A note belongs to the option where it was typed: with that one it is shown and sent. The empty label is Other's. */
+  const notesOf = done => [...done.notes].filter(([label]) => (label === '' ? done.isOther : done.picks.includes(label)));
+  const answerOf = (asked, done, given = notesOf(done)) => {
+    const notes = [...given].filter(([, text]) => text.trim()).map(([label, text]) => label === '' ? {text} : {option: label, text});
     const only = notes.length === 1 && done.picks.length + done.isOther === 1 && (notes[0].option ?? '') === (done.picks[0] ?? '');
     return {question: asked.verbatim, header: asked.header_verbatim, selectedOptions: done.picks,
       ...(done.isOther && done.other.trim() ? {customInput: done.other} : {}),
@@ -520,47 +581,40 @@ const questionView = id => {
   };
   const drawRival = () => box.querySelector('#rival')?.replaceChildren(...[rival()].filter(Boolean));
 
-  // -- sending: the same attempt until a reply has come --
+  // -- sending: an answer waits for a connection, a permission never --
+  const cleared = () => ({answers: [], version: {writer, edit: edit + 2}, replaces});
   const send = async (path, body) => {
-    if (sending) return;
-    sending = true;
+    if (isSending()) return;
     clearTimeout(saving);
-    const pending = {path, body, attempt: work.attempt};
-    kept.set(`sending.${id}`, pending);
+    const pending = {path, body, attempt: work.attempt, cleared: cleared()};
+    if (!pageOf().agreed && !pageOf().exact && kept.set(`sending.${id}`, pending)) {
+      draw();
+      outbox.deliver();
+      return outbox.kick();
+    }
+    inFlight = true;
     draw();
-    await deliver(pending);
+    const reply = await post(id, pending).catch(() => null);
+    inFlight = false;
+    if (reply?.status < 300) forgetDrafts(id, pending.cleared);
+    if (reply) return sent(reply);
+    draw('No reply. It is not kept for later: send it again once there is a connection.');
+    load();
   };
-  const deliver = async pending => {
-    sending = true;
-    for (let wait = 500; ; wait = Math.min(wait * 2, 10_000)) {
-      try {
-        const reply = await call('POST', `/questions/${id}/${pending.path}`, {body: pending.body, key: pending.attempt});
-        // Nobody knows whether it was stored: the same attempt again finds out.
-        if (reply.status >= 500) throw new Error(failure(reply));
-        kept.set(`sending.${id}`, null);
-        sending = false;
-        if (reply.status === 200 || reply.status === 201) {
-          work.sent = true;
-          changed = false;
-          kept.set(local, null);
-          // What was sent is no draft any more.
-          edit += 1;
-          stored = stored.then(() => saveDraft(id, {answers: [], version: {writer, edit}, replaces})).catch(() => {});
-          await load();
-          say('Sent. It is stored.');
-          return;
-        }
-        if (reply.status === 409 || reply.status === 410) { await load(); say('It was already decided.'); return; }
-        work.attempt = random();
-        draw(failure(reply), reply.body?.error?.violations);
-        return;
-      } catch {
-        draw('No reply yet. It is sent again until there is one; sending twice is safe.');
-        await Promise.race([pause(wait), new Promise(done => addEventListener('online', done, {once: true}))]);
-        if (closed) return;
-      }
+  const sent = async reply => {
+    if (!reply) draw('No reply yet. It is sent again until there is one; sending twice is safe.');
+    else if (reply.status < 300) {
+      work.sent = true;
+      changed = false;
+      edit += 2;
+      await load();
+      say('Sent');
+    } else if (reply.status === 409 || reply.status === 410) { await load(); say('It was already decided.'); } else {
+      work.attempt = random();
+      draw(failure(reply), reply.body?.error?.violations);
     }
   };
+  const takeBack = () => { outbox.takeBack(id); work.attempt = random(); save(); draw(); load(); };
 
   // -- drawing --
   const isDone = done => done.picks.length > 0 || (done.isOther && done.other.trim() !== '');
@@ -658,7 +712,7 @@ const questionView = id => {
       const text = el('textarea', {'aria-label': asked.text, maxlength: pageOf().typed_max, rows: 2, id: 'other'});
       text.value = done.other;
       text.addEventListener('input', () => { done.other = text.value; done.isOther = text.value.trim() !== ''; save(); ready(); });
-      return [text];
+      return [text, done.notes.get('') && noteField(done, '', 'your answer')];
     }
     if (asked.other) {
       const input = el('input', {type: kind, name, value: '', 'data-other': true});
@@ -674,7 +728,7 @@ const questionView = id => {
       });
       text.addEventListener('input', () => { done.other = text.value; save(); ready(); });
       fields.push([el('label', {class: 'option'}, input, el('span', {class: 'label'}, 'Other'), el('span', {class: 'about'}, 'Your own words')),
-        done.isOther && el('div', {class: 'under'}, text)]);
+        done.isOther && [el('div', {class: 'under'}, text), noteField(done, '', 'your own answer')]]);
     }
     return fields;
   };
@@ -683,19 +737,19 @@ const questionView = id => {
     const asked = pageOf().questions;
     const button = el('button', {type: 'submit', class: 'main'});
     const several = asked.length > 1;
-    button.textContent = sending ? 'Sending…' : several && work.at < asked.length ? (work.at + 1 < asked.length ? 'Next' : 'Review') : 'Send';
+    button.textContent = isSending() ? 'Sending…' : several && work.at < asked.length ? (work.at + 1 < asked.length ? 'Next' : 'Review') : 'Send';
     return button;
   };
   const ready = () => {
     const button = box.querySelector('button.main[type=submit]');
     if (!button) return;
     const all = pageOf().questions.length === 1 || work.at === last() ? work.answers.every(isDone) : true;
-    if (all && !sending) button.removeAttribute('aria-disabled'); else button.setAttribute('aria-disabled', 'true');
+    if (all && !isSending()) button.removeAttribute('aria-disabled'); else button.setAttribute('aria-disabled', 'true');
   };
 
   const submit = event => {
     event.preventDefault();
-    if (sending || question.state !== 'pending') return;
+    if (isSending() || question.state !== 'pending') return;
     const asked = pageOf().questions;
     if (asked.length > 1 && work.at < asked.length) return go(work.at + 1);
     const open = work.answers.findIndex(done => !isDone(done));
@@ -716,8 +770,8 @@ const questionView = id => {
     text.value = work[kind];
     text.addEventListener('input', () => { work[kind] = text.value; save(); });
     return el('section', {}, el('h1', {}, title), pageOf().questions.map(asked => el('p', {class: 'muted'}, asked.text)), text, el('div', {class: 'actions'},
-      el('button', {type: 'button', class: 'main', onclick: () => send(path, kind === 'decline' ? {reason: work.decline || undefined} : {message: work.discuss || undefined})}, button),
-      el('button', {type: 'button', onclick: () => { work[kind] = null; save(); draw(); }}, 'Back')));
+      el('button', {type: 'button', class: 'main', 'aria-disabled': isSending() && 'true', onclick: () => send(path, kind === 'decline' ? {reason: work.decline || undefined} : {message: work.discuss || undefined})}, button),
+      !isSending() && el('button', {type: 'button', onclick: () => { work[kind] = null; save(); draw(); }}, 'Back')));
   };
   const begin = kind => { work[kind] ??= ''; save(); draw(); box.querySelector(`#${kind}`)?.focus(); };
 
@@ -728,7 +782,7 @@ const questionView = id => {
       el('div', {class: 'answer'}, isDone(done)
         ? [...done.picks.map(label => asked.options.find(option => option.label === label).name), ...(given.customInput ? [given.customInput] : [])].map(name => el('p', {}, name))
         : el('p', {class: 'muted'}, 'Not answered yet'),
-      [...done.notes.values()].filter(text => text.trim()).map(text => el('p', {class: 'muted'}, `Note: ${text}`)),
+      notesOf(done).filter(([, text]) => text.trim()).map(([, text]) => el('p', {class: 'muted'}, `Note: ${text}`)),
       el('button', {type: 'button', onclick: () => go(i), 'aria-label': `Change ${asked.header}`}, 'Change')));
   }));
 
@@ -780,20 +834,22 @@ const questionView = id => {
       const words = isPlain && one.rows.flatMap((line, i) => [i > 0 && el('br'), ...pieces(line.pieces)]);
       // Without a context the question itself is agreed to.
       const agreed = pageOf().agreed && !pageOf().context ? 'agreed' : null;
-      const body = apart ?? (one ? el('fieldset', {}, el('legend', {class: isPlain ? agreed : null}, el('h1', {tabindex: '-1'},
+      const body = apart ?? (one ? el('fieldset', {disabled: isSending()}, el('legend', {class: isPlain ? agreed : null}, el('h1', {tabindex: '-1'},
         el('span', {class: 'chip'}, one.header), ' ', el('span', {class: pageOf().exact ? 'exact' : null}, words || []))), !isPlain && el('div', {class: agreed}, rows(one.rows)),
       pageOf().agreed && el('p', {class: 'muted', id: 'read-on', hidden: work.read}, 'You can choose once you have seen all of it. ', el('button', {type: 'button', onclick: readOn}, 'Read on')),
       options(one, work.answers[work.at])) : review());
-      const form = el('form', {onsubmit: submit}, el('div', {id: 'rival'}, rival()),
+      // A browser that restores forms after a reload knows nothing of the draft.
+      const form = el('form', {onsubmit: submit, autocomplete: 'off'}, el('div', {id: 'rival'}, rival()),
         several && el('progress', {max: asked.length, value: Math.min(work.at + 1, asked.length), 'aria-label': 'Progress'}),
         several && one && el('p', {class: 'muted'}, `Question ${work.at + 1} of ${asked.length}`),
         body,
         !apart && el('div', {class: 'actions'}, several && work.at > 0 && el('button', {type: 'button', onclick: () => go(work.at - 1)}, 'Back'), mainButton()),
+        outbox.has(id) && outbox.failed.has(id) && el('div', {class: 'actions'}, el('button', {type: 'button', onclick: takeBack}, 'Take it back')),
         problem && el('div', {class: 'notice bad', role: 'alert'}, el('p', {}, problem), (violations ?? []).map(fault => el('p', {}, `${fault.path}: ${fault.fact}, ${fault.limit}`))),
-        !apart && el('div', {class: 'actions'},
+        !apart && !isSending() && el('div', {class: 'actions'},
           el('button', {type: 'button', onclick: () => begin('discuss')}, 'Talk first'),
           el('button', {type: 'button', onclick: () => begin('decline')}, 'Decline'),
-          el('a', {class: 'button', href: '#/'}, 'Put aside')));
+          el('a', {class: 'button', href: '#/'}, 'Put aside')), isSending() && el('div', {class: 'actions'}, el('a', {class: 'button', href: '#/'}, 'Back to the list')));
       const about = context();
       box.replaceChildren(el('div', {class: about ? 'wide' : null}, el('div', {}, heading(), deadline(), about), form));
       ready();
@@ -819,7 +875,10 @@ const questionView = id => {
   };
   const look = async () => {
     let reply;
-    try { reply = await call('GET', `/questions/${id}?view=page`); } catch { return; }
+    try { reply = await call('GET', `/questions/${id}?view=page`); } catch {
+      if (question || !known.has(id)) return;
+      reply = {status: 200, body: known.get(id)};
+    }
     if (closed) return;
     if (reply.status !== 200) {
       box.replaceChildren(el('p', {class: 'notice bad'}, failure(reply)), el('p', {}, el('a', {href: '#/'}, 'Back to the list')));
@@ -853,14 +912,17 @@ const questionView = id => {
         others = drafts.slice(1);
       }
       const pending = kept.get(`sending.${id}`);
-      if (pending && question.state === 'pending' && isMine()) { work.attempt = pending.attempt; draw(); deliver(pending); return; }
+      if (pending) {
+        work.attempt = pending.attempt;
+        kept.set(`sending.${id}`, {...pending, cleared: cleared()});
+      }
     }
     if (was === undefined || was !== question.state) {
       draw();
       if (was === 'pending' && question.state !== 'pending') say(`It ended: ${outcome(question)}`);
     } else if (question.state === 'pending') box.querySelector('.facts')?.replaceWith(facts(question));
   };
-  const timer = setInterval(() => { const node = box.querySelector('#deadline'); if (node) node.replaceWith(deadline()); }, 1000);
+  const timer = setInterval(() => { const node = box.querySelector('#deadline'); if (node) node.replaceWith(...[deadline()].filter(Boolean)); }, 1000);
 
   return {
     nodes: [box],
@@ -868,16 +930,17 @@ const questionView = id => {
     start: load,
     changed: which => { if (which === null || which === id) load(); },
     // A phone may end a page that is out of sight.
-    store: () => { if (work && question?.state === 'pending' && !sending) store(); },
+    store: () => { if (work && question?.state === 'pending' && !isSending()) store(); },
+    sent: (which, reply) => { if (which === id && work) sent(reply); },
     leave: () => {
-      const stored = work && question?.state === 'pending' && !sending ? store() : null;
+      const stored = work && question?.state === 'pending' && !isSending() ? store() : null;
       closed = true;
       clearInterval(timer);
       off.abort();
       return stored;
     },
     key: event => {
-      if (!question || question.state !== 'pending' || sending || !isMine()) {
+      if (!question || question.state !== 'pending' || isSending() || !isMine()) {
         if (event.key === 'Escape') { location.hash = '#/'; return true; }
         return false;
       }
@@ -995,6 +1058,7 @@ const show = () => {
   offerNotifications();
   if (!kept.token) return enter(pairView());
   lead();
+  outbox.deliver();
   const [, id] = /^#\/q\/([0-9a-f]{12,32})$/.exec(location.hash) ?? [];
   for (const [name, at] of [['to-list', location.hash === '' || location.hash === '#/'], ['to-history', location.hash === '#/history']]) {
     if (at) $(name).setAttribute('aria-current', 'page'); else $(name).removeAttribute('aria-current');
@@ -1019,6 +1083,6 @@ addEventListener('keydown', event => {
   if (view.key?.(event)) event.preventDefault();
 });
 addEventListener('visibilitychange', () => { if (document.visibilityState === 'visible') { wake(); changed(null); } else view.store?.(); });
-addEventListener('online', () => { connection(true); wake(); changed(null); });
+addEventListener('online', () => { connection(true); wake(); outbox.kick(); changed(null); });
 addEventListener('offline', () => connection(false));
 show();

@@ -23,13 +23,16 @@ struct Asset {
 
 /// The page, and what it names. A file that the page names has its hash in its own name, so that no browser shows an old one.
 static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
-    let hashed = |name: &str, kind, text: &'static str| {
+    let hashed = |name: &str, kind, text: &str| {
         let hash: String = Sha256::digest(text)[..8].iter().map(|byte| format!("{byte:02x}")).collect();
         let (stem, end) = name.split_once('.').unwrap_or((name, ""));
         let path = format!("/assets/{stem}-{hash}.{end}");
-        Asset { path, kind, content: Bytes::from_static(text.as_bytes()), is_immutable: true }
+        Asset { path, kind, content: Bytes::from(text.to_owned()), is_immutable: true }
     };
-    let script = hashed("app.js", "text/javascript; charset=utf-8", include_str!("app.js"));
+    // Neither its indentation nor its comments go to a phone.
+    let lines = include_str!("app.js").lines().map(str::trim_start);
+    let script: Vec<&str> = lines.filter(|line| !line.starts_with("//") && !line.starts_with("/** ")).collect();
+    let script = hashed("app.js", "text/javascript; charset=utf-8", &script.join("\n"));
     let style = hashed("style.css", "text/css; charset=utf-8", include_str!("style.css"));
     let icon = hashed("icon.svg", "image/svg+xml", include_str!("icon.svg"));
     let naming = |path: &str, kind, text: &str| {
@@ -89,6 +92,8 @@ mod tests {
     #[test]
     fn the_page_fetches_nothing_from_elsewhere_and_makes_no_markup_of_text() {
         let script = include_str!("app.js");
+        let is_one_line = |line: &&str| line.matches('`').count().is_multiple_of(2);
+        assert_eq!(script.lines().find(|line| !is_one_line(line)), None, "a text of several lines has its indentation");
         for word in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function"] {
             assert!(!script.contains(word), "{word}");
         }
