@@ -3,7 +3,7 @@
 use crate::config::{Settings, duration};
 use crate::failure::{Failure, exit};
 use crate::result::{self, print};
-use crate::signals::until_signal;
+use crate::signals::{self, until_signal};
 use crate::store::{done, ended_elsewhere, failed, open_existing, patient, question, runtime};
 use askuser::store::{Ending, Principal};
 use clap::ArgMatches;
@@ -19,6 +19,8 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
     // Who waits for a question waits for the agent that asked it.
     let store = store.by(Principal::agent(question.request.origin()));
     let id = &question.id;
+    // Before it is known to wait, so that it is known to leave.
+    signals::listen()?;
     let ending = match question.ending.clone() {
         Some(ending) => ending,
         None => runtime()?.block_on(async {
