@@ -97,6 +97,25 @@ fn a_text_is_printed_as_it_was_typed() {
 }
 
 #[test]
+fn a_value_stands_once_on_the_terminal() {
+    for (script, keys) in [
+        ("askuser input 'Name?'", "Ann<enter>"),
+        ("printf 'Ann\\nBob\\n' | askuser pick 'Name?'", "<enter>"),
+        ("askuser input 'Name?' --via terminal,inbox", "Ann<enter>"),
+        ("askuser input 'Name?' --plain", "Ann<enter>"),
+    ] {
+        let mut terminal = run(&Stage::new(), &format!("{script} 2>err"));
+        terminal.wait_for("Name?");
+        terminal.keys(keys);
+        let ended = terminal.finish();
+        let rows: Vec<&str> = ended.screen.lines().filter(|row| row.contains("Ann")).collect();
+        // In line mode the terminal echoes what is typed.
+        let rows = &rows[usize::from(script.contains("--plain"))..];
+        assert_eq!((ended.code, rows), (Some(0), &["Ann"][..]), "{script}: {}", ended.screen);
+    }
+}
+
+#[test]
 fn the_second_line_of_a_text_stands_under_the_first() {
     let mut terminal = run(&Stage::new(), "askuser input 'Name?' >out 2>err");
     terminal.wait_for("Name?");

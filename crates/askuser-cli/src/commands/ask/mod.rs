@@ -3,7 +3,7 @@
 mod inbox;
 pub(super) mod terminal;
 
-use crate::config::{Settings, Surface};
+use crate::config::{Format, Settings, Surface};
 use crate::failure::{Failure, notice, outlive_file_size_limit};
 use crate::surfaces::{Surfaces, terminal_options};
 use crate::{result, source};
@@ -29,6 +29,10 @@ fn prompt_options(args: &ArgMatches, settings: &Settings) -> Options {
     let is_nameless = args.contains_id("question") && !args.contains_id("header");
     if is_nameless && options.confirm == Confirm::Inline {
         options.confirm = Confirm::Asked;
+    }
+    // The value itself follows on this terminal.
+    if settings.format == Some(Format::Value) && std::io::stdout().is_terminal() {
+        options.confirm = Confirm::None;
     }
     options
 }
