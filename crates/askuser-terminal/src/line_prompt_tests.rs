@@ -4,6 +4,8 @@ use super::*;
 use crate::fixtures::{
     ARMED, authentication, confirm, database, events, features, input, package_manager, pick, question, set_of,
 };
+use askuser::prompt::Rival;
+use askuser::store::Draft;
 use askuser::{Limits, Outcome, report};
 use proptest::prelude::*;
 use std::fmt::Write;
@@ -528,4 +530,22 @@ fn a_label_is_as_good_as_its_number() {
     }
     let mut prompt = LinePrompt::new(database(), ARMED);
     assert_eq!(prompt.submit_line("Mongo", Duration::from_secs(1)), Effect::Continue);
+}
+
+#[test]
+fn a_line_chooses_between_two_drafts() {
+    let rival = Rival {
+        draft: Draft { discuss: Some("LDAP?".into()), ..Draft::default() },
+        summary: "Typed on phone just now: LDAP?".into(),
+    };
+    for (line, expected) in [("keep", Some("LDAP?")), ("mine", None)] {
+        let mut prompt = LinePrompt::new(database(), PromptOptions::default());
+        assert!(!prompt.text().contains("Typed on"));
+        prompt.prompt.offer(Some(rival.clone()));
+        let offered = "Typed on phone just now: LDAP?. Type keep to keep it, mine to use yours.\n";
+        assert!(prompt.text().contains(offered), "{}", prompt.text());
+        assert_eq!(prompt.submit_line(line, Duration::from_secs(1)), Effect::Continue);
+        assert_eq!(prompt.prompt().unsent().discuss.as_deref(), expected);
+        assert_eq!(prompt.prompt().rival(), None);
+    }
 }

@@ -3,7 +3,7 @@
 use crate::inbox::{Printed, detached, id, pending, run};
 use crate::terminal::{PATIENCE, RESTORED, Stage, Terminal, example, wait_until};
 use askuser::Via;
-use askuser::store::{Handle, Principal, QuestionId};
+use askuser::store::{Draft, DraftSave, DraftVersion, Handle, Principal, QuestionId};
 use askuser_inbox::Location;
 use rustix::process::Signal;
 use std::process::{Command, Stdio};
@@ -24,6 +24,19 @@ impl Drafts {
 
     pub(crate) fn words(&self, id: &str) -> String {
         pollster::block_on(self.0.draft(&QuestionId::parse(id).unwrap())).unwrap().words().join("\n")
+    }
+
+    /// Every draft of this person.
+    fn all(&self, id: &str) -> String {
+        let drafts = pollster::block_on(self.0.drafts(&QuestionId::parse(id).unwrap())).unwrap();
+        drafts.iter().flat_map(|saved| saved.draft.words()).collect::<Vec<_>>().join("\n")
+    }
+
+    /// The same person types at another surface.
+    fn type_elsewhere(&self, id: &str, text: &str) {
+        let draft = Draft { discuss: Some(text.to_owned()), ..Draft::default() };
+        let save = DraftSave { draft, version: DraftVersion::of_new_writer(), replaces: Vec::new() };
+        pollster::block_on(self.0.save_draft(&QuestionId::parse(id).unwrap(), &save)).unwrap();
     }
 
     /// Waits until this is what was typed and not sent.
@@ -254,4 +267,64 @@ fn what_was_typed_when_another_surface_was_first_can_still_be_read() {
     list.wait_for("Nothing is waiting.");
     list.keys("h");
     list.wait_for("You had not sent: Database: my own");
+}
+
+#[test]
+fn a_question_that_was_only_opened_keeps_its_draft() {
+    let stage = stage();
+    let id = detached(&stage, "database", &[]);
+    let drafts = Drafts::of(&stage);
+    let mut terminal = answer(&stage, &id, &[]);
+    terminal.wait_for("esc later");
+    drafts.type_elsewhere(&id, "at the phone");
+    terminal.keys("<esc>");
+    assert_eq!(terminal.finish().code, Some(75));
+    assert_eq!(drafts.all(&id), "To talk about: at the phone");
+}
+
+#[test]
+fn kill_9_between_any_two_steps_loses_no_saved_text() {
+    for last in 0..5 {
+        let stage = stage();
+        let id = detached(&stage, "database", &[]);
+        let drafts = Drafts::of(&stage);
+        let mut terminal = answer(&stage, &id, &[]);
+        terminal.wait_for("esc later");
+        let (desk, phone) = ("Database: at the desk", "To talk about: at the phone");
+        let mut saved = Vec::new();
+        for step in 0..=last {
+            match step {
+                0 => terminal.keys("4at the desk"),
+                1 => {
+                    drafts.wait_for(&id, desk);
+                    saved.push(desk);
+                }
+                2 => {
+                    drafts.type_elsewhere(&id, "at the phone");
+                    saved.push(phone);
+                }
+                3 => {
+                    terminal.keys(", later");
+                    terminal.wait_for("Typed on the page just now: To talk about: at the phone");
+                }
+                _ => {
+                    terminal.keys("<c-t>");
+                    drafts.wait_until(&id, "the other text alone", |_| drafts.all(&id) == phone);
+                    saved.retain(|text| *text == phone);
+                }
+            }
+        }
+        terminal.signal(Signal::KILL);
+        terminal.finish();
+        let found = drafts.all(&id);
+        assert!(saved.iter().all(|text| found.contains(text)), "after step {last}: {found}");
+        // Both are shown at the next opening.
+        if saved.len() == 2 {
+            let terminal = answer(&stage, &id, &[]);
+            terminal.wait_for("ctrl-t keep it");
+            let screen = terminal.screen();
+            let is_phones_shown = ["at the phone", "What you had typed at c"].iter().any(|text| screen.contains(text));
+            assert!(screen.contains("at the desk") && is_phones_shown, "{screen}");
+        }
+    }
 }

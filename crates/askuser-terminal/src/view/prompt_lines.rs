@@ -166,15 +166,18 @@ impl<'a> Composer<'a, '_> {
             }
             _ => None,
         };
-        match notice {
-            Some((text, role)) => self.message(&text, role),
-            None => {
-                if let Some(rival) = self.prompt.rival() {
-                    self.message(&rival.summary, Role::Warning);
-                }
-                let hints = self.hints();
-                self.lines.footer.push(hints);
-            }
+        let rival = self.prompt.rival();
+        let is_plain = notice.is_none();
+        if let Some(rival) = rival {
+            self.message(&rival.summary, Role::Warning);
+        }
+        if let Some((text, role)) = notice {
+            self.message(&text, role);
+        }
+        // The person chooses between two drafts by keys.
+        if is_plain || rival.is_some() {
+            let hints = self.hints();
+            self.lines.footer.push(hints);
         }
     }
 
