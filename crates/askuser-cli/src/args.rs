@@ -3,7 +3,6 @@
 use crate::settings::{Of, SETTINGS, Setting};
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, Command};
-use std::ffi::OsString;
 
 const EXIT_CODES: &str = include_str!("help/exit-codes.txt").trim_ascii_end();
 
@@ -108,7 +107,6 @@ pub(crate) fn inbox() -> Command {
                 for a key binding.";
     described("inbox", "Show the questions that are waiting for an answer, and answer them", more)
         .after_help(EXIT_CODES)
-        .subcommand(inbox_copy())
         .subcommand(inbox_backup())
         .disable_help_subcommand(true)
         .args_conflicts_with_subcommands(true)
@@ -130,17 +128,6 @@ fn inbox_backup() -> Command {
         .about("Write one consistent file of an inbox in use")
         .arg(word("file", "FILE", "The file to write, must be new").required(true))
         .args(of_the_store())
-}
-
-fn inbox_copy() -> Command {
-    let place = |name: &'static str, names: &'static str, help: &'static str| {
-        word(name, names, help).required(true).value_parser(clap::value_parser!(OsString))
-    };
-    Command::new("copy")
-        .about("Copy a whole inbox; if it was interrupted, run it again to continue")
-        .arg(place("from", "FROM", "A file, or postgres://…"))
-        .arg(place("to", "TO", "A file, or postgres://…: new, or from an interrupted copy"))
-        .arg(switch("with-waiting", "Copy what is still waiting too; its askers keep waiting at FROM"))
 }
 
 pub(crate) fn wait() -> Command {

@@ -20,7 +20,6 @@
 
 mod address;
 mod answering;
-mod archive;
 mod asking;
 mod credentials;
 mod database;

@@ -1,8 +1,8 @@
-//! What a server stands before.
+//! The store behind a server.
 
-use askuser::store::{Archive, Credentials, Store};
+use askuser::store::{Credentials, Store};
 
-/// A store that keeps credentials too, and can be copied.
-pub trait Kept: Store + Credentials + Archive {}
+/// A store that holds credentials too.
+pub trait Kept: Store + Credentials {}
 
-impl<T: Store + Credentials + Archive> Kept for T {}
+impl<T: Store + Credentials> Kept for T {}

@@ -11,7 +11,6 @@
 
 mod admin;
 mod client;
-mod copy;
 mod gate;
 mod invitation;
 mod kept;
@@ -25,7 +24,6 @@ mod wire;
 
 pub use admin::{Admin, Made};
 pub use client::{HttpStore, OpenError, Patience, is_same_server};
-pub use copy::{Copied, copy};
 pub use invitation::{Invitation, invite, public_url};
 pub use kept::Kept;
 pub use server::{Body, Caller, Mcp, Options, Reply, Written, serve, serve_mcp};

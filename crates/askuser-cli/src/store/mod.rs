@@ -78,11 +78,7 @@ pub(crate) fn open_kept(settings: &Settings) -> Result<Arc<dyn Kept>, Failure> {
     if settings.store.is_none() {
         check_state_folder(&state_folder()?)?;
     }
-    open_at(location(settings)?)
-}
-
-pub(crate) fn open_at(location: Location) -> Result<Arc<dyn Kept>, Failure> {
-    match location {
+    match location(settings)? {
         Location::File(path) => SqliteStore::open(&path).map(|store| Arc::new(store) as _).map_err(failed),
         #[cfg(feature = "postgres")]
         Location::Postgres(address) => postgres(&address, Duration::MAX).map(|store| Arc::new(store) as _),

@@ -1,7 +1,6 @@
 //! `askuser serve` and its commands, as real processes.
 
 mod commands;
-mod copy;
 // Elsewhere the system alone says which authorities are trusted.
 #[cfg(target_os = "linux")]
 mod encrypted;

@@ -6,8 +6,8 @@
 //! sync of its own: an answer may then be delivered twice, never not at all.
 
 mod answering;
-mod archive;
 mod asking;
+mod backup;
 mod credentials;
 mod database;
 mod fault;

@@ -8,7 +8,6 @@
 //! back. So a call may be made where nothing can be waited for: in `drop`, in a callback. No call blocks. Calls that one
 //! process makes about one question take effect in the order in which it made them; those of several processes in any.
 
-mod archive;
 mod credential;
 mod error;
 mod handle;
@@ -20,7 +19,6 @@ mod series;
 mod watch;
 
 pub use crate::draft::{Draft, Unsent};
-pub use archive::{Archive, Table};
 pub use credential::{
     Credential, CredentialScope, Credentials, Digest, FailedCredentials, NewCredential, Pairing, PairingKind, Person,
     Removed,

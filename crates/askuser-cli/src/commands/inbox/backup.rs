@@ -14,7 +14,7 @@ pub(super) fn run(args: &ArgMatches) -> Result<u8, Failure> {
         Location::File(path) if path.exists() => path,
         Location::File(path) => return Err(Failure::new(format!("there is no inbox at {}", path.display()))),
         Location::Postgres(_) => {
-            return Err(Failure::new("PostgreSQL has its own backups: use pg_dump, or `askuser inbox copy`"));
+            return Err(Failure::new("PostgreSQL has its own backups: use pg_dump"));
         }
         location => {
             return Err(Failure::new(format!("{location} is a server, must be a file"))

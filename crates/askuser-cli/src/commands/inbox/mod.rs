@@ -1,7 +1,6 @@
 //! `askuser inbox`: what waits, as a live list for people and as lines for scripts.
 
 mod backup;
-mod copy;
 mod lines;
 mod live;
 
@@ -20,10 +19,8 @@ use clap::ArgMatches;
 use std::io::IsTerminal;
 
 pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
-    match args.subcommand() {
-        Some(("backup", args)) => return backup::run(args),
-        Some((_, args)) => return copy::run(args),
-        None => {}
+    if let Some((_, args)) = args.subcommand() {
+        return backup::run(args);
     }
     let store = open_for_person(settings)?;
     if args.get_flag("next") {
