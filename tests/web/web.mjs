@@ -501,6 +501,36 @@ journeys['the button of notifications says what is true'] = async stage => {
   await says('Notifications on');
 };
 
+journeys['an answer that is sent removes no text of another tab'] = async stage => {
+  const id = stage.ask(database);
+  const page = await stage.device();
+  await open(page, id);
+  const other = await page.context().newPage();
+  await other.goto(`${stage.origin}/#/q/${id}`);
+  await other.locator('.option').first().waitFor();
+  await page.context().setOffline(true);
+  await other.getByText('Other').click();
+  await other.locator('#other').fill('typed in the other tab');
+  await other.waitForTimeout(200);
+  await other.close();
+  await page.getByText('SQLite').click();
+  await page.getByRole('button', { name: 'Send' }).click();
+  await page.context().setOffline(false);
+  await state(stage, id, 'answered');
+  const phone = await stage.device();
+  for (let i = 0; ; i += 1) {
+    await open(phone, id);
+    await phone.locator('main').getByText('Answered by').waitFor();
+    const text = await phone.locator('main').textContent();
+    assert.doesNotMatch(text, /not sent: *Database: SQLite/);
+    if (/You had not sent:Database: typed in the other tab/.test(text)) return;
+    assert.ok(i < 20, text);
+    await phone.waitForTimeout(200);
+    await phone.goto(`${stage.origin}/#/`);
+    await phone.reload();
+  }
+};
+
 journeys['a new question comes to an open list, and to the title'] = async stage => {
   const page = await stage.device();
   await page.getByText('Nothing waits for you').waitFor();

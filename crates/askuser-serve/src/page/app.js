@@ -162,7 +162,7 @@ const outbox = {
     const isTaken = kept.get(`sending.${id}`)?.attempt !== pending?.attempt;
     if (!reply) outbox.failed.add(id);
     else if (!isTaken) kept.set(`sending.${id}`, null);
-    if (reply?.status < 300) forgetDrafts(id, pending.cleared);
+    if (reply?.status < 300) forgetDraft(id, pending.cleared);
     // After it was taken back only the store knows how the question stands.
     if (!isTaken && view.sent) view.sent(id, reply); else changed(id);
   },
@@ -457,10 +457,11 @@ const flushDrafts = async () => {
   }
 };
 
-/** What was sent is no draft any more, here and in the store. */
-const forgetDrafts = (id, cleared) => {
-  kept.names(`draft.${id}.`).forEach(name => kept.set(name, null));
-  saveDraft(id, cleared).catch(() => {});
+/** Removes the draft of the page that has sent its answer. Text that another tab has not sent stays. */
+const forgetDraft = (id, cleared) => {
+  const name = `draft.${id}.${cleared.version.writer}`;
+  kept.set(name, {id, body: cleared});
+  saveDraft(id, cleared).then(({done}) => { if (done) kept.set(name, null); }, () => {});
 };
 
 /** A draft in words, a line for each thing typed. */
@@ -596,7 +597,7 @@ const questionView = id => {
     draw();
     const reply = await post(id, pending).catch(() => null);
     inFlight = false;
-    if (reply?.status < 300) forgetDrafts(id, pending.cleared);
+    if (reply?.status < 300) forgetDraft(id, pending.cleared);
     if (reply) return sent(reply);
     draw('No reply. It is not kept for later: send it again once there is a connection.');
     load();
