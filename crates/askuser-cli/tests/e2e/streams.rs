@@ -71,7 +71,8 @@ fn all_three_may_be_elsewhere() {
 fn the_next_program_of_a_pipe_prints_below_the_prompt() {
     for via in ["terminal", "terminal,inbox"] {
         let file = example("database");
-        let script = format!("askuser ask --via {via} --arm 0 --flash 0 {file} | sed -u 's/,/,\\n/g'");
+        // Long enough for the next program to print while the prompt is still there.
+        let script = format!("askuser ask --via {via} --arm 0 --flash 700ms {file} | sed -u 's/,/,\\n/g'");
         let ended = answer(Stage::new().shell(&script));
         let expected = "✔ Database: MongoDB\n{\"status\":\"answered\",\n\"answers\":[{";
         assert!(ended.screen.contains(expected), "{via}: {}", ended.screen);
