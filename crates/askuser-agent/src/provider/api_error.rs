@@ -158,6 +158,8 @@ const CONTEXT_PHRASES: &[&str] = &[
 /// What is optional, with the fields and codes, and the phrases, of errors about it.
 const OPTIONS: &[(RejectedOption, &[&str], &[&str])] = &[
     (RejectedOption::StreamOptions, &["stream_options"], &["stream_options"]),
+    // OpenAI lets only verified organisations stream its newest models.
+    (RejectedOption::Stream, &["stream"], &["must be verified to stream"]),
     (RejectedOption::OwnData, &["include", "invalid_encrypted_content"], OWN_DATA_PHRASES),
     (RejectedOption::Thoughts, &["reasoning.summary"], THOUGHTS_PHRASES),
     (RejectedOption::Effort, &["reasoning.effort", "reasoning_effort"], EFFORT_PHRASES),

@@ -23,7 +23,7 @@ const MAX_THINK: usize = 1 << 20;
 // ---- request ----
 
 pub(super) fn body(request: &ModelRequest<'_>, target: &Target, options: RequestOptions) -> Value {
-    let mut body = json!({"model": target.model, "stream": true});
+    let mut body = json!({"model": target.model, "stream": options.stream == Requested::Yes});
     if options.stream_options == Requested::Yes {
         body["stream_options"] = json!({"include_usage": true});
     }

@@ -19,7 +19,7 @@ use std::ops::ControlFlow;
 // ---- request ----
 
 pub(super) fn body(request: &ModelRequest<'_>, target: &Target, options: RequestOptions) -> Value {
-    let mut body = json!({"model": target.model, "stream": true, "store": false});
+    let mut body = json!({"model": target.model, "stream": options.stream == Requested::Yes, "store": false});
     if has_text(request.system) {
         body["instructions"] = json!(request.system);
     }

@@ -56,6 +56,8 @@ pub(super) struct RequestOptions {
     pub(super) own_data: Requested,
     /// Whether tokens are counted at the end of a stream, where that has to be asked for.
     pub(super) stream_options: Requested,
+    /// Whether the response comes in parts.
+    pub(super) stream: Requested,
 }
 
 /// Whether something optional is part of a request.
@@ -68,7 +70,7 @@ pub(super) enum Requested {
 impl RequestOptions {
     pub(super) fn new(max_tokens: Option<u32>, effort: Option<Effort>) -> RequestOptions {
         let yes = Requested::Yes;
-        RequestOptions { max_tokens, effort, thoughts: yes, own_data: yes, stream_options: yes }
+        RequestOptions { max_tokens, effort, thoughts: yes, own_data: yes, stream_options: yes, stream: yes }
     }
 
     /// The options without what the error says the model does not accept, and with the limit that it allows; `None` if
@@ -86,6 +88,8 @@ impl RequestOptions {
             RejectedOption::Thinking => RequestOptions { effort: None, thoughts: Requested::No, ..self },
             RejectedOption::OwnData => RequestOptions { own_data: Requested::No, ..self },
             RejectedOption::StreamOptions => RequestOptions { stream_options: Requested::No, ..self },
+            // The one goes with the other.
+            RejectedOption::Stream => RequestOptions { stream: Requested::No, stream_options: Requested::No, ..self },
         };
         (options != self).then_some(options)
     }
@@ -113,4 +117,5 @@ pub(super) enum RejectedOption {
     Thinking,
     OwnData,
     StreamOptions,
+    Stream,
 }

@@ -76,7 +76,7 @@ const MAX_MS: u64 = 600_000;
 const MAX_SUBTITLE: usize = 80;
 const MAX_REASON: usize = 300;
 /// How coarse the times of files are.
-const CLOCK: Duration = Duration::from_millis(20);
+const CLOCK: Duration = Duration::from_millis(10);
 /// How many changed files are named.
 const MAX_NAMED: usize = 8;
 /// How long background processes may go on after the shell has exited.
@@ -162,7 +162,9 @@ impl Tool for Bash {
                 Ok(wall) => wall,
                 Err(why) => return Ok(ToolResult::error(format!("Not run, since there is no sandbox now: {why}"))),
             };
-            let start = SystemTime::now() - CLOCK;
+            let start = SystemTime::now();
+            // The times of what the command changes are later than those of what was changed before.
+            tokio::time::sleep(CLOCK).await;
             let mut result = run(&call.id, input.command, wall, input.timeout, context).await;
             if reach != Some(Reach::Look) {
                 name_instructions(&mut result, start, context);

@@ -78,10 +78,12 @@ fn find(path: &ConfinedPath, pattern: &Pattern, cancel: &CancellationToken) -> T
     }
     if cancel.is_cancelled() {
         output.push_str(&format!("({TIMED_OUT})\n"));
-    } else if count == 0 {
+        return ToolResult::ok(output);
+    }
+    if count == 0 {
         output.push_str(NO_MATCHES);
     }
-    ToolResult::ok(output)
+    ToolResult::ok(output).with_details(json!({"files": count}))
 }
 
 // These tests spell paths as Unix does.

@@ -29,6 +29,8 @@ pub(crate) struct History {
     pub(crate) queued: Vec<String>,
     /// How often a call has had a result since the person last spoke, by a hash of both.
     ended: HashMap<u64, u32>,
+    /// The same of the last message alone.
+    ended_here: HashSet<u64>,
     /// The first call that had the same result once more after the model was told.
     pub(crate) repeated: Option<ToolCall>,
     /// What the person did beside the conversation since they last said something.
@@ -117,6 +119,7 @@ impl History {
                 self.results.clear();
                 self.halts.clear();
                 self.begun.clear();
+                self.ended_here.clear();
                 let message = Message::Assistant { content: content.clone() };
                 self.ids.extend(message.calls().map(|call| call.id.clone()));
                 self.push(message);
@@ -160,7 +163,12 @@ impl History {
         let Some(call) = self.messages.last().and_then(|message| message.calls().find(|call| call.id == id)) else {
             return;
         };
-        let count = self.ended.entry(ending(call, result)).or_default();
+        let ending = ending(call, result);
+        // The model could not know: identical calls of one message count once.
+        if !self.ended_here.insert(ending) {
+            return;
+        }
+        let count = self.ended.entry(ending).or_default();
         *count += 1;
         if *count > 3 && self.repeated.is_none() {
             self.repeated = Some(call.clone());

@@ -113,3 +113,15 @@ async fn cut_off_at_that_question_it_is_asked_again_and_not_once_it_is_answered(
     collect(again.resume().unwrap()).await;
     assert_eq!((person.asked().len(), again.messages().last().unwrap().text().as_str()), (1, "done"));
 }
+
+#[tokio::test]
+async fn ten_identical_calls_in_one_message_count_once() {
+    let ten = || (0..10).map(|i| calls(&format!("c{i}"), "Look", json!({"at": "x"}))).collect();
+    let person = Person::new([]);
+    let (model, requests) = watched(Played::new(vec![ten(), vec![says("done")]]));
+    let mut agent = Agent::new(model).with_tools(registry(&Log::default())).with_asker(person.clone());
+    assert_eq!(last_words(&collect(agent.run("go")).await), "done");
+    assert!(person.asked().is_empty(), "{:?}", person.texts());
+    let Some(Message::Results { results }) = requests.all().pop().unwrap().messages.pop() else { panic!() };
+    assert!(results.iter().all(|result| !result.output.contains("three times")), "{results:?}");
+}

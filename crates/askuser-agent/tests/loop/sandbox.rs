@@ -314,3 +314,13 @@ async fn commands_that_run_at_once_get_no_descriptor_of_each_other() {
     let reads = futures_util::future::join_all((0..4).map(|_| run())).await;
     assert!(reads.iter().all(|read| read == "(no output)"), "{reads:?}");
 }
+
+#[tokio::test]
+async fn what_was_changed_just_before_a_command_is_not_named_after_it() {
+    let Some(place) = Place::new() else { return };
+    let write = json!([{"name": "Write", "input": {"path": "AGENTS.md", "content": "x"}}]);
+    let turns = [write, json!([{"name": "Bash", "input": bash("true")}])];
+    let (model, requests) = watched(calling(turns));
+    finish(&mut place.agent(model, PermissionMode::Sandbox, &Person::new([pick("Allow once")])), "go").await;
+    assert_eq!(requests.last_result().0, "(no output)");
+}

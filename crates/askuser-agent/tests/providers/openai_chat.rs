@@ -495,3 +495,29 @@ async fn nothing_is_read_after_done() {
         assert_eq!((events.len(), error), (5, None));
     }
 }
+
+#[tokio::test]
+async fn who_may_not_stream_gets_the_response_as_a_whole() {
+    let message = "Your organization must be verified to stream this model. Please go to: https://platform.openai.com";
+    let error = json!({"error": {"message": message, "type": "invalid_request_error", "param": "stream", "code": "unsupported_value"}});
+    let whole = json!({"choices": [{"message": {"role": "assistant", "content": "Hello."}, "finish_reason": "stop"}]})
+        .to_string();
+    let server = Server::start([
+        CannedResponse::json("400 Bad Request", error.to_string()),
+        CannedResponse::json("200 OK", whole.clone()),
+        CannedResponse::json("200 OK", whole),
+    ])
+    .await;
+    let model = model_at(SPEC, &server.url);
+    for _ in 0..2 {
+        let (events, error) = ask(&*model).await;
+        assert_eq!(error, None);
+        assert!(events.iter().any(|event| matches!(event, ModelEvent::Text(text) if text == "Hello.")), "{events:?}");
+    }
+    let asked: Vec<_> = server
+        .requests()
+        .iter()
+        .map(|it| (it.body["stream"].clone(), it.body.get("stream_options").is_some()))
+        .collect();
+    assert_eq!(asked, [(json!(true), true), (json!(false), false), (json!(false), false)]);
+}

@@ -159,10 +159,11 @@ impl State {
             }
             AgentEvent::ToolStart { id, name, input } => {
                 self.close_text();
-                self.turn.calls.push(RunningCall::new(id, name, &input, task, now));
+                let tasks = self.turn.tasks.clone();
+                self.turn.calls.push(RunningCall { tasks, ..RunningCall::new(id, name, &input, task, now) });
             }
             AgentEvent::ToolResult { id, name, result } => self.tool_result(&id, name, result, task, now),
-            AgentEvent::ToolOutput { id, text } => self.tool_output(&id, &text, task),
+            AgentEvent::ToolOutput { id, text } => self.tool_output(&id, &text),
             AgentEvent::Usage { usage } => {
                 self.turn.usage += usage;
                 self.session.spent += usage;
@@ -197,7 +198,11 @@ impl State {
                 }
                 self.note(Role::Muted, mode_words(mode));
             }
-            AgentEvent::Task { description, event, .. } => self.agent_event(*event, Some(&description), now),
+            AgentEvent::Task { id, description, event } => {
+                self.turn.tasks.push(id);
+                self.agent_event(*event, Some(&description), now);
+                self.turn.tasks.pop();
+            }
             AgentEvent::Done { .. } if task.is_none() => {
                 self.close_text();
                 self.turn.end = TurnEnd::Completed;
@@ -247,7 +252,8 @@ impl State {
     }
 
     fn tool_result(&mut self, id: &str, name: String, result: ToolResult, task: Option<&str>, now: Duration) {
-        match self.turn.call(id, task) {
+        let tasks = self.turn.tasks.clone();
+        match self.turn.call(id, &tasks) {
             Some(call) => {
                 let summary = call.finish(&result, now);
                 call.ended = Some(Box::new(EndedCall { summary, result }));
@@ -259,7 +265,7 @@ impl State {
             }
         }
         // Calls that run beside each other are shown in the order in which they were made.
-        while let Some(first) = self.turn.calls.iter().position(|call| call.task.as_deref() == task)
+        while let Some(first) = self.turn.calls.iter().position(|call| call.tasks == tasks)
             && self.turn.calls[first].ended.is_some()
         {
             let call = self.turn.calls.remove(first);
@@ -316,8 +322,9 @@ impl State {
         }
     }
 
-    fn tool_output(&mut self, id: &str, text: &str, task: Option<&str>) {
-        if let Some(call) = self.turn.call(id, task) {
+    fn tool_output(&mut self, id: &str, text: &str) {
+        let tasks = self.turn.tasks.clone();
+        if let Some(call) = self.turn.call(id, &tasks) {
             let output = call.output.unwrap_or_else(|| self.outputs.begin(Heading::Call(call.running())));
             call.output = Some(output);
             self.outputs.append(output, text);
@@ -327,7 +334,7 @@ impl State {
     /// Marks the call that asks, and prints a line above a subagent's question that says whose it is.
     pub(super) fn ask_user(&mut self, request: &Request, now: Duration) {
         let task = request.origin().task.as_deref();
-        let Some(call) = self.turn.call(&request.key().call, task) else { return };
+        let Some(call) = self.turn.call(&request.key().call, &request.key().tasks) else { return };
         call.waits_since = Some(now);
         // A permission is told with its call; the agent's own question follows its text directly.
         if task.is_some() && request.key().purpose != Purpose::Permission {
@@ -338,7 +345,7 @@ impl State {
 
     /// The person has said whether a call may run.
     pub(super) fn permission_answered(&mut self, request: &Request, words: String) {
-        if let Some(call) = self.turn.call(&request.key().call, request.origin().task.as_deref()) {
+        if let Some(call) = self.turn.call(&request.key().call, &request.key().tasks) {
             call.permission = Some(words);
         }
     }

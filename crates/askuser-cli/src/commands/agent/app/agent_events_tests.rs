@@ -60,9 +60,16 @@ fn open(
     context: Option<Context>,
     now: u64,
 ) -> Vec<Item> {
-    let origin = task.map_or_else(Origin::default, |task| Origin::default().with_task(task));
-    let waiting = Request::clone(&request(text, purpose, context)).with_origin(origin);
+    let waiting = request(text, purpose, context);
+    let waiting = task.map_or_else(|| Request::clone(&waiting), |task| in_task(&waiting, task, "t"));
     printed(state.step(Event::QuestionArrived(waiting.into()), at(now)))
+}
+
+/// The same question of a subagent that the call `id` started.
+fn in_task(request: &Request, task: &str, id: &str) -> Request {
+    let asked = Request::new(request.key().clone().in_tasks([id]), request.set().clone());
+    let asked = request.context().into_iter().fold(asked, |asked, context| asked.with_context(context.clone()));
+    asked.with_origin(Origin::default().with_task(task))
 }
 
 fn asking(name: &str, about: &str, task: Option<&str>) -> Item {
@@ -85,8 +92,7 @@ fn a_permission_and_what_came_of_the_call_are_one_line() {
     agent_event(&mut state, of_task(start("1", "Bash", json!({"command": "rm -r build"}))), 1);
     let told = open(&mut state, "Run this command?", Purpose::Permission, Some("audit deps"), None, 1);
     assert_eq!(told, []);
-    let origin = Origin::default().with_task("audit deps");
-    let asked = Request::clone(&request("Run this command?", Purpose::Permission, None)).with_origin(origin);
+    let asked = in_task(&request("Run this command?", Purpose::Permission, None), "audit deps", "t");
     state.permission_answered(&asked, "Allow once".into());
     state.step(Event::QuestionClosed(QuestionEnd::Answered, at(1)), at(2));
     let shown = agent_event(&mut state, of_task(result("1", "Bash", ToolResult::ok("x"))), 3);
@@ -204,4 +210,23 @@ fn a_call_that_was_stopped_is_said_to_be_on_its_page() {
     let Heading::Call(call) = &last.heading else { panic!("{last:?}") };
     assert_eq!((call.status, call.ending.as_deref()), (CallStatus::Failed, Some("stopped")));
     assert_eq!(last.lines(), [(Role::Text, "so far".to_owned())]);
+}
+
+#[test]
+fn two_subagents_with_one_task_keep_their_choices_apart() {
+    let mut state = working();
+    let of =
+        |id: &str, event| AgentEvent::Task { id: id.into(), description: "audit deps".into(), event: Box::new(event) };
+    for id in ["t1", "t2"] {
+        agent_event(&mut state, of(id, start("1", "Bash", json!({"command": id}))), 1);
+    }
+    let question = request("Run this command?", Purpose::Permission, None);
+    for (id, choice) in [("t2", "Always allow"), ("t1", "Allow once")] {
+        state.permission_answered(&in_task(&question, "audit deps", id), choice.into());
+    }
+    for (id, choice) in [("t1", "Allow once"), ("t2", "Always allow")] {
+        let shown = agent_event(&mut state, of(id, result("1", "Bash", ToolResult::ok("x"))), 2);
+        let [Item::Call(call)] = &shown[..] else { panic!("{shown:?}") };
+        assert_eq!((call.about.as_str(), call.permission.as_deref()), (id, Some(choice)));
+    }
 }

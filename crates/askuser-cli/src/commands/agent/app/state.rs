@@ -54,15 +54,17 @@ pub(crate) struct Turn {
     /// The width of the model's text, for breaking long paragraphs.
     pub(crate) text_columns: usize,
     pub(crate) calls: Vec<RunningCall>,
+    /// The calls that started the subagent whose event is being handled.
+    pub(super) tasks: Vec<String>,
     /// A diff that was shown above its permission question, so that the result does not repeat it.
     pub(super) shown_diff: Option<String>,
     pub(crate) usage: Usage,
 }
 
 impl Turn {
-    /// A call of the agent, or of the subagent with this task.
-    pub(super) fn call(&mut self, id: &str, task: Option<&str>) -> Option<&mut RunningCall> {
-        self.calls.iter_mut().find(|call| call.id == id && call.task.as_deref() == task)
+    /// A call of the agent, or of the subagent that the last of these calls started. Two subagents may have the same task.
+    pub(super) fn call(&mut self, id: &str, tasks: &[String]) -> Option<&mut RunningCall> {
+        self.calls.iter_mut().find(|call| call.id == id && call.tasks == tasks)
     }
 }
 

@@ -15,6 +15,8 @@ pub(crate) struct RunningCall {
     /// Its input in one line, see [`about`].
     pub(crate) about: String,
     pub(crate) task: Option<String>,
+    /// The calls that started the subagent.
+    pub(crate) tasks: Vec<String>,
     pub(crate) since: Duration,
     /// Since when it waits for the person to decide something. One question is asked at a time.
     pub(crate) waits_since: Option<Duration>,
@@ -140,7 +142,9 @@ impl RunningCall {
         let ending = ending(result);
         let lines = failure_output(result, ending.as_deref()).lines().count();
         let is_part = details(result)["output_file"].is_string();
-        if lines > 1 && !is_part {
+        if let Some(files) = details(result)["files"].as_u64() {
+            facts.push(counted(files as usize, "file"));
+        } else if lines > 1 && !is_part {
             facts.push(format!("{lines} lines"));
         }
         // Of a command, which is shown itself, it is the model's description.
@@ -334,5 +338,14 @@ mod tests {
         let spans = [300, 12_000, 185_000, 3_700_000].map(|millis| format_duration(Duration::from_millis(millis)));
         assert_eq!(spans, ["0.3s", "12s", "3m 5s", "1h 1m"]);
         assert_eq!([950, 3_120, 1_200_000].map(format_count), ["950", "3.1k", "1.2M"]);
+    }
+
+    #[test]
+    fn a_glob_is_shown_with_how_many_files_it_found() {
+        let call = call("Glob", json!({"pattern": "*"}));
+        for (files, expected) in [(0, "0 files"), (1, "1 file"), (3, "3 files")] {
+            let result = ToolResult::ok("x").with_details(json!({"files": files})).with_title("Glob", "*");
+            assert_eq!(call.finish(&result, Duration::from_secs(2)).facts, [expected]);
+        }
     }
 }

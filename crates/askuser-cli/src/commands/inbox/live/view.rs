@@ -334,3 +334,31 @@ fn last(text: &str, columns: usize) -> &str {
     let start = text.char_indices().map(|(at, _)| at).find(|at| width(&text[*at..]) <= columns);
     &text[start.unwrap_or(text.len())..]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use askuser::store::{Cursor, Ending, QuestionId};
+    use askuser::{Outcome, QuestionSet, Request, RequestKey, Rules, Via};
+    use serde_json::json;
+
+    #[test]
+    fn a_command_of_several_lines_has_its_line_breaks_also_ended() {
+        let option = |label: &str| json!({"label": label, "description": "x"});
+        let asked =
+            json!({"question": "Run?", "header": "Bash", "multiSelect": false, "options": [option("a"), option("b")]});
+        let set = QuestionSet::parse(json!({"questions": [asked]}), &Rules::strict()).unwrap();
+        let request =
+            Request::new(RequestKey::new("s", "c"), set).with_context(Context::Command("cd x\nrm -rf y\nmake".into()));
+        let id = QuestionId::parse("0123456789ab").unwrap();
+        let mut question = StoredQuestion::new(id, request.into(), 1, Cursor(1));
+        for ending in [None, Some(Ending::Resolved(Outcome::cancelled().through(Via::Inbox)))] {
+            question.ending = ending;
+            let row = Row { question: question.clone(), unsent: Vec::new() };
+            let lines = preview(&row, &Theme::default(), 80, 40);
+            let text: Vec<String> = lines.iter().map(|line| line.to_string().trim_end().to_owned()).collect();
+            let at = text.iter().position(|line| line.ends_with(" cd x")).unwrap_or_else(|| panic!("{text:#?}"));
+            assert!(text[at + 1].ends_with(" rm -rf y") && text[at + 2].ends_with(" make"), "{text:#?}");
+        }
+    }
+}
