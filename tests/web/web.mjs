@@ -515,8 +515,14 @@ journeys['an answer that is sent removes no text of another tab'] = async stage 
   await other.close();
   await page.getByText('SQLite').click();
   await page.getByRole('button', { name: 'Send' }).click();
+  // The answer arrives before any draft does.
+  await page.context().route('**/draft', route => route.abort());
   await page.context().setOffline(false);
   await state(stage, id, 'answered');
+  await page.locator('main').getByText('Answered by').waitFor();
+  await page.context().unroute('**/draft');
+  await page.reload();
+  await page.locator('main').getByText('Answered by').waitFor();
   const phone = await stage.device();
   for (let i = 0; ; i += 1) {
     await open(phone, id);
