@@ -116,6 +116,22 @@ impl ToolContext {
         }
     }
 
+    /// Takes back the permission that a call of an earlier process waits for. Returns whether a person had answered it before; that
+    /// answer is recorded, and a permission among them is used up.
+    pub(crate) async fn take_back(&self, call: &str) -> Result<bool, Stop> {
+        let recorded = self.shared.transcript.question(&self.shared.tasks, call, Purpose::Permission);
+        let (Some(asker), Some(RecordedQuestion { resolution: None, request: Some(request), .. })) =
+            (&self.asker, recorded)
+        else {
+            return Ok(false);
+        };
+        let delivery = asker.take_back(&request).await;
+        match delivery.and_then(|delivery| delivery.check(&request)?.check_author(&request)) {
+            Ok(delivery) => self.shared.record_resolution(&request, delivery).map(|_| true),
+            Err(_) => Ok(false),
+        }
+    }
+
     /// A question that a person has seen is not settled by a run without a person: it waits for the next one.
     pub(crate) fn keep_waiting(&self, purpose: Purpose, call: &str) -> Result<(), Stop> {
         if self.asker.is_some() || self.shared.transcript.question(&self.shared.tasks, call, purpose).is_none() {

@@ -189,7 +189,10 @@ async fn try_call(call: &ToolCall, context: &ToolContext) -> Result<Ended, Stop>
         }
         return Ok(ToolResult::error(output).into());
     }
-    if let Some(result) = left_out(&*tool, call, context) {
+    // What was answered while no process waited counts, although the person came back with a message.
+    let is_interrupted = tool.access() == Access::Act && context.user_returned.is_cancelled();
+    let is_answered_already = is_interrupted && context.take_back(&call.id).await?;
+    if let Some(result) = left_out(&*tool, call, context, is_answered_already) {
         return Ok(result.into());
     }
     // An answer from before the session was cut off counts, even if that answer has changed the mode since.
@@ -208,7 +211,7 @@ async fn try_call(call: &ToolCall, context: &ToolContext) -> Result<Ended, Stop>
         Access::Ask | Access::Act => shared.exclusive.lock().await,
     };
     // The call that had the lock before may have got a no.
-    if let Some(result) = left_out(&*tool, call, context) {
+    if let Some(result) = left_out(&*tool, call, context, is_answered_already) {
         return Ok(result.into());
     }
     let context = &ToolContext { is_exclusive: true, ..context.clone() };
@@ -232,10 +235,11 @@ async fn act(tool: &dyn Tool, call: &ToolCall, context: &ToolContext) -> Result<
 
 /// What the model reads of a call that does not begin, because of what the person said elsewhere meanwhile. A question that
 /// a person has seen is asked all the same, and a subagent that has begun comes to its end: none of that does anything.
-fn left_out(tool: &dyn Tool, call: &ToolCall, context: &ToolContext) -> Option<ToolResult> {
+fn left_out(tool: &dyn Tool, call: &ToolCall, context: &ToolContext, is_answered: bool) -> Option<ToolResult> {
     let shared = &context.shared;
     let has_begun = || shared.transcript.has_begun(&shared.tasks, &call.id);
-    let words = if context.user_returned.is_cancelled() { USER_CAME_FIRST } else { shared.halted_beside(&call.id)? };
+    let has_returned = context.user_returned.is_cancelled() && !is_answered;
+    let words = if has_returned { USER_CAME_FIRST } else { shared.halted_beside(&call.id)? };
     match tool.access() {
         Access::Read | Access::Ask if has_begun() => None,
         Access::Read | Access::Ask => Some(ToolResult::error(words)),

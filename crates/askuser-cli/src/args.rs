@@ -161,12 +161,15 @@ pub(crate) fn answer() -> Command {
                 value("discuss", "TEXT", "Talk about it first, with this message")
                     .value_parser(not_blank)
                     .conflicts_with("decline"),
-                reply.conflicts_with_all(["select", "other", "note", "decline", "discuss", "answers"]),
+                reply.conflicts_with_all(["select", "other", "note", "decline", "discuss"]),
                 // Opened by a popup rather than by a person: stray keys must not answer.
                 switch("unbidden", "").hide(true),
             ])
             .args(inbox_settings())
             .args(some_settings(&["answers"]))
+            .mut_arg("answers", |answers| {
+                answers.conflicts_with_all(["select", "other", "note", "decline", "discuss", "reply"])
+            })
     })
 }
 

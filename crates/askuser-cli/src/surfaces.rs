@@ -124,6 +124,10 @@ impl<T: Fn(&str) + Send + Sync> Asker for MisfitNotice<T> {
     fn close(&self, key: &RequestKey, why: &Closed) {
         self.chain.close(key, why);
     }
+
+    fn take_back<'a>(&'a self, request: &'a Request) -> Asking<'a> {
+        self.chain.take_back(request)
+    }
 }
 
 impl AnswersFile {

@@ -163,7 +163,7 @@ async fn claimed(agent: &Handle, question: &StoredQuestion, resolution: Resoluti
     let unused = match agent.claim(&question.id, &attempt).await.map_err(AskError::Store)? {
         Claim::Won => return Ok(resolution),
         Claim::Used(_) => "this permission has been used",
-        Claim::Lapsed => "this permission was given too long ago",
+        Claim::Lapsed => "this permission was given more than ten minutes ago, and lapsed",
     };
     Ok(Resolution::unavailable(unused))
 }
@@ -212,5 +212,18 @@ impl Asker for InboxAsker {
         if let (Closed::Withdrawn, Ok(attempt)) = (why, new_attempt()) {
             drop(self.handle(answerer(&self.person, Some(Via::Inbox))).withdraw(key, &attempt));
         }
+    }
+
+    /// Calls about one question keep their order: what has an ending after the withdrawal was answered before it.
+    fn take_back<'a>(&'a self, request: &'a Request) -> Asking<'a> {
+        self.close(request.key(), &Closed::Withdrawn);
+        let agent = self.agent(request);
+        let found = agent.get(request.key());
+        Box::pin(async move {
+            let question = found.await.map_err(AskError::Store)?;
+            let Some(ending) = question.ending.clone() else { return Err(AskError::Withdrawn) };
+            let attachment = agent.attach(&question.id).await.map_err(AskError::Store)?;
+            self.deliver(&question, ending, None, attachment).await
+        })
     }
 }

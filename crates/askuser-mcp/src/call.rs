@@ -88,7 +88,8 @@ impl Call<'_> {
             },
             _ => self.wait_beside_dialog(put).await,
         };
-        if matches!(waited, Waited::Resolved(_)) && called.elapsed() >= self.client().least_patience {
+        let silent_after = self.client().silent_after;
+        if matches!(waited, Waited::Resolved(_)) && silent_after.is_some_and(|after| called.elapsed() >= after) {
             self.server.conversation.perhaps_missed(self.series(&question.request).name, &question.id);
         }
         self.reply(&question, waited)

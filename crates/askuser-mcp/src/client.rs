@@ -11,8 +11,8 @@ pub(crate) struct ClientFacts {
     since: Option<[u64; 2]>,
     /// A little less than what it was seen to wait.
     timeout: CallTimeout,
-    /// The least that it can be told to wait, without saying so.
-    pub(crate) least_patience: Duration,
+    /// The time after which it may give up a call without cancelling it.
+    pub(crate) silent_after: Option<Duration>,
     pub(crate) dialogs: Dialogs,
 }
 
@@ -39,12 +39,12 @@ pub(crate) struct CallTimeout {
 /// Half an hour: long enough where there is no limit to stay below, and a model that waits longer has lost the thread.
 const LONG: u64 = 30 * 60;
 
-/// A client that is not in the table. None was seen to give up sooner than after 5 s.
+/// A client that is not in the table. It is taken to cancel a call that it gives up.
 const UNKNOWN: ClientFacts = ClientFacts {
     name: "",
     since: None,
     timeout: CallTimeout::of(45, 45, 45),
-    least_patience: Duration::from_secs(5),
+    silent_after: None,
     dialogs: Dialogs::Declared,
 };
 
@@ -66,7 +66,7 @@ const CLIENTS: [ClientFacts; 13] = [
     ClientFacts { since: Some([7, 7]), ..waits("kilo", 50, LONG, 50) },
     // 60 s, and they ask for no progress. Cline can be told to give up after one.
     waits("continue", 50, 50, 50),
-    ClientFacts { least_patience: Duration::from_secs(1), ..waits("cline", 50, 50, 50) },
+    ClientFacts { silent_after: Some(Duration::from_secs(1)), ..waits("cline", 50, 50, 50) },
     // Its desktop application has another name.
     ClientFacts { dialogs: Dialogs::Fatal, ..waits("goose-cli", 45, 45, 45) },
     // 5 s over stdio by default (`timeout`).
@@ -174,11 +174,11 @@ mod tests {
 
     #[test]
     fn what_a_client_can_be_told_stands_in_the_same_table() {
-        let facts = |name: &str| (ClientFacts::of(name).least_patience.as_secs(), ClientFacts::of(name).dialogs);
-        assert_eq!(facts("@cline-core"), (1, Dialogs::Declared));
-        assert_eq!(facts("Codex"), (5, Dialogs::OneChoice));
-        assert_eq!(facts("goose-cli"), (5, Dialogs::Fatal));
-        assert_eq!(facts("goose-desktop"), (5, Dialogs::Declared));
-        assert_eq!(facts("mcp"), (5, Dialogs::Declared));
+        let facts = |name: &str| (ClientFacts::of(name).silent_after.is_some(), ClientFacts::of(name).dialogs);
+        assert_eq!(facts("@cline-core"), (true, Dialogs::Declared));
+        assert_eq!(facts("Codex"), (false, Dialogs::OneChoice));
+        assert_eq!(facts("goose-cli"), (false, Dialogs::Fatal));
+        assert_eq!(facts("goose-desktop"), (false, Dialogs::Declared));
+        assert_eq!(facts("mcp"), (false, Dialogs::Declared));
     }
 }

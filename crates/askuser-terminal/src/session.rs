@@ -6,7 +6,7 @@
 
 use crate::decode::TerminalInput;
 use crate::editor::EditedText;
-use crate::view::{Confirm, PromptPhase, PromptWidget, Theme, View, closing_lines, context_lines};
+use crate::view::{Confirm, PromptPhase, PromptWidget, Theme, View, closing_lines, context_lines, not_run_lines};
 use askuser::prompt::{Effect, Event, PromptOptions};
 use askuser::{Context, Outcome, Prompt, Request, Status};
 use ratatui_core::buffer::Buffer;
@@ -152,7 +152,12 @@ impl PromptSession {
 
     /// The lines that show an outcome in the scrollback or in a conversation once the prompt is gone.
     pub fn closing_lines(&self, outcome: &Outcome, confirm: Confirm, columns: u16) -> Vec<Line<'static>> {
-        closing_lines(self.prompt.set(), outcome, confirm, &self.theme, columns)
+        match self.prompt.condition(outcome) {
+            Some(note) if !matches!(confirm, Confirm::None | Confirm::Elsewhere) => {
+                not_run_lines(note, &self.theme, columns)
+            }
+            _ => closing_lines(self.prompt.set(), outcome, confirm, &self.theme, columns),
+        }
     }
 
     /// What the questions are about, all of it, for the scrollback.

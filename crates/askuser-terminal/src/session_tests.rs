@@ -74,3 +74,18 @@ fn what_the_editor_could_not_do_is_said_and_the_text_is_kept() {
     let screen = draw(&mut session, now);
     assert!(screen.contains("no vi here") && screen.contains("Please specify: bun"), "{screen}");
 }
+
+#[test]
+fn a_permission_with_a_note_closes_as_not_run() {
+    use askuser::permission::Permission;
+    use askuser::{Purpose, RequestKey};
+    let set = Permission::to_use("Bash").question_set().unwrap();
+    let key = RequestKey::new("s", "c").for_purpose(Purpose::Permission);
+    let session = PromptSession::new(&Request::new(key, set.clone()), Theme::default());
+    let closed = |note: Option<&str>| {
+        let answer = set.questions()[0].answer(&[0], None, note.map(str::to_owned)).unwrap();
+        let outcome = Outcome::answered(&set, vec![answer]).unwrap();
+        session.closing_lines(&outcome, Confirm::Inline, 60).iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!([closed(Some("in a branch")), closed(None)], [["✘ Not run: in a branch"], ["✔ Bash: Allow once"]]);
+}

@@ -53,6 +53,13 @@ pub trait Asker: Send + Sync {
     /// Ends a question that is being asked: the person who sees it is told why, and the future of its `ask` completes. Unless
     /// overridden it does nothing.
     fn close(&self, _key: &RequestKey, _why: &Closed) {}
+
+    /// Withdraws a question, and completes with the answer that a store had before. Without one it fails with
+    /// [`AskError::Withdrawn`].
+    fn take_back<'a>(&'a self, request: &'a Request) -> Asking<'a> {
+        self.close(request.key(), &Closed::Withdrawn);
+        Box::pin(std::future::ready(Err(AskError::Withdrawn)))
+    }
 }
 
 /// What is known about a request before a person is asked.
@@ -261,6 +268,10 @@ macro_rules! forward {
             fn close(&self, key: &RequestKey, why: &Closed) {
                 (**self).close(key, why);
             }
+
+            fn take_back<'a>(&'a self, request: &'a Request) -> Asking<'a> {
+                (**self).take_back(request)
+            }
         }
     )*};
 }
@@ -289,6 +300,10 @@ impl<A: Asker> Asker for PolicyFirst<A> {
 
     fn close(&self, key: &RequestKey, why: &Closed) {
         self.person.close(key, why);
+    }
+
+    fn take_back<'a>(&'a self, request: &'a Request) -> Asking<'a> {
+        self.person.take_back(request)
     }
 }
 

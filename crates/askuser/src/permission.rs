@@ -8,7 +8,7 @@
 use crate::asker::AskError;
 use crate::input::QuestionInput;
 use crate::limits::Limits;
-use crate::outcome::{Answer, Status};
+use crate::outcome::{Answer, Outcome, Status};
 use crate::question::{Question, QuestionSet};
 use crate::request::{Context, Purpose};
 use crate::resolution::{Resolution, Via};
@@ -233,6 +233,13 @@ pub(crate) fn agreed(question: &Question, answer: &Answer) -> Option<usize> {
     let [label] = &answer.selected_options[..] else { return None };
     let option = options.iter().position(|option| option.label_verbatim() == label)?;
     (option + 1 < options.len()).then_some(option)
+}
+
+/// The note beside a yes to a permission or a plan. It may be a condition, so nothing has run.
+pub fn condition<'a>(purpose: Purpose, set: &QuestionSet, outcome: &'a Outcome) -> Option<&'a str> {
+    let ([question], [answer]) = (set.questions(), outcome.answers()) else { return None };
+    let is_yes = *outcome.status() == Status::Answered && agreed(question, answer).is_some();
+    answer.note.as_deref().filter(|_| is_yes && purpose.note_hint().is_some())
 }
 
 impl<T> Verdict<T> {

@@ -213,3 +213,18 @@ fn a_report_of_the_asker_itself_never_agrees() {
         }
     }
 }
+
+#[test]
+fn a_note_beside_a_yes_keeps_it_from_running() {
+    let set = keeping().question_set().unwrap();
+    let noted = |row, note, purpose| {
+        let resolution = resolved(&set, Some(row), None, note, Via::Web);
+        condition(purpose, &set, resolution.outcome()).map(str::to_owned)
+    };
+    let note = Some("in a branch");
+    for purpose in [Purpose::Permission, Purpose::Plan] {
+        assert_eq!(noted(0, note, purpose).as_deref(), note);
+        assert_eq!([noted(0, None, purpose), noted(3, note, purpose)], [None, None], "nothing noted, or no yes");
+    }
+    assert_eq!(noted(0, note, Purpose::Question), None, "beside an answer it is part of it");
+}

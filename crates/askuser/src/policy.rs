@@ -8,6 +8,7 @@ use crate::permission::{self, MayPermit};
 use crate::question::{Question, QuestionSet};
 use crate::request::{Purpose, Request};
 use crate::resolution::{Resolution, Via};
+use crate::rules::Form;
 use crate::violation::{Gathered, Violations};
 use regex_lite::{Regex, RegexBuilder};
 use serde_json::Value;
@@ -147,7 +148,7 @@ fn recommended(question: &Question) -> Option<Answer> {
 ///
 /// A key is exact, or a regular expression between slashes (`/which .*database/i`); exact keys are tried first, then
 /// expressions in the order of the file. A value is a label, an array of labels (each exact, without "(Recommended)"
-/// if you like, or an expression), or `{"select": …, "other": "typed text", "note": "…"}`.
+/// if you like, or an expression), or `{"select": …, "other": "typed text", "note": "…"}`. To a question for a text, a string is the text.
 #[derive(Clone, Debug, Default)]
 pub struct Answers {
     rules: Vec<Rule>,
@@ -159,6 +160,8 @@ struct Rule {
     path: String,
     key: Matcher,
     select: Vec<Matcher>,
+    /// The value, where it is a string: all of the answer to a question for a text.
+    text: Option<String>,
     other: Option<String>,
     note: Option<String>,
 }
@@ -277,14 +280,17 @@ impl Rule {
                 None => bad.add(&path, "not a label", "must be a string, an array of strings or an object"),
             }
         }
-        Some(Rule { path, key: key?, select, other, note })
+        let text = value.as_str().map(str::to_owned);
+        Some(Rule { path, key: key?, select, text, other, note })
     }
 
     fn answer(&self, purpose: Purpose, question: &Question, set: &QuestionSet, bad: &mut Gathered) -> Option<Answer> {
         let former = |i| permission::former_label(question, i).filter(|_| purpose == Purpose::Permission);
         let labels = || question.options().iter().map(|o| format!("{:?}", o.name())).collect::<Vec<_>>().join(", ");
+        let is_text = question.form() == Form::Input && self.text.is_some();
+        let (select, other) = if is_text { (&[][..], &self.text) } else { (&self.select[..], &self.other) };
         let mut picks = Vec::new();
-        for matcher in &self.select {
+        for matcher in select {
             let matching: Vec<usize> = (0..question.options().len())
                 .filter(|&i| {
                     let option = &question.options()[i];
@@ -306,7 +312,7 @@ impl Rule {
                 [..] => picks.extend(matching),
             }
         }
-        let answer = question.answer(&picks, self.other.clone(), self.note.clone());
+        let answer = question.answer(&picks, other.clone(), self.note.clone());
         let limits = set.limits();
         let legal = |answer: &Answer| question.check(answer, limits, &self.path, &mut Gathered::default()).is_some();
         // One note is one text: it has to fit into the text field in which a person may go on with it.

@@ -496,3 +496,14 @@ fn answers_written_for_the_labels_and_the_header_of_earlier_versions_are_underst
         "answers[\"Database\"]: \"Allow\" is not an option, must be one of \"PostgreSQL\", \"MySQL\", \"SQLite\"",
     );
 }
+
+#[test]
+fn a_file_gives_a_question_for_a_text_its_text() {
+    let set = QuestionSet::new([QuestionInput::new("Name?", "Name")], &Rules::input()).unwrap();
+    let typed = |value: Value| {
+        let policy = Policy { answers: Some(Answers::parse(&json!({ "Name": value })).unwrap()), headless: None };
+        let Decision::Settled(given) = policy.apply(&set).unwrap() else { panic!("it is answered") };
+        given.outcome().answers()[0].custom_input.clone()
+    };
+    assert_eq!([typed(json!("bob")), typed(json!({"other": "eve"}))], [Some("bob".into()), Some("eve".into())]);
+}

@@ -120,7 +120,7 @@ impl Request {
         }
     }
 
-    /// Whether its answer is a person's consent: to a permission, to a plan, or to a question for a yes.
+    /// Whether the answer is a person's consent to a permission, to a plan or to a question for a yes.
     pub fn asks_to_agree(&self) -> bool {
         self.key.purpose.asks_to_agree(&self.set)
     }

@@ -33,7 +33,7 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
     if let Some((outcome, via)) = given(&question, args)? {
         let by = Principal::person(store.principal().name().unwrap_or_default(), via);
         return match block_on(store.by(by).answer(&question.id, outcome, &attempt()?)) {
-            Ok(ending) => finish(&format!("{} {}\n", question.id, words::ended(&ending))),
+            Ok(ending) => finish(&format!("{} {}\n", question.id, words::ended(&question.request, &ending))),
             Err(StoreError::Ended(ending)) => Err(ended_elsewhere(&question, &ending)),
             Err(error) => Err(failed(error)),
         };

@@ -62,9 +62,10 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
 ///   ✔ answered: Database: PostgreSQL (ada from terminal, after 2 min)
 /// ```
 fn entry(question: &StoredQuestion, theme: &Theme, columns: usize) -> String {
+    let is_not_run = question.ending.as_ref().is_some_and(|end| words::not_run(&question.request, end).is_some());
     let mark = match question.state() {
         State::Pending => theme.signs.ellipsis,
-        State::Answered => theme.signs.done,
+        State::Answered if !is_not_run => theme.signs.done,
         _ => theme.signs.not_done,
     };
     let (date, id) = (words::date_time(question.asked_ms), &question.id);
@@ -110,8 +111,10 @@ fn outcome(question: &StoredQuestion) -> String {
         (None, Ending::Resolved(_)) => ", not delivered yet",
         _ => "",
     };
-    let words = words::decided(ending).map(|words| format!(": {words}")).unwrap_or_default();
-    format!("{}{words} ({by}{delivered})", ending.state().name().replace('_', " "))
+    let decided = words::decided(&question.request, ending).map(|words| format!(": {words}")).unwrap_or_default();
+    let state = ending.state().name().replace('_', " ");
+    let words = words::not_run(&question.request, ending).unwrap_or_else(|| format!("{state}{decided}"));
+    format!("{words} ({by}{delivered})")
 }
 
 /// A time as it may be given: so long ago, or a date, or a date and a time.

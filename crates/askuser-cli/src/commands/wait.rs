@@ -4,8 +4,9 @@ use crate::config::{Settings, duration};
 use crate::failure::{Failure, exit};
 use crate::result::{self, print};
 use crate::signals::{self, until_signal};
-use crate::store::{done, ended_elsewhere, failed, open_existing, patient, question, runtime};
-use askuser::store::{Ending, Principal};
+use crate::store::{attempt, done, ended_elsewhere, failed, open_existing, patient, question, runtime, words};
+use askuser::Purpose;
+use askuser::store::{Claim, Ending, Principal};
 use clap::ArgMatches;
 use std::time::Duration;
 
@@ -35,6 +36,17 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
     match &ending {
         Ending::Withdrawn { .. } | Ending::Settled { .. } => Err(ended_elsewhere(&question, &ending)),
         Ending::Resolved(resolution) => {
+            // A permission serves once: who prints it has used it up.
+            if question.request.key().purpose == Purpose::Permission {
+                let unused = match done(store.claim(id, &attempt()?))? {
+                    Claim::Won => None,
+                    Claim::Used(at_ms) => Some(format!("{id} was used at {}", words::time(at_ms))),
+                    Claim::Lapsed => Some(format!("{id} lapsed: it was answered more than ten minutes ago")),
+                };
+                if let Some(unused) = unused {
+                    return Err(Failure::new(unused).code(exit::ENDED_ELSEWHERE));
+                }
+            }
             print(question.request.set(), resolution, settings)?;
             // Lost, it is delivered once more.
             let _ = done(store.delivered(id));

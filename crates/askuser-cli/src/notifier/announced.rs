@@ -24,6 +24,10 @@ impl Asker for Announced {
     fn close(&self, key: &RequestKey, why: &Closed) {
         self.person.close(key, why);
     }
+
+    fn take_back<'a>(&'a self, request: &'a Request) -> Asking<'a> {
+        self.person.take_back(request)
+    }
 }
 
 /// Announces the questions of an asker, if the user wants that.

@@ -352,5 +352,5 @@ pub(crate) fn question(store: &Handle, args: &ArgMatches) -> Result<StoredQuesti
 
 /// A question that ended otherwise than the person here wanted.
 pub(crate) fn ended_elsewhere(question: &StoredQuestion, ending: &Ending) -> Failure {
-    Failure::new(format!("{} {}", question.id, words::ended(ending))).code(exit::ENDED_ELSEWHERE)
+    Failure::new(format!("{} {}", question.id, words::ended(&question.request, ending))).code(exit::ENDED_ELSEWHERE)
 }

@@ -1,13 +1,13 @@
 //! Questions and their endings, as people read them.
 
 use askuser::store::{AskerPresence, Ending, SavedDraft, StoredQuestion};
-use askuser::{Status, report, sanitize};
+use askuser::{Request, Status, permission, report, sanitize};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use std::time::Duration;
 
 /// How a question ended: `was answered by ada from terminal at 12:04: Database: PostgreSQL`.
-pub(crate) fn ended(ending: &Ending) -> String {
+pub(crate) fn ended(request: &Request, ending: &Ending) -> String {
     let at = ending.at_ms().map(|at| format!(" at {}", time(at))).unwrap_or_default();
     match ending {
         Ending::Withdrawn { by, .. } => format!("was withdrawn by {}{at}", sanitize::line(by)),
@@ -24,7 +24,7 @@ pub(crate) fn ended(ending: &Ending) -> String {
                 Status::Discuss { .. } => "was sent back for discussion",
                 Status::TimedOut => return format!("timed out{at}, no answer"),
             };
-            let words = decided(ending).map(|words| format!(": {words}")).unwrap_or_default();
+            let words = decided(request, ending).map(|words| format!(": {words}")).unwrap_or_default();
             format!("{verb}{by}{via}{at}{words}")
         }
     }
@@ -43,9 +43,15 @@ pub(crate) fn for_whom(question: &StoredQuestion) -> String {
     question.request.audience_words().map(|names| format!(" [for {names}]")).unwrap_or_default()
 }
 
-/// What was decided, if a person did.
-pub(crate) fn decided(ending: &Ending) -> Option<String> {
-    report::decided(ending.resolution()?.outcome())
+/// What was decided, if a person did: `Database: PostgreSQL`, or why a permission ran nothing.
+pub(crate) fn decided(request: &Request, ending: &Ending) -> Option<String> {
+    not_run(request, ending).or_else(|| report::decided(ending.resolution()?.outcome()))
+}
+
+/// The note beside a yes that keeps a permission or a plan from running: `not run: in a branch`.
+pub(crate) fn not_run(request: &Request, ending: &Ending) -> Option<String> {
+    let note = permission::condition(request.key().purpose, request.set(), ending.resolution()?.outcome())?;
+    Some(format!("not run: {}", sanitize::line(note)))
 }
 
 /// What is asked: the questions, each on a line of its own when they are joined so.

@@ -262,6 +262,19 @@ fn bad_ids_and_bad_answers_are_refused_in_words() {
 }
 
 #[test]
+fn an_answers_file_beside_an_answer_is_an_error() {
+    let stage = Stage::new().file("f.json", r#"{"Database": "SQLite"}"#);
+    let id = detached(&stage, "database", &[]);
+    for [flag, value] in
+        [["--select", "SQLite"], ["--other", "x"], ["--note", "x"], ["--decline", "x"], ["--discuss", "x"]]
+    {
+        let ended = run(&stage, &["answer", &id, flag, value, "--answers", "f.json"]);
+        assert!(ended.code == Some(2) && ended.stderr.contains("cannot be used"), "{flag}: {}", ended.stderr);
+    }
+    assert_eq!(pending(&stage, 1).len(), 1, "nothing was recorded");
+}
+
+#[test]
 fn a_command_that_an_agent_started_cannot_answer_or_withdraw() {
     let stage = Stage::new();
     let id = detached(&stage, "database", &[]);

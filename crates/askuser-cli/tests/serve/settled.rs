@@ -1,4 +1,4 @@
-//! Whoever has the token of an agent settles its questions: no permission, plan or `confirm` takes that for a yes.
+//! Permissions behind a server. Whoever has the token of an agent settles its questions: nothing takes that for a yes.
 
 use crate::support::{Home, Served, store_at};
 use askuser::store::{Attempt, Filter, Handle, Principal, QuestionId};
@@ -167,4 +167,59 @@ fn approve_takes_no_settled_outcome_for_a_yes() {
     assert!(allowed.contains(r#""behavior":"allow""#), "{allowed}");
     server.kill().unwrap();
     server.wait().unwrap();
+}
+
+/// A permission that a hook asked for, whose process has died.
+fn left_behind(env: &TestEnv) -> QuestionId {
+    let event = json!({
+        "session_id": "s", "cwd": "/tmp", "tool_use_id": "t", "hook_event_name": "PermissionRequest", "tool_name": "Bash",
+        "tool_input": {"command": "make"},
+    });
+    let mut hook = env.start(&["hook"], &event.to_string());
+    let id = env.waiting();
+    hook.kill().unwrap();
+    hook.wait().unwrap();
+    id
+}
+
+#[test]
+fn wait_prints_a_permission_once_and_then_when_it_was_used() {
+    let env = TestEnv::new();
+    let id = left_behind(&env);
+    env.allow();
+    let wait = || ended(env.start(&["wait", id.as_str()], ""));
+    let (code, said, _) = wait();
+    assert!(code == Some(0) && said.contains("Allow once"), "{said}");
+    let (code, said, why) = wait();
+    assert!(code == Some(4) && said.is_empty() && why.contains(&format!("{id} was used at ")), "{code:?} {said} {why}");
+}
+
+#[test]
+fn a_permission_with_a_note_is_shown_as_not_run() {
+    let env = TestEnv::new();
+    let id = left_behind(&env);
+    let answer = ["answer", id.as_str(), "--select", "Bash=Allow once", "--note", "Bash=in a branch"];
+    let answered = env.home.run(&answer);
+    assert!(String::from_utf8_lossy(&answered.stdout).ends_with(": not run: in a branch\n"), "{answered:?}");
+    let log = String::from_utf8(env.home.run(&["log"]).stdout).unwrap();
+    assert!(log.contains("→ not run: in a branch (ada from inbox"), "{log}");
+    let token = env.home.token("tablet", "--answer");
+    let page = env.server.send("GET", "/api/v1/questions?state=ended&view=page", Some(&token), "");
+    assert!(page.contains(r#""not_run":"in a branch""#), "{page}");
+}
+
+#[test]
+fn a_resumed_agent_runs_once_what_was_allowed_meanwhile() {
+    let env = TestEnv::new();
+    let mut agent = env.agent();
+    env.waiting();
+    agent.kill().unwrap();
+    agent.wait().unwrap();
+    env.allow();
+    let script = env.home.folder.path().join("script.json");
+    let resume = ["agent", "--script", script.to_str().unwrap(), "-p", "continue", "--continue", "--via", "inbox"];
+    let (code, said, why) = ended(env.start(&resume, ""));
+    assert!(code == Some(0) && env.runs() == 1, "{code:?} {said} {why}");
+    ended(env.start(&resume, ""));
+    assert_eq!(env.runs(), 1, "it serves once");
 }

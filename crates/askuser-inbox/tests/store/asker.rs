@@ -427,6 +427,30 @@ fn a_permission_that_was_given_is_delivered_once() {
 }
 
 #[test]
+fn what_is_taken_back_too_late_is_delivered_once_or_has_lapsed() {
+    let memory = MemoryStore::new();
+    let store: Arc<dyn Store> = Arc::new(memory.clone());
+    let asker = InboxAsker::new(store.clone(), "ada");
+    let permission = |call: &str| {
+        let key = askuser::RequestKey::new("session", call).for_purpose(askuser::Purpose::Permission);
+        Request::new(key, crate::support::set("Which one?")).with_origin(crate::support::origin())
+    };
+    let put = |call: &str| ask(&store, &permission(call)).unwrap();
+    let take_back = |call: &str| wait(asker.take_back(&permission(call))).map(askuser::Delivery::stored);
+    let pending = put("1");
+    assert!(matches!(take_back("1"), Err(AskError::Withdrawn)));
+    assert_eq!(get(&store, &pending).state(), State::Withdrawn);
+    answer(&store, &put("2"), 0, "ada");
+    assert_eq!(take_back("2").unwrap().outcome(), &choice(0), "it was answered before");
+    assert_eq!(take_back("2").unwrap().outcome(), &Outcome::unavailable("this permission has been used"));
+    answer(&store, &put("3"), 0, "ada");
+    memory.advance(Duration::from_secs(601));
+    let lapsed = take_back("3").unwrap();
+    let says = "this permission was given more than ten minutes ago, and lapsed";
+    assert_eq!(lapsed.outcome(), &Outcome::unavailable(says));
+}
+
+#[test]
 fn only_the_process_whose_surface_it_was_takes_a_settled_yes() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let origin = crate::support::origin().with_credential("ci");

@@ -427,15 +427,16 @@ const listView = state => {
 };
 
 /** How a question ended, in words. */
-const ending = ({resolution, settled, state, withdrawn_by: by, ended_ms: at}) => {
+const ending = ({resolution, settled, state, page, withdrawn_by: by, ended_ms: at}) => {
   const device = resolution?.device && resolution.device !== resolution.by ? ` on ${resolution.device}` : '';
   const who = resolution?.by ?? settled?.by ?? by;
-  const name = states[state] ?? state;
+  const name = page?.not_run ? `not run: ${page.not_run},` : states[state] ?? state;
   return [`${name[0].toUpperCase()}${name.slice(1)}${who ? ` by ${who}${device}` : ''}`, resolution?.via && `via ${resolution.via}`, at && clock(at)].filter(Boolean).join(', ');
 };
 const chosen = answer => [...answer.selectedOptions, ...(answer.customInput ? [answer.customInput] : [])];
 const outcome = question => {
-  const names = (question.resolution?.answers ?? []).map(answer => chosen(answer).join(', '));
+  const answers = question.page?.not_run ? [] : question.resolution?.answers ?? [];
+  const names = answers.map(answer => chosen(answer).join(', '));
   return [ending(question), names.join(' · ')].filter(Boolean).join(': ');
 };
 
@@ -793,7 +794,7 @@ const questionView = id => {
     const answers = resolution?.answers ?? [];
     const given = asked => answers.find(answer => answer.question === asked.verbatim);
     return [heading(), context(),
-      el('div', {class: `notice ${state === 'answered' ? 'good' : ''}`}, el('h1', {tabindex: '-1'}, ending(question)),
+      el('div', {class: `notice ${state === 'answered' && !question.page.not_run ? 'good' : ''}`}, el('h1', {tabindex: '-1'}, ending(question)),
         (resolution?.reason || resolution?.message) && el('p', {}, resolution.reason ?? resolution.message),
         pageOf().questions.map(asked => el('div', {}, el('h2', {}, el('span', {class: 'chip'}, asked.header), ' ', asked.text),
           el('div', {class: 'answer'}, given(asked) ? chosen(given(asked)).map(text => el('p', {}, text)) : el('p', {class: 'muted'}, 'Not answered'),

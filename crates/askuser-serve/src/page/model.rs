@@ -2,7 +2,8 @@
 //! exactly as it is.
 
 use askuser::exact::Charset;
-use askuser::store::StoredQuestion;
+use askuser::permission::condition;
+use askuser::store::{Ending, StoredQuestion};
 use askuser::{Choice, Context, Purpose, Question, Request, sanitize};
 use askuser_markdown::{DiffLine, Kind, Look, NumberedLine, Piece, Row, has_blocks, inline};
 use serde_json::{Value, json};
@@ -11,6 +12,7 @@ use serde_json::{Value, json};
 pub(crate) fn model(question: &StoredQuestion) -> Value {
     let request = &question.request;
     let (origin, purpose) = (request.origin(), request.key().purpose);
+    let resolution = question.ending.as_ref().and_then(Ending::resolution);
     let line = |text: &Option<String>| text.as_deref().map(|text| sanitize::line(text).trim().to_owned());
     let folder = line(&origin.folder).map(|path| path.rsplit('/').next().unwrap_or_default().to_owned());
     json!({
@@ -20,6 +22,7 @@ pub(crate) fn model(question: &StoredQuestion) -> Value {
         "host": line(&origin.host),
         "for": request.audience_words(),
         "agreed": request.is_agreed_to(),
+        "not_run": resolution.and_then(|resolution| condition(purpose, request.set(), resolution.outcome())),
         "exact": purpose == Purpose::Permission,
         "note_hint": purpose.note_hint(),
         "typed_max": request.set().limits().typed_chars,

@@ -95,6 +95,12 @@ pub(crate) fn closed_lines(why: &Closed, theme: &Theme, columns: u16) -> Vec<Lin
     sentence(sign, role, &sanitize::line(&why.words()), theme, usize::from(columns))
 }
 
+/// The line of a permission that was given with a note: nothing has run.
+pub(crate) fn not_run_lines(note: &str, theme: &Theme, columns: u16) -> Vec<Line<'static>> {
+    let words = format!("Not run: {}", sanitize::line(note));
+    sentence(theme.signs.not_done, Role::Muted, &words, theme, usize::from(columns))
+}
+
 /// What stays of a prompt whose answer could not be stored, or what was typed there not be saved: why.
 pub(crate) fn failed_lines(why: &str, theme: &Theme, columns: u16) -> Vec<Line<'static>> {
     sentence(theme.signs.warning, Role::Warning, &sanitize::line(why), theme, usize::from(columns))

@@ -13,7 +13,7 @@ mod widget;
 mod wrap;
 
 pub use closing::{Confirm, closing_lines};
-pub(crate) use closing::{closed_lines, failed_lines, unsent_lines};
+pub(crate) use closing::{closed_lines, failed_lines, not_run_lines, unsent_lines};
 use context::read_context;
 pub(crate) use context::role_of;
 pub use context::{ShownDiffLine, context_lines, diff_lines};

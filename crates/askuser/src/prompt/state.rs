@@ -4,7 +4,8 @@ use super::answer_draft::AnswerDraft;
 use super::keymap::KeyContext;
 use super::viewport::{AgreedText, Scroll, Viewport};
 use crate::draft::{Draft, Unsent};
-use crate::outcome::Answer;
+use crate::outcome::{Answer, Outcome};
+use crate::permission;
 use crate::question::{Question, QuestionSet};
 use crate::request::{Purpose, Request};
 use crate::rules::Form;
@@ -205,12 +206,12 @@ pub struct Prompt {
     pub(super) trigger: Trigger,
 }
 
-/// Who filled in an answer before the prompt was shown.
+/// The author of an answer that was filled in before the prompt was shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prefilled {
     /// The person, another time.
     Person,
-    /// The asker: from an answers file, or by a rule of its own.
+    /// The asker, from an answers file or by a rule.
     Asker,
 }
 
@@ -373,13 +374,18 @@ impl Prompt {
         self.rival.as_ref()
     }
 
-    /// Whose the answer to question `i` is if it was filled in before the prompt was shown.
+    /// Returns the author of the answer to question `i` if it was filled in before the prompt was shown.
     pub fn prefilled_by(&self, i: usize) -> Option<Prefilled> {
         let answer = self.answer(i)?;
         if self.resumed.contains(&answer) {
             return Some(Prefilled::Person);
         }
         self.known.contains(&answer).then_some(Prefilled::Asker)
+    }
+
+    /// The note in an outcome that keeps what was agreed to from running.
+    pub fn condition<'a>(&self, outcome: &'a Outcome) -> Option<&'a str> {
+        permission::condition(self.purpose, &self.set, outcome)
     }
 
     /// Who asks, safe to show.

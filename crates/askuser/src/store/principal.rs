@@ -69,7 +69,7 @@ impl Principal {
         Principal(Kind::Agent { name: origin.agent.clone(), credential: origin.credential.clone() }, None)
     }
 
-    /// A process that reads for an agent which started it. It decides nothing, at whichever terminal it runs.
+    /// A process that an agent started. It reads everything and decides nothing, also at a terminal.
     pub fn observer() -> Principal {
         Principal(Kind::Observer, None)
     }

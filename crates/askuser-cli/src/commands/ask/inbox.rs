@@ -101,7 +101,8 @@ fn wait(
         Some(Ok(delivery)) => delivery,
         Some(Err(AskError::Withdrawn)) => {
             let question = done(agent.get(request.key())).ok();
-            let by = question.and_then(|question| question.ending.map(|ending| words::ended(&ending)));
+            let by =
+                question.and_then(|question| question.ending.map(|ending| words::ended(&question.request, &ending)));
             return Err(Failure::new(format!("the question {}", by.unwrap_or_else(|| "was withdrawn".into())))
                 .code(exit::ENDED_ELSEWHERE));
         }

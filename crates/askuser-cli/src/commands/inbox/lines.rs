@@ -148,7 +148,9 @@ impl Page {
 fn sentence(Row { question, unsent }: &Row) -> String {
     let who = words::who_and_where(question);
     match &question.ending {
-        Some(ending) => format!("{who}: {} It {}", shortened(words::asked(question)), words::ended(ending)),
+        Some(ending) => {
+            format!("{who}: {} It {}", shortened(words::asked(question)), words::ended(&question.request, ending))
+        }
         None => {
             let draft = if unsent.is_empty() { "" } else { " [draft]" };
             let gone = words::presence(question).map(|gone| format!(" [{gone}]")).unwrap_or_default();

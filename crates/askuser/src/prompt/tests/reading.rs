@@ -190,7 +190,7 @@ fn what_was_filled_in_is_not_sent_before_the_end_was_on_the_screen() {
     let two = [question("One?", "One", &["Yes", "No"], false), question("Two?", "Two", &["Yes", "No"], false)];
     let set = set_of(&two);
     let yes: Vec<Answer> = set.questions().iter().map(|question| question.answer(&[0], None, None).unwrap()).collect();
-    let key = RequestKey::new("s", "c").for_purpose(Purpose::Choice);
+    let key = RequestKey::new("s", "c");
     let request = Request::new(key, set).with_context(Context::Command("rm".into())).with_known(yes).unwrap();
     let mut played = play(Prompt::of(&request, Duration::ZERO), "<enter>");
     assert_eq!((played.effect.clone(), played.prompt.page()), (Effect::Continue, Page::Question(0)));

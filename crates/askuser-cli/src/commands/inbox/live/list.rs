@@ -201,7 +201,7 @@ pub(in super::super) fn withdraw(question: &StoredQuestion, store: &Handle) -> N
     match withdrawn {
         Ok(Ok(_)) => Notice::new(Role::Success, format!("Withdrawn: {}", words::name(question))),
         Ok(Err(StoreError::Ended(ending))) => {
-            let ended = words::ended(&ending);
+            let ended = words::ended(&question.request, &ending);
             Notice::new(Role::Warning, format!("It {ended}"))
         }
         Ok(Err(error)) => Notice::new(Role::Danger, error.chain()),

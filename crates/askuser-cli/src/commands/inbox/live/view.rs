@@ -164,7 +164,7 @@ fn cells(row: &Row) -> [String; 5] {
         None => (words::titled(question), words::duration(question.age())),
         // The decision comes first: the line may be cut off.
         Some(ending) => {
-            let decided = words::decided(ending);
+            let decided = words::decided(&question.request, ending);
             let asked = words::asked(question);
             let summary = decided.map_or_else(|| asked.clone(), |decided| format!("{decided} ← {asked}"));
             (summary, ending.at_ms().map(words::time).unwrap_or_default())
@@ -176,7 +176,8 @@ fn cells(row: &Row) -> [String; 5] {
 /// In a word or two; the preview says since when.
 fn state(row: &Row) -> String {
     if let Some(ending) = &row.question.ending {
-        return ending.state().name().replace('_', " ");
+        let is_not_run = words::not_run(&row.question.request, ending).is_some();
+        return if is_not_run { "not run".into() } else { ending.state().name().replace('_', " ") };
     }
     match (row.unsent.is_empty(), is_gone(&row.question), row.question.request.audience_words()) {
         (false, ..) => "draft".into(),
@@ -217,7 +218,7 @@ fn preview(Row { question, unsent }: &Row, theme: &Theme, columns: usize, room: 
     let by = [Some(format!("From {}", words::who(question))), words::folder(question), names, Some(asked), gone];
     put(&mut lines, &by.into_iter().flatten().collect::<Vec<_>>().join(&dot), "  ", Role::Muted);
     if let Some(ending) = &question.ending {
-        let ended = words::ended(ending);
+        let ended = words::ended(&question.request, ending);
         put(&mut lines, &format!("It {ended}"), "  ", Role::Success);
     }
     for unsent in unsent {
