@@ -75,5 +75,5 @@ fn a_token_that_does_not_count_is_an_error_and_not_waited_out() {
     let server = Server::start(&store, |_| {});
     let http = HttpStore::open(&server.url(), "au_none", Patience::default()).unwrap();
     let put = wait(http.put(&Principal::agent(request().origin()), &request(), None));
-    assert!(matches!(&put, Err(StoreError::Forbidden(why)) if why.contains("token")), "{put:?}");
+    assert!(matches!(&put, Err(StoreError::Unauthorized(why)) if why.contains("token")), "{put:?}");
 }

@@ -24,9 +24,5 @@ pub(super) fn run(args: &ArgMatches) -> Result<u8, Failure> {
     let to = Path::new(args.get_one::<String>("file").map_or("", String::as_str));
     let questions = done(SqliteStore::open(&from).map_err(failed)?.backup(to))?;
     let bytes = to.metadata().or_fail(format!("cannot read {}", to.display()))?.len();
-    finish(&format!(
-        "wrote {}: {questions} questions, {bytes} bytes
-",
-        to.display()
-    ))
+    finish(&format!("wrote {}: {questions} questions, {bytes} bytes\n", to.display()))
 }
