@@ -1,5 +1,6 @@
 // Journeys through the page. Each has a server, a store and browsers of its own.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
@@ -535,6 +536,17 @@ journeys['an answer that is sent removes no text of another tab'] = async stage 
     await phone.goto(`${stage.origin}/#/`);
     await phone.reload();
   }
+};
+
+journeys['a question that cannot be read is named in the list'] = async stage => {
+  const [damaged, id] = [stage.ask(database), stage.ask(two)];
+  const file = `${stage.home}/.local/state/askuser/inbox/inbox.sqlite`;
+  execFileSync('python3', ['-c', 'import sqlite3, sys; db = sqlite3.connect(sys.argv[1]); db.execute("UPDATE question SET request = ? WHERE id = ?", ("{}", sys.argv[2])); db.commit()', file, damaged]);
+  const page = await stage.device();
+  await page.getByText(`question ${damaged} cannot be read`).waitFor();
+  assert.equal(await page.locator('.list a').count(), 1);
+  await inBothColours(page, 'a list with a question that cannot be read');
+  await page.locator(`.list a[href="#/q/${id}"]`).waitFor();
 };
 
 journeys['a new question comes to an open list, and to the title'] = async stage => {

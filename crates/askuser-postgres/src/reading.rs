@@ -134,6 +134,8 @@ impl Database {
                     if let Ok(mut row) = StoredRow::read(row, &mut self.requests.borrow_mut(), now) {
                         row.question.cursor = place;
                         page.questions.push(row.question);
+                    } else {
+                        page.unreadable.extend(QuestionId::parse(row.try_get("id")?));
                     }
                 }
             }

@@ -205,6 +205,7 @@ pub(crate) fn for_each_page(
     loop {
         let page = done(store.list(&filter))?;
         show(&page.questions)?;
+        page.unreadable.iter().for_each(|id| failure::notice(&words::unreadable(id)));
         match page.next {
             None => return Ok(()),
             next => filter.after = next,

@@ -1,6 +1,6 @@
 //! Questions and their endings, as people read them.
 
-use askuser::store::{AskerPresence, Ending, SavedDraft, StoredQuestion};
+use askuser::store::{AskerPresence, Ending, QuestionId, SavedDraft, StoredQuestion};
 use askuser::{Request, Status, permission, report, sanitize};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
@@ -80,6 +80,11 @@ pub(crate) fn how_to_answer(question: &StoredQuestion) -> String {
     let (id, names) = (&question.id, question.request.audience_words());
     let names = names.map(|names| format!(" for {names}")).unwrap_or_default();
     format!("the question waits in the inbox as {id}{names}; answer it with `askuser inbox` or `askuser answer {id}`")
+}
+
+/// Stands for a question of a list that cannot be read.
+pub(crate) fn unreadable(id: &QuestionId) -> String {
+    format!("question {id} cannot be read")
 }
 
 /// Who asks: `claude-code (task 'tests')`.

@@ -13,6 +13,32 @@ fn list(stage: &Stage) -> Terminal {
 }
 
 #[test]
+fn a_question_that_cannot_be_read_is_named_in_lists() {
+    let stage = Stage::new();
+    put(&stage, "database", "claude-code");
+    put(&stage, "features", "codex");
+    let damaged = id(&pending(&stage, 2)[0]).to_owned();
+    let file = rusqlite::Connection::open(stage.path(".local/state/askuser/inbox/inbox.sqlite")).unwrap();
+    file.execute("UPDATE question SET request = '{}' WHERE id = ?1", [&damaged]).unwrap();
+    drop(file);
+    let named = format!("question {damaged} cannot be read");
+    for args in [["inbox", "--json"], ["log", "--json"]] {
+        let shown = run(&stage, &args);
+        assert_eq!((shown.code, shown.stdout.lines().count()), (Some(0), 1), "{args:?}");
+        assert!(shown.stderr.contains(&named), "{args:?}: {}", shown.stderr);
+    }
+    let mut terminal = list(&stage);
+    terminal.wait_for("Inbox ─╮  2 waiting");
+    terminal.wait_for(&named);
+    terminal.keys("q");
+    terminal.finish();
+    let mut terminal = stage.shell("exec askuser inbox --plain 2>err");
+    terminal.wait_for(&named);
+    terminal.keys("q<enter>");
+    terminal.finish();
+}
+
+#[test]
 fn a_question_is_found_opened_and_answered_and_moves_to_history() {
     let stage = Stage::new();
     put(&stage, "database", "claude-code");

@@ -51,7 +51,8 @@ impl Data {
             question.cursor = place(part, n);
             question
         };
-        Page { questions: all.into_iter().map(read).collect(), next: last.filter(|_| has_more) }
+        let questions = all.into_iter().map(read).collect();
+        Page { questions, unreadable: Vec::new(), next: last.filter(|_| has_more) }
     }
 
     fn is_listed(&self, by: &Principal, part: Part, filter: &Filter, kept: &Kept) -> bool {

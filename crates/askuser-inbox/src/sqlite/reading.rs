@@ -46,9 +46,10 @@ impl Database {
 
     pub(super) fn list(&mut self, by: &Principal, filter: &Filter) -> Result<Page, StoreError> {
         let now = self.now();
-        let (rows, next) = self.read(|tx, requests| {
+        let (rows, unreadable, next) = self.read(|tx, requests| {
             let order = if filter.latest_first { "DESC" } else { "ASC" };
-            let (mut read, mut last, mut found) = (0, None, Vec::new());
+            let (mut read, mut last) = (0, None);
+            let (mut found, mut unreadable) = (Vec::new(), Vec::new());
             for (part, filter) in filter.parts(by) {
                 let sql = format!("{SELECT} WHERE {} ORDER BY n {order} LIMIT ?6", conditions(by, part, &filter));
                 let mut statement = tx.prepare_cached(&sql)?;
@@ -58,7 +59,7 @@ impl Database {
                 let mut rows = statement.raw_query();
                 while let Some(row) = rows.next()? {
                     if filter.limit == Some(read) {
-                        return Ok((found, last));
+                        return Ok((found, unreadable, last));
                     }
                     read += 1;
                     let place = part.place(row.get::<_, i64>("n")?.unsigned_abs());
@@ -67,12 +68,14 @@ impl Database {
                     if let Ok(mut row) = StoredRow::read(row, requests, now) {
                         row.question.cursor = place;
                         found.push(row);
+                    } else {
+                        unreadable.extend(QuestionId::parse(&row.get::<_, String>("id")?));
                     }
                 }
             }
-            Ok((found, None))
+            Ok((found, unreadable, None))
         })?;
-        Ok(Page { questions: rows.into_iter().map(|row| self.seen(row)).collect(), next })
+        Ok(Page { questions: rows.into_iter().map(|row| self.seen(row)).collect(), unreadable, next })
     }
 
     pub(super) fn count(&mut self, by: &Principal, filter: &Filter) -> Result<u64, StoreError> {

@@ -362,7 +362,10 @@ impl Store for HttpStore {
                 let list = Sent::new(Method::GET, "/questions").by(&by).with("whole", "1");
                 let list =
                     wire::parameters(&filter).into_iter().fold(list, |list, (name, value)| list.with(name, value));
-                let body = connection.send(&list).await?;
+                let mut body = connection.send(&list).await?;
+                if !body["unreadable"].is_null() {
+                    page.unreadable.extend(read::<Vec<QuestionId>>(&connection, body["unreadable"].take())?);
+                }
                 let questions = body["questions"].as_array().map(Vec::as_slice).unwrap_or_default();
                 left -= u32::try_from(questions.len()).unwrap_or(left).min(left);
                 for question in questions {

@@ -385,11 +385,11 @@ const listView = state => {
     // A later keystroke has asked again.
     if (mine !== run) return;
     if (reply.status !== 200) { empty.textContent = failure(reply); return; }
-    const {questions, next} = reply.body;
+    const {questions, next, unreadable = []} = reply.body;
     if (isWhole) lists[state] = reply;
     questions.forEach(question => known.set(question.id, question));
     // A row that is drawn anew under a finger does not feel the tap.
-    const now = JSON.stringify([Math.floor(Date.now() / 60_000), next, outbox.ids(), questions.map(question => ({...question, read_ms: 0}))]);
+    const now = JSON.stringify([Math.floor(Date.now() / 60_000), next, unreadable, outbox.ids(), questions.map(question => ({...question, read_ms: 0}))]);
     if (!further && now === drawn) return;
     drawn = further ? null : now;
     const focused = document.activeElement?.getAttribute?.('href');
@@ -400,6 +400,7 @@ const listView = state => {
       if (isFirst) list.append(el('li', {class: 'others'}, el('h2', {}, 'For others')));
       list.append(item(question));
     }
+    for (const id of unreadable) list.append(el('li', {class: 'muted'}, `question ${id} cannot be read`));
     if (focused) list.querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus();
     cursor = next ?? null;
     more.hidden = !cursor;

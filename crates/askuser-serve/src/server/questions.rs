@@ -49,7 +49,7 @@ impl Server {
             page.questions.into_iter().map(|question| self.shown(caller, call, question)).collect();
         // When it was read is not what it says.
         let read_ms: Vec<Value> = questions.iter_mut().map(|question| question["read_ms"].take()).collect();
-        let digest = sha2::Sha256::digest(json!([questions, page.next]).to_string());
+        let digest = sha2::Sha256::digest(json!([questions, page.unreadable, page.next]).to_string());
         let etag = format!("\"{}\"", digest[..12].iter().map(|byte| format!("{byte:02x}")).collect::<String>());
         let is_known = call.header(IF_NONE_MATCH) == Some(&etag);
         let mut reply = match is_known {
@@ -59,6 +59,9 @@ impl Server {
                     question["read_ms"] = read_ms;
                 }
                 let mut body = json!({ "questions": questions });
+                if !page.unreadable.is_empty() {
+                    body["unreadable"] = json!(page.unreadable);
+                }
                 if let Some(next) = page.next {
                     body["next"] = json!(next);
                 }

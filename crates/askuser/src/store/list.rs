@@ -1,6 +1,6 @@
 //! Which questions to list, page by page.
 
-use super::{Principal, StoredQuestion};
+use super::{Principal, QuestionId, StoredQuestion};
 use crate::request::Request;
 use serde::{Deserialize, Serialize};
 
@@ -112,6 +112,8 @@ pub struct Cursor(pub u64);
 pub struct Page {
     /// In the order of the filter.
     pub questions: Vec<StoredQuestion>,
+    /// Those of the page that cannot be read here: damaged, or written by a later version.
+    pub unreadable: Vec<QuestionId>,
     /// Where the next page begins; `None` at the end.
     pub next: Option<Cursor>,
 }

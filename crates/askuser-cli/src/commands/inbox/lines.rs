@@ -138,9 +138,11 @@ impl Page {
         };
         let rows = self.list.rows.iter().enumerate();
         let rows = rows.map(|(i, row)| format!("{}. {}", self.first + i, sentence(row)));
-        let left = self.list.total.saturating_sub((self.first - 1 + self.list.rows.len()) as u64);
+        let printed = self.first - 1 + self.list.rows.len() + self.list.unreadable.len();
+        let left = self.list.total.saturating_sub(printed as u64);
         let more = (left > 0).then(|| format!("{left} more: m"));
-        [String::new(), format!("{what}{filter}")].into_iter().chain(rows).chain(more).collect()
+        let unreadable = self.list.unreadable.iter().map(words::unreadable);
+        [String::new(), format!("{what}{filter}")].into_iter().chain(rows).chain(unreadable).chain(more).collect()
     }
 }
 

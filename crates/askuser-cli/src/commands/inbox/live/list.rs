@@ -3,7 +3,7 @@
 
 use super::Notice;
 use crate::store::{attempt, block_on, words};
-use askuser::store::{Cursor, Filter, Handle, QuestionId, StoreError, StoredQuestion};
+use askuser::store::{Cursor, Filter, Handle, Page, QuestionId, StoreError, StoredQuestion};
 use askuser::{Key, KeyCode, Text};
 use askuser_terminal::Role;
 
@@ -50,6 +50,8 @@ pub(in super::super) struct List {
     place: Option<Cursor>,
     pub(in super::super) height: usize,
     pub(super) help_pages: usize,
+    /// Those near the cursor that cannot be read.
+    pub(in super::super) unreadable: Vec<QuestionId>,
     /// Something has happened since it was read.
     pub(super) is_stale: bool,
     /// Said once, until the next key.
@@ -71,6 +73,7 @@ impl List {
             place: None,
             height: 1,
             help_pages: 1,
+            unreadable: Vec::new(),
             is_stale: false,
             notice: None,
             withdrawing: None,
@@ -100,7 +103,12 @@ impl List {
             };
             let start = above.get(self.height - 1).map(|first| first.cursor);
             let near = Filter { after: start, ..filter.clone() }.at_most(2 * height + 1);
-            let near = store.list(&near).await?.questions;
+            let Page { questions: near, unreadable, .. } = store.list(&near).await?;
+            if self.unreadable != unreadable {
+                let words = unreadable.iter().map(words::unreadable).collect::<Vec<_>>().join("; ");
+                self.notice = (!words.is_empty()).then(|| Notice::new(Role::Danger, words));
+                self.unreadable = unreadable;
+            }
             let is_before = |question: &StoredQuestion| match (self.place, filter.latest_first) {
                 (None, _) => false,
                 (Some(place), false) => question.cursor < place,
