@@ -205,20 +205,25 @@ fn the_doctor_says_what_calls_the_person_and_that_nothing_does() {
     );
     let told = says(&bus, &["--on-question", "true"]);
     assert!(told.contains("✔ new questions your on_question command calls you\n"), "{told}");
-    let desktop = bus
-        .env("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nowhere")
-        .env("PATH", "bin:/usr/bin:/bin")
-        .file("bin/notify-send", "");
+    let desktop = bus.env("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nowhere");
+    let desktop = with_program(desktop, "notify-send", "#!/bin/sh\n");
     let program = env!("CARGO_BIN_EXE_askuser");
     let told = desktop.shell(&format!("exec {program} doctor >out")).finish().stdout;
     assert!(told.contains("✔ new questions a desktop notification calls you\n"), "{told}");
 }
 
+/// Puts a program first on `PATH`.
+fn with_program(stage: Stage, name: &str, script: &str) -> Stage {
+    let file = format!("bin/{name}");
+    let stage = stage.file(&file, script);
+    std::fs::set_permissions(stage.path(&file), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let path = format!("{}:/usr/bin:/bin", stage.path("bin").display());
+    stage.env("PATH", &path)
+}
+
 #[test]
 fn a_check_of_the_doctor_that_hangs_has_a_time_limit() {
-    let stage = Stage::new().env("PATH", "bin:/usr/bin:/bin").file("bin/tmux", "#!/bin/sh\nexec sleep 20\n");
-    let path = stage.path("bin/tmux");
-    std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let stage = with_program(Stage::new(), "tmux", "#!/bin/sh\nexec sleep 20\n");
     let program = env!("CARGO_BIN_EXE_askuser");
     let ended = stage.shell(&format!("exec {program} doctor >out")).finish();
     assert!(ended.stdout.contains("✘ MCP agents    not checked: no result within 5 s\n"), "{}", ended.stdout);

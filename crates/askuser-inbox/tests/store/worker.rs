@@ -2,7 +2,7 @@
 
 #[cfg(unix)]
 use crate::support::get;
-use crate::support::{ask, person, request};
+use crate::support::{agent, ask, person, request};
 use askuser::store::{Filter, Store};
 use askuser_conformance::kills::{self, say};
 use askuser_conformance::wait;
@@ -49,15 +49,15 @@ fn works() {
             setrlimit(Resource::Fsize, Rlimit { current: Some(limit), ..free }).unwrap();
             let mut kept = Vec::new();
             let why = loop {
-                match ask(&store, &request(&format!("fill-{}", kept.len()))) {
-                    Ok(id) => kept.push(id),
+                match wait(agent(&store).put(&request(&format!("fill-{}", kept.len())), None)) {
+                    Ok(put) => kept.push(put),
                     Err(error) => break error.chain(),
                 }
             };
             say(&format!("refused {why}"));
             setrlimit(Resource::Fsize, free).unwrap();
-            kept.push(ask(&store, &request("after")).unwrap());
-            kept.iter().for_each(|id| say(&format!("kept {id}")));
+            kept.push(wait(agent(&store).put(&request("after"), None)).unwrap());
+            kept.iter().for_each(|put| say(&format!("kept {}", put.question.id)));
         }
         // Reads a question with as many files open as may be, and says whether its asker is there.
         #[cfg(unix)]

@@ -58,7 +58,11 @@ impl Site {
 
     /// The header of a new session.
     async fn session(&self, version: &str, capabilities: Value) -> String {
-        let info = json!({"name": "codex-mcp-client", "version": "99.0"});
+        self.session_of("codex-mcp-client", version, capabilities).await
+    }
+
+    async fn session_of(&self, client: &str, version: &str, capabilities: Value) -> String {
+        let info = json!({"name": client, "version": "99.0"});
         let params = json!({"protocolVersion": version, "capabilities": capabilities, "clientInfo": info});
         let reply = self.post("", &json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})).await;
         let id = reply.head.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap();
@@ -165,7 +169,7 @@ async fn an_answer_for_a_client_without_a_session_that_left_goes_to_its_next_cal
 async fn an_answer_that_a_client_over_http_gave_up_without_a_word_is_there_when_it_asks_the_same_again() {
     let desk = Desk::new();
     let site = Site::new(&desk).await;
-    let session = site.session("2025-06-18", json!({})).await;
+    let session = site.session_of("Cline", "2025-06-18", json!({})).await;
     let given_up = site.ask(&session).await;
     let question = desk.pending(1).await.remove(0);
     tokio::time::pause();
