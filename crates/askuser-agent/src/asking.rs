@@ -12,7 +12,7 @@ use askuser::{
 };
 use futures_util::future::poll_immediate;
 
-/// How often a question is asked whose outcome somebody with the agent's own credential settles.
+/// The most times that a question is asked while its outcomes come from the agent's own credential.
 const MOST_TIMES: u32 = 3;
 
 /// Why a question has no answer in a run without an asker.
@@ -74,7 +74,8 @@ impl ToolContext {
         };
         // Answers that do not fit are no answers: the person is asked all of it.
         let mut request = request.clone().with_known(known).unwrap_or(request);
-        let (first, mut times) = (request.key().clone(), 1);
+        let first = request.key().clone();
+        let mut times = 1;
         let delivery = loop {
             match self.ask_once(asker, &request).await? {
                 Err(error @ AskError::Reported(_)) if times < MOST_TIMES => {
@@ -116,8 +117,8 @@ impl ToolContext {
         }
     }
 
-    /// Takes back the permission that a call of an earlier process waits for. Returns whether a person had answered it before; that
-    /// answer is recorded, and a permission among them is used up.
+    /// Withdraws the permission that a call of an earlier process waits for. Returns whether a person had answered before. That
+    /// answer is recorded, and a permission that it gave is used up.
     pub(crate) async fn take_back(&self, call: &str) -> Result<bool, Stop> {
         let recorded = self.shared.transcript.question(&self.shared.tasks, call, Purpose::Permission);
         let (Some(asker), Some(RecordedQuestion { resolution: None, request: Some(request), .. })) =

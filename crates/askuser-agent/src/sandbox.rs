@@ -64,7 +64,7 @@ pub struct SandboxSettings {
     pub read: Vec<PathBuf>,
     /// What else may be written.
     pub write: Vec<PathBuf>,
-    /// What askuser keeps: the store, tokens, permissions and settings. Commands inside do not find it.
+    /// askuser's own files: the store, tokens, permissions and settings. They are hidden from commands.
     pub kept: Vec<PathBuf>,
     /// Where caches of all projects are kept; without it a command has none.
     pub caches: Option<PathBuf>,
@@ -102,7 +102,7 @@ impl Mount {
         Mount::Bind { source: path.clone(), at: path, access }
     }
 
-    /// Nothing, at the place of something.
+    /// An empty place that hides what the host has there.
     fn empty(path: &Path) -> Mount {
         if path.is_dir() { Mount::EmptyFolder(path.to_owned()) } else { Mount::EmptyFile(path.to_owned()) }
     }
@@ -310,10 +310,10 @@ fn check_folders(folders: &[PathBuf], home: Option<&Path>, kept: &[PathBuf]) -> 
     Ok(())
 }
 
-/// Refuses a folder that commands must not reach: what askuser keeps is in it, or is around it.
+/// Refuses a folder that commands must not reach, because it holds askuser's own files or lies among them.
 ///
 /// # Errors
-/// The folder, and what askuser keeps.
+/// A message that names the folder and askuser's own files.
 pub fn check_kept(folder: &Path, kept: &[PathBuf]) -> Result<(), String> {
     match kept.iter().find(|kept| folders::contains(folder, kept) || folders::contains(kept, folder)) {
         Some(kept) => {

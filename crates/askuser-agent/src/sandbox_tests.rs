@@ -44,7 +44,7 @@ impl Test {
         words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
     }
 
-    /// What git may not be told by commands, below the project.
+    /// The mounts below the project that keep commands from instructing git.
     fn read_only(&self) -> Result<Vec<Mount>, String> {
         git::read_only(&self.sandbox.roots, Some(&self.home))
     }
@@ -198,7 +198,8 @@ fn of_a_toolchain_only_the_parts_that_run_are_there() {
     let at = |mount: Mount| {
         mounts.iter().position(|other| *other == mount).unwrap_or_else(|| panic!("{mount:?}: {mounts:?}"))
     };
-    let (home, project) = (at(Mount::EmptyFolder(test.home.clone())), at(Mount::write(test.home("project"))));
+    let home = at(Mount::EmptyFolder(test.home.clone()));
+    let project = at(Mount::write(test.home("project")));
     for part in [".cargo/bin", ".cargo/registry", ".local/share/uv/tools", ".local/bin"] {
         assert!((home..project).contains(&at(Mount::read(test.home(part)))), "{part}");
     }

@@ -95,7 +95,8 @@ impl Layers {
         let base_url = settings.base_url.and_then(|base_url| self.address(base_url.url));
         let named_by = self.value("token_file").1;
         let server = self.value_up_to("store", named_by.level()).filter(|store| store.contains("://"));
-        let (server, is_in_file) = (server.map(str::to_owned), matches!(named_by, Origin::File(_)));
+        let server = server.map(str::to_owned);
+        let is_in_file = matches!(named_by, Origin::File(_));
         let token_file = settings.token_file.map(|file| TokenFile { server, is_in_file, ..file });
         let is_on_command_line = matches!(self.value("answers").1, Origin::Flag(_));
         let answers = settings.answers.map(|file| AnswersFile { is_on_command_line, ..file });

@@ -80,7 +80,7 @@ pub(crate) fn outlive_file_size_limit() {
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, std::sync::Arc::default());
 }
 
-/// Tells the operator something on the way. On a terminal that a prompt of this process uses, the prompt shows it.
+/// Shows a message to the operator while the command runs. On a terminal that a prompt of this process uses, the prompt shows it.
 pub(crate) fn notice(words: &str) {
     if !(std::io::stderr().is_terminal() && askuser_terminal::notify(words)) {
         say(&format!("askuser: {words}"));

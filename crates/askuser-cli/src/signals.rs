@@ -78,7 +78,7 @@ impl Signal {
     }
 }
 
-/// Does something until it is done or a signal tells the process to end.
+/// Runs work until it completes or a signal tells the process to end.
 pub(crate) async fn until_signal<T>(work: impl Future<Output = T>) -> Result<Option<T>, Failure> {
     Ok(listen()?.run_until_cancelled(work).await)
 }

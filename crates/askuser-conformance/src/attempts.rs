@@ -47,7 +47,7 @@ pub fn an_attempt_whose_reply_was_lost_can_be_repeated_from_anywhere(place: &dyn
     }
 }
 
-/// The name of an attempt is no proof: with another answer, or from another person or device, the repeat hears who won.
+/// The name of an attempt is no proof. A repeat with another answer, person or device gets the ending that won.
 pub fn an_attempt_belongs_to_its_author_and_its_answer(place: &dyn Place) {
     let process = Stage::new(place).open();
     let id = process.ask(&request("1"));

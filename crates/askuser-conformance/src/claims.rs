@@ -51,7 +51,7 @@ pub fn a_permission_lapses_after_ten_minutes_and_a_clock_that_was_set_back_makes
     assert!(matches!(claim(&in_time), Claim::Used(_)), "what was used stays used");
 }
 
-/// A permission that its asker settled is used up like any other, and nobody else's claim counts.
+/// A permission that its asker settled is used up like any other. A claim of another principal fails.
 pub fn a_settled_permission_is_used_once_by_its_asker(place: &dyn Place) {
     let process = Stage::new(place).open();
     let origin = |name: &str| Origin::default().with_agent("tester").with_credential(name);

@@ -23,7 +23,8 @@ pub fn with_credential(store: &dyn Credentials, by: &Principal) -> Principal {
         done(store.add_person(name));
     }
     let scope = if person.is_some() { CredentialScope::Answer } else { CredentialScope::Ask };
-    let (name, is_device) = (id.clone(), person.is_some());
+    let name = id.clone();
+    let is_device = person.is_some();
     done(store.add_credential(&NewCredential { name, is_device, person, ..new(&id, "", scope) }));
     by.clone().with_credential_id(id)
 }

@@ -53,7 +53,7 @@ pub trait Place: Send + Sync {
     /// Sets the store's clock, in milliseconds since 1970.
     fn set_time(&self, ms: u64);
 
-    /// The same principal with a credential of its own, which counts.
+    /// The same principal with a new, valid credential.
     fn with_credential(&self, by: &Principal) -> Principal;
 
     /// Revokes the credential of such a principal.

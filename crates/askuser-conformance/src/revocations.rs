@@ -1,4 +1,4 @@
-//! A credential counts in the very transaction that it is used in.
+//! Every transaction checks the credential that it uses.
 
 use crate::Place;
 use crate::support::{AGENT, Stage, agent, attempt, choice, permission, person, request, wait};
@@ -10,14 +10,17 @@ fn is_refused<T: std::fmt::Debug>(result: Result<T, StoreError>) {
     assert!(refused, "its credential was revoked: {result:?}");
 }
 
-/// Whoever was let in before a revocation reads and changes nothing after it.
+/// A request authenticated before a revocation reads and changes nothing after it.
 pub fn a_revoked_credential_does_nothing_any_more(place: &dyn Place) {
     Stage::new(place);
     let store = place.open();
-    let (asker, ada) = (place.with_credential(&agent(AGENT)), place.with_credential(&person("ada")));
+    let asker = place.with_credential(&agent(AGENT));
+    let ada = place.with_credential(&person("ada"));
     let put = |call: &str| wait(store.put(&asker, &permission(call), None)).expect("it counts");
-    let (open, answered) = (put("1"), put("2"));
-    let (open, answered) = (&open.question.id, &answered.question.id);
+    let open = put("1");
+    let open = &open.question.id;
+    let answered = put("2");
+    let answered = &answered.question.id;
     wait(store.end(&ada, &answered.into(), &choice(0).into(), &attempt("a"))).expect("it counts");
     place.revoke(&ada);
     place.revoke(&asker);
@@ -46,7 +49,7 @@ pub fn a_revoked_credential_does_nothing_any_more(place: &dyn Place) {
     assert_eq!(wait(store.count(&bob, &Filter::pending())).expect("it counts"), 1, "nothing has changed");
 }
 
-/// Of calls beside a revocation each is done before it, or refused.
+/// Each call beside a revocation is either done before it or refused.
 pub fn nothing_is_put_after_its_credential_was_revoked(place: &dyn Place) {
     Stage::new(place);
     let asker = place.with_credential(&agent(AGENT));
@@ -54,7 +57,8 @@ pub fn nothing_is_put_after_its_credential_was_revoked(place: &dyn Place) {
     let count = |store: &dyn Store| wait(store.count(&reader, &Filter::default())).expect("it counts");
     let refused = std::thread::scope(|scope| {
         let puts = (0..4).map(|thread| {
-            let (store, asker) = (place.open(), &asker);
+            let store = place.open();
+            let asker = &asker;
             scope.spawn(move || {
                 let put = |i: i32| wait(store.put(asker, &request(&format!("{thread} {i}")), None));
                 (0..10_000).find_map(|i| put(i).err())

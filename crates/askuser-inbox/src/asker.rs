@@ -130,7 +130,7 @@ impl InboxAsker {
         let (agent, id) = (self.agent(&question.request), question.id.clone());
         let resolution = match (ending, &here) {
             (Ending::Withdrawn { .. }, _) => return Err(AskError::Withdrawn),
-            // The surface of this process produced it: here it is evidence. Whoever reads it back has only the report.
+            // The surface of this process produced it: here it is evidence. A process that reads it back has only the report.
             (ending @ Ending::Settled { .. }, Some(here)) => {
                 ending.at_ms().into_iter().fold(here.resolution().clone(), Resolution::with_time)
             }

@@ -1,13 +1,13 @@
-//! What is known of released clients, by the name in their `clientInfo`: how long they wait for a tool, and which dialogs they show.
+//! Facts about released clients, by the name in their `clientInfo`: their timeouts for a tool, and the dialogs that they show.
 
 use std::time::Duration;
 
 /// The facts of one client.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ClientFacts {
-    /// How its name begins, in lower case.
+    /// The beginning of its name, in lower case.
     name: &'static str,
-    /// The version whose timeout was measured, for clients that say their own. Later ones are taken to wait as long.
+    /// The version whose timeout was measured, for clients that report their version. Later versions are assumed to wait as long.
     since: Option<[u64; 2]>,
     /// A little less than what it was seen to wait.
     timeout: CallTimeout,
@@ -21,7 +21,7 @@ pub(crate) struct ClientFacts {
 pub(crate) enum Dialogs {
     /// As it declares.
     Declared,
-    /// It makes a bare yes or no of a form with several choices, so that a yes would choose nothing. It does not accept an empty
+    /// It shows a form with several choices as a bare yes or no, so that a yes would choose nothing. It does not accept an empty
     /// text field, so that no choice could be sent.
     OneChoice,
     /// It ends itself when it gets one and has no terminal.

@@ -18,9 +18,9 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// How long a session stays that has no stream and that its client has not ended.
+/// The lifetime of a session that has no stream and that its client has not ended.
 const UNUSED: Duration = Duration::from_secs(60 * 60);
-/// How many such sessions there are at most.
+/// The most sessions without a stream.
 const MOST_UNUSED: usize = 100;
 /// When a client whose stream broke is to come back.
 const RETRY: Duration = Duration::from_secs(1);
@@ -32,7 +32,7 @@ pub(crate) struct Sessions {
 }
 
 struct Session {
-    /// When it was made, or its last stream ended.
+    /// The time when it was made, or when its last stream ended.
     used: Mutex<Instant>,
     /// Whether streams begin with an empty event, so that the client can come back to them. Those of protocols before 2025-11-25 take
     /// it for a broken message.

@@ -81,7 +81,7 @@ impl Database {
         }
     }
 
-    /// Does something for a principal. If it was let in with a credential, that one counts until all of it is done.
+    /// Runs work for a principal, in a transaction that first checks its credential.
     pub(crate) async fn run_by<T>(
         &self,
         by: &Principal,

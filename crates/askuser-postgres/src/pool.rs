@@ -51,7 +51,7 @@ impl Connection {
         self.reply(self.client.batch_execute(sql)).await
     }
 
-    /// Does something in a transaction: all of it, or nothing. Within another one it is a part of that.
+    /// Runs work in a transaction, or as a part of the transaction around it.
     pub(crate) async fn transaction<T>(&self, work: impl AsyncFnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
         if self.is_in_transaction.replace(true) {
             return work().await;

@@ -194,7 +194,8 @@ impl Store for PostgresStore {
     }
 
     fn note_failure(&self, by: &Principal, failure: Option<&NotifierFailure>) -> Call<()> {
-        let (by, failure) = (by.clone(), failure.cloned());
+        let by = by.clone();
+        let failure = failure.cloned();
         self.call(Lane::Key(NOTICES.to_vec()), async move |database: Shared<Database>| {
             database.note_failure(&by, failure.as_ref()).await
         })

@@ -162,7 +162,7 @@ impl Delivery {
     /// Checks that a person decided, where a file or a rule has no say: a surface hands over what was answered there.
     ///
     /// # Errors
-    /// [`AskError::NotAPersons`] for a file or a rule, [`AskError::Reported`] for the asker itself. The surface is told.
+    /// [`AskError::NotAPersons`] for a file or a rule, [`AskError::Reported`] for the asker itself. The surface gets the error too.
     pub fn check_author(mut self, request: &Request) -> Result<Delivery, AskError> {
         let is_settled = !matches!(self.resolution.outcome().status(), Status::Unavailable { .. });
         let error = match self.resolution.reported_by() {

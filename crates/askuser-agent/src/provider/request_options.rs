@@ -56,7 +56,7 @@ pub(super) struct RequestOptions {
     pub(super) own_data: Requested,
     /// Whether tokens are counted at the end of a stream, where that has to be asked for.
     pub(super) stream_options: Requested,
-    /// Whether the response comes in parts.
+    /// The option that asks for the response in parts.
     pub(super) stream: Requested,
 }
 

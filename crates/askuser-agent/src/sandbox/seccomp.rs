@@ -20,7 +20,7 @@ const WITHOUT_X32: u32 = !0x4000_0000;
 const ALLOW: u32 = 0x7fff_0000;
 const REFUSE: u32 = 0x0005_0000 | 1;
 
-/// The architecture; its call for sockets; the call that has the family where no filter can read it, if there is one.
+/// The architecture, its call for sockets, and the call that passes the family where no filter can read it, if one exists.
 struct Calls {
     architecture: u32,
     socket: u32,
@@ -73,10 +73,11 @@ pub(super) fn program() -> Vec<u8> {
 mod tests {
     use super::*;
 
-    /// What the kernel does with a call.
+    /// The kernel's verdict on a call.
     fn verdict(architecture: u32, number: u32, first_argument: u32) -> u32 {
         let steps: Vec<[u8; 8]> = program().chunks(8).map(|step| step.try_into().unwrap()).collect();
-        let (mut at, mut loaded) = (0, 0);
+        let mut at = 0;
+        let mut loaded = 0;
         loop {
             let [a, b, equal, other, value @ ..] = steps[at];
             let value = u32::from_ne_bytes(value);

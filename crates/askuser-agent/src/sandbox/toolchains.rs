@@ -1,4 +1,4 @@
-//! The programs of the user's own that commands find.
+//! The user's own programs that commands can run.
 //!
 //! Of the folder of a toolchain only the parts that run are there. The rest may hold credentials under any name.
 
@@ -35,7 +35,8 @@ const TOOLCHAINS: &[(&str, &str, &[&str])] = &[
 
 /// The parts of toolchains, the folders of `PATH`, and what the settings add, where they would not be there otherwise.
 pub(super) fn mounts(sandbox: &Sandbox) -> Vec<Mount> {
-    let (mut emptied, mut found) = (Vec::new(), BTreeMap::new());
+    let mut emptied = Vec::new();
+    let mut found = BTreeMap::new();
     for (variable, usual, parts) in TOOLCHAINS {
         let named = env::var_os(variable).unwrap_or_default();
         let usual = sandbox.home.as_ref().map(|home| home.join(usual));

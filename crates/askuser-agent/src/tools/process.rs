@@ -88,7 +88,7 @@ pub(crate) fn spawn_shell(
     Ok((ProcessGroup { id: child.id(), child, finished: false, is_walled, lifeline }, output))
 }
 
-/// The command line that ends with `text`, in a session of its own.
+/// The command line that ends with `text`, in a new session.
 fn command(words: &[OsString], text: &str, context: &ToolContext) -> CommandWrap {
     let mut command = CommandWrap::with_new(&words[0], |command| {
         command.args(&words[1..]);

@@ -41,7 +41,7 @@ const OF_AGENTS: &[&str] = &[".askuser", ".claude", ".codex", ".cursor", ".gemin
 const OF_VERSION_CONTROL: &[&str] = &[".git", ".hg", ".svn", ".jj"];
 /// What makes git take a folder for a repository, or another one.
 const MAKE_REPOSITORIES: &[&str] = &["head", "commondir", "gitdir"];
-/// What of a nested repository makes git run something or look elsewhere.
+/// The parts of a nested repository that make git run a program or read other files.
 const READ_BY_GIT: &[&str] =
     &["config", "config.worktree", "hooks", "info", "modules", "worktrees", "commondir", "gitdir"];
 
@@ -92,7 +92,8 @@ fn why_by_name(root: &Path, relative: &Path) -> Option<&'static str> {
 
 /// The names that a file has by the links in a folder, relative to the folder.
 fn names_by_links(file: &Path, root: &Path) -> Vec<PathBuf> {
-    let (mut found, mut left) = (Vec::new(), MAX_ENTRIES);
+    let mut found = Vec::new();
+    let mut left = MAX_ENTRIES;
     let mut folders = VecDeque::from([root.to_owned()]);
     while let Some(folder) = folders.pop_front() {
         for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {

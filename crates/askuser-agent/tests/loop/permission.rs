@@ -115,7 +115,7 @@ async fn what_a_surface_hands_over_as_a_files_word_permits_nothing() {
     }
 }
 
-/// Somebody else with the agent's own token settles what it asks.
+/// Another process with the agent's token settles its question.
 fn settled(label: &'static str) -> Reply {
     let reply = pick(label);
     Box::new(move |request| {

@@ -31,10 +31,12 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
         only_a_person("remove a question")?;
         let Purged { count, remains } = done(store.purge(before_ms))?;
         remains.iter().for_each(|remains| notice(remains));
-        return finish(&match json {
-            true => format!("{}\n", serde_json::json!({"purged": count, "before_ms": before_ms, "remains": remains})),
-            false => format!("removed {count} that ended before {}\n", words::date_time(before_ms)),
-        });
+        let report = if json {
+            format!("{}\n", serde_json::json!({"purged": count, "before_ms": before_ms, "remains": remains}))
+        } else {
+            format!("removed {count} that ended before {}\n", words::date_time(before_ms))
+        };
+        return finish(&report);
     }
     let from = args.get_one::<String>("from").cloned();
     let theme = Options::detect().theme;

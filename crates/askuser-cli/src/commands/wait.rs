@@ -28,7 +28,7 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
             let attachment = store.attach(id).await.map_err(failed)?;
             let ended = until_signal(tokio::time::timeout(patience, store.wait(id))).await?.and_then(Result::ok);
             let ended = ended.transpose().map_err(failed)?;
-            // Lost, the store finds out by itself.
+            // If this call is lost, the store finds out by itself.
             let _ = attachment.detach().await;
             ended.ok_or_else(|| Failure::new(format!("not answered yet; {id} stays in the inbox")).code(exit::DETACHED))
         })?,
@@ -36,7 +36,7 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
     match &ending {
         Ending::Withdrawn { .. } | Ending::Settled { .. } => Err(ended_elsewhere(&question, &ending)),
         Ending::Resolved(resolution) => {
-            // A permission serves once: who prints it has used it up.
+            // A permission serves once: printing it uses it up.
             if question.request.key().purpose == Purpose::Permission {
                 let unused = match done(store.claim(id, &attempt()?))? {
                     Claim::Won => None,

@@ -99,7 +99,7 @@ pub(crate) fn postgres(address: &str, patience: Duration) -> Result<askuser_post
     askuser_postgres::PostgresStore::open(address, options).map_err(failed)
 }
 
-/// The token for a store at an address, and that of the device for what the person at its terminal does. A token in a file goes
+/// The token for a store at an address, and the token of the device for the person at its terminal. A token in a file goes
 /// only to the server that it belongs to.
 fn tokens(settings: &Settings, address: &str) -> Result<(String, Option<String>), Failure> {
     let read = |file: &TokenFile| {
@@ -124,7 +124,7 @@ fn tokens(settings: &Settings, address: &str) -> Result<(String, Option<String>)
     }
 }
 
-/// Where the token of this person's device at a server is, beside one that asks.
+/// The file with the token of this person's device, if the environment has the token that asks.
 fn device_file<'a>(settings: &'a Settings, address: &str) -> Option<&'a TokenFile> {
     let file = settings.token_file.as_ref().filter(|file| file.is_in_file && is_of(file, address));
     file.filter(|_| environment::variable(TOKEN).is_some())

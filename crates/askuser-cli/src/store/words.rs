@@ -43,7 +43,7 @@ pub(crate) fn for_whom(question: &StoredQuestion) -> String {
     question.request.audience_words().map(|names| format!(" [for {names}]")).unwrap_or_default()
 }
 
-/// What was decided, if a person did: `Database: PostgreSQL`, or why a permission ran nothing.
+/// A person's decision: `Database: PostgreSQL`, or the reason why a permission ran nothing.
 pub(crate) fn decided(request: &Request, ending: &Ending) -> Option<String> {
     not_run(request, ending).or_else(|| report::decided(ending.resolution()?.outcome()))
 }

@@ -21,7 +21,7 @@ enum Away {
     Stopped,
 }
 
-/// A server with a store of its own, and the stage of its clients.
+/// A server with its store, and the stage of its clients.
 struct Place {
     home: Stage,
     server: Child,
@@ -91,14 +91,14 @@ fn each(command: &str, scope: &str, start: impl Fn(&Place) -> Terminal, check: i
     }
 }
 
-/// The same where the server has left before the command starts.
+/// The same, but the server leaves before the command starts.
 fn each_without_a_server(command: &str, start: impl Fn(&Place) -> Terminal, check: impl Fn(Signal, &Ended)) {
     for how in [Away::Killed, Away::Stopped] {
         for signal in SIGNALS {
             let mut place = Place::new("--ask");
             place.leave(how);
             let terminal = start(&place);
-            // Before it listens, a signal ends it by itself.
+            // Until the command handles signals, a signal kills it.
             wait_until("it sends", || threads(terminal.pid()).iter().any(|name| name.starts_with("askuser-http")));
             measure(&format!("{command} from the start, server {how:?}"), terminal, signal, &check);
         }

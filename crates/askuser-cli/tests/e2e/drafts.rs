@@ -290,7 +290,8 @@ fn kill_9_between_any_two_steps_loses_no_saved_text() {
         let drafts = Drafts::of(&stage);
         let mut terminal = answer(&stage, &id, &[]);
         terminal.wait_for("esc later");
-        let (desk, phone) = ("Database: at the desk", "To talk about: at the phone");
+        let desk = "Database: at the desk";
+        let phone = "To talk about: at the phone";
         let mut saved = Vec::new();
         for step in 0..=last {
             match step {

@@ -143,7 +143,8 @@ fn a_paired_machines_terminal_answers_with_its_device_which_goes_to_no_other_ser
     use std::io::{Read, Write};
     let home = Home::new();
     let (ask, device) = (home.token("ci", "--ask"), home.token("laptop", "--answer"));
-    let (server, other) = (home.serve("127.0.0.1:0"), home.serve("127.0.0.1:0"));
+    let server = home.serve("127.0.0.1:0");
+    let other = home.serve("127.0.0.1:0");
     let folder = home.folder.path();
     token_file(&home, &server.url(), &device);
     let question = ["ask", "-q", "Which one?", "-H", "Pick", "-o", "A: The first", "-o", "B: The second"];
@@ -185,7 +186,8 @@ fn a_paired_machines_terminal_answers_with_its_device_which_goes_to_no_other_ser
 #[cfg(unix)]
 fn token_file(home: &Home, store: &str, token: &str) {
     use std::os::unix::fs::PermissionsExt;
-    let (file, settings) = (home.folder.path().join("device"), home.folder.path().join(".config/askuser"));
+    let file = home.folder.path().join("device");
+    let settings = home.folder.path().join(".config/askuser");
     std::fs::create_dir_all(&settings).unwrap();
     std::fs::write(&file, token).unwrap();
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();

@@ -1,4 +1,4 @@
-//! Permissions behind a server. Whoever has the token of an agent settles its questions: nothing takes that for a yes.
+//! Permissions behind a server. Any process with an agent's token can settle its questions, and no other process takes that for a yes.
 
 use crate::support::{Home, Served, store_at};
 use askuser::store::{Attempt, Filter, Handle, Principal, QuestionId};
@@ -19,7 +19,8 @@ struct TestEnv {
 impl TestEnv {
     fn new() -> TestEnv {
         let home = Home::new();
-        let (ask, answer) = (home.token("ci", "--ask"), home.token("ada", "--answer"));
+        let ask = home.token("ci", "--ask");
+        let answer = home.token("ada", "--answer");
         let server = home.serve("127.0.0.1:0");
         let person = Handle::new(Arc::new(store_at(&server.url(), &answer)), Principal::person("ada", Via::Inbox));
         TestEnv { home, server, ask, person }
@@ -73,7 +74,7 @@ impl TestEnv {
         self.start(&["agent", "--script", script.to_str().unwrap(), "-p", "go", "--via", "inbox"], "")
     }
 
-    /// How often the command of the agent ran.
+    /// The number of times that the agent's command ran.
     fn runs(&self) -> usize {
         std::fs::read_to_string(self.home.folder.path().join("ran")).unwrap_or_default().lines().count()
     }
@@ -135,8 +136,8 @@ fn our_agent_asks_again_what_its_own_token_settled() {
 fn approve_takes_no_settled_outcome_for_a_yes() {
     let env = TestEnv::new();
     let mut server = env.command(&["mcp", "--approve"]).spawn().unwrap();
-    let (mut stdin, stdout) = (server.stdin.take().unwrap(), server.stdout.take().unwrap());
-    let mut stdout = BufReader::new(stdout);
+    let mut stdin = server.stdin.take().unwrap();
+    let mut stdout = BufReader::new(server.stdout.take().unwrap());
     let mut say = |message: Value| writeln!(stdin, "{message}").unwrap();
     let client =
         json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}});
@@ -160,7 +161,7 @@ fn approve_takes_no_settled_outcome_for_a_yes() {
     env.settle("Bash=Allow once");
     let denied = reply(1);
     assert!(denied.contains(r#""behavior":"deny""#) && denied.contains("the asker (ci) reported"), "{denied}");
-    // What was reported permits no later call either: the person is asked anew.
+    // What was reported permits no later call either: the person is asked again.
     say(call(2));
     env.allow();
     let allowed = reply(2);

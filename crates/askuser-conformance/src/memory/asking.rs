@@ -128,9 +128,10 @@ impl Data {
         if self.errs(Fault::AttemptIsForgotten) {
             return false;
         }
-        match self.errs(Fault::AttemptIsAnybodys) {
-            true => recorded == Some(attempt),
-            false => earlier.is_of(attempt, recorded.map(Attempt::as_str), by, end),
+        if self.errs(Fault::AttemptIsAnybodys) {
+            recorded == Some(attempt)
+        } else {
+            earlier.is_of(attempt, recorded.map(Attempt::as_str), by, end)
         }
     }
 

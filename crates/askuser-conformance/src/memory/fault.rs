@@ -10,7 +10,7 @@ pub enum Fault {
     LoserIsNotToldTheWinner,
     /// A repeated attempt counts as another one.
     AttemptIsForgotten,
-    /// Whoever knows the name of an attempt gets its ending, with any answer.
+    /// The name of an attempt is enough to get its ending, with any answer.
     AttemptIsAnybodys,
     ClaimWinsTwice,
     ClaimIsForgotten,
@@ -58,7 +58,7 @@ pub enum Fault {
     PurgeTakesWhatWaits,
     /// A reader is not told that events were removed by a purge.
     PurgedEventsAreNotMissed,
-    /// Whoever was let in before a revocation still acts after it.
+    /// A request authenticated before a revocation still acts after it.
     RevocationIsIgnored,
 }
 

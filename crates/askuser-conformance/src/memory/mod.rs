@@ -246,7 +246,9 @@ impl Place for MemoryStore {
 
 impl Store for MemoryStore {
     fn put(&self, by: &Principal, request: &Request, series: Option<&Series>) -> Call<Put> {
-        let (request, series, store) = (request.clone(), series.cloned(), self.clone());
+        let request = request.clone();
+        let series = series.cloned();
+        let store = self.clone();
         self.losable(self.call_by(by, move |data, by| {
             let (is_new, question, waiter) = data.put(store.process.number, by, request, series.as_ref())?;
             Ok(Put { is_new, question, attachment: store.attachment(waiter) })
@@ -264,17 +266,21 @@ impl Store for MemoryStore {
     }
 
     fn end(&self, by: &Principal, which: &Which, end: &End, attempt: &Attempt) -> Call<Ending> {
-        let (which, end, attempt) = (which.clone(), end.clone(), attempt.clone());
+        let which = which.clone();
+        let end = end.clone();
+        let attempt = attempt.clone();
         self.losable(self.call_by(by, move |data, by| data.end(by, &which, &end, attempt)))
     }
 
     fn claim(&self, by: &Principal, id: &QuestionId, attempt: &Attempt) -> Call<Claim> {
-        let (id, attempt) = (id.clone(), attempt.clone());
+        let id = id.clone();
+        let attempt = attempt.clone();
         self.losable(self.call_by(by, move |data, by| data.claim(by, &id, attempt)))
     }
 
     fn attach(&self, by: &Principal, id: &QuestionId) -> Call<Attachment> {
-        let (id, store) = (id.clone(), self.clone());
+        let id = id.clone();
+        let store = self.clone();
         self.call_by(by, move |data, by| Ok(store.attachment(data.attach(store.process.number, by, &id)?)))
     }
 
@@ -289,7 +295,8 @@ impl Store for MemoryStore {
     }
 
     fn save_draft(&self, by: &Principal, which: &Which, save: &DraftSave) -> Call<Vec<SavedDraft>> {
-        let (which, save) = (which.clone(), save.clone());
+        let which = which.clone();
+        let save = save.clone();
         self.call_by(by, move |data, by| data.save_draft(by, &which, save))
     }
 

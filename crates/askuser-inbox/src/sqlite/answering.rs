@@ -9,7 +9,7 @@ use askuser::store::{
 use rusqlite::{Transaction, params};
 use std::time::Duration;
 
-/// How long a purge waits for other processes that read, before it says that text remains.
+/// The longest time that a purge waits for readers in other processes before it reports that text remains.
 const READERS: Duration = Duration::from_secs(2);
 
 impl Database {

@@ -41,7 +41,7 @@ pub(super) struct Database {
     pub(super) lists: HashSet<String>,
     /// Which file it was when it was opened.
     file: Option<FileId>,
-    /// The id of the credential that the call under way was let in with.
+    /// The id of the credential that authenticated the current call.
     pub(super) credential: Option<String>,
     /// Reading has failed since this was asked for last.
     pub(super) has_read_failed: bool,
@@ -422,7 +422,7 @@ fn unusable(path: &Path, why: &str) -> StoreError {
     StoreError::damaged(format!("cannot use {}", path.display()), why.to_owned())
 }
 
-/// Whether the credential of this id counts.
+/// Returns whether the credential of this id exists and is not revoked.
 fn is_live(tx: &Transaction<'_>, id: &str) -> rusqlite::Result<bool> {
     let sql = "SELECT EXISTS (SELECT 1 FROM credential WHERE id = ?1 AND revoked_ms IS NULL)";
     tx.prepare_cached(sql)?.query_row([id], |row| row.get(0))

@@ -133,7 +133,7 @@ impl SqliteStore {
         })
     }
 
-    /// The same for a principal: the credential that it was let in with has to count.
+    /// The same for a principal, if its credential is still valid.
     fn call_by<T: Send + 'static>(
         &self,
         by: &Principal,
@@ -178,7 +178,9 @@ macro_rules! forward {
 
 impl Store for SqliteStore {
     fn put(&self, by: &Principal, request: &Request, series: Option<&Series>) -> Call<Put> {
-        let (request, series, store) = (request.clone(), series.cloned(), self.clone());
+        let request = request.clone();
+        let series = series.cloned();
+        let store = self.clone();
         self.call_by(by, move |database, by| {
             let (is_new, question, attached) = database.put(by, request, series.as_ref())?;
             Ok(Put { is_new, question, attachment: store.attachment(attached) })
@@ -204,7 +206,8 @@ impl Store for SqliteStore {
     // The attachments are made by the thread, so that a caller that has left meanwhile is known to have left.
 
     fn attach(&self, by: &Principal, id: &QuestionId) -> Call<Attachment> {
-        let (id, store) = (id.clone(), self.clone());
+        let id = id.clone();
+        let store = self.clone();
         self.call_by(by, move |database, by| Ok(store.attachment(database.attach(by, &id)?)))
     }
 

@@ -48,8 +48,10 @@ impl Database {
         let now = self.now();
         let (rows, unreadable, next) = self.read(|tx, requests| {
             let order = if filter.latest_first { "DESC" } else { "ASC" };
-            let (mut read, mut last) = (0, None);
-            let (mut found, mut unreadable) = (Vec::new(), Vec::new());
+            let mut read = 0;
+            let mut last = None;
+            let mut found = Vec::new();
+            let mut unreadable = Vec::new();
             for (part, filter) in filter.parts(by) {
                 let sql = format!("{SELECT} WHERE {} ORDER BY n {order} LIMIT ?6", conditions(by, part, &filter));
                 let mut statement = tx.prepare_cached(&sql)?;

@@ -469,7 +469,7 @@ fn only_the_process_whose_surface_it_was_takes_a_settled_yes() {
     assert_eq!(own.at_ms(), get(&store, &only_id(&store)).ending.unwrap().at_ms());
     let read = wait(here.ask(&first)).unwrap().stored();
     assert_eq!(read.reported_by(), Some("ci"), "read back it is only reported");
-    // Somebody else with the same token settles what waits.
+    // Another process with the same token settles the question.
     let second = permission("2");
     let id = wait(asker.handle(Principal::agent(&origin)).put(&second, None)).unwrap().question.id;
     wait(asker.handle(Principal::agent(&origin)).answer(&id, choice(0), &attempt("x"))).unwrap();

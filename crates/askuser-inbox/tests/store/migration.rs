@@ -96,7 +96,7 @@ fn a_store_of_version_1_is_listed_searched_and_answered_and_keeps_its_draft() {
         notes: Vec::new(),
     }]);
     assert_eq!(wait(ada.draft(&id(DRAFTED))).unwrap(), typed);
-    // Once people exist, nobody is shown it.
+    // Once the store has people, it is shown to none of them.
     place.connection().execute_batch("INSERT INTO person VALUES ('bob', 1)").unwrap();
     assert_eq!(wait(ada.drafts(&id(DRAFTED))).unwrap(), []);
     place.connection().execute_batch("DELETE FROM person").unwrap();

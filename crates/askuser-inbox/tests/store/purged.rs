@@ -8,7 +8,7 @@ use askuser_inbox::SqliteStore;
 
 const SECRET: &str = "the launch code is 0000";
 
-/// Where the secret still stands: in the file, or in what is beside it.
+/// The files that still hold the secret: the store, or files beside it.
 fn found_in(place: &Place) -> Vec<String> {
     let files = std::fs::read_dir(place.path().parent().unwrap()).unwrap().map(|file| file.unwrap().path());
     let has_it = |path: &std::path::PathBuf| {

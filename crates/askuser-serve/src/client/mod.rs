@@ -469,7 +469,8 @@ impl Store for HttpStore {
         let sent = Sent::new(Method::DELETE, "/log").by(by).with("before", before_ms);
         self.call(move |connection| async move {
             let mut body = connection.send(&sent).await?;
-            let (count, remains) = (body["purged"].take(), body["remains"].take());
+            let count = body["purged"].take();
+            let remains = body["remains"].take();
             Ok(Purged { count: read(&connection, count)?, remains: read(&connection, remains)? })
         })
     }

@@ -31,7 +31,10 @@ pub async fn serve_mcp<F: Future<Output = Reply> + Send + 'static>(
     let (gate, secret) = (Arc::new(Gate::of_socket(address, false).or_localhost(address.port())), digest(token));
     let unverified = Unverified::new(true);
     accept(&listener, &end, |stream, peer| {
-        let (gate, handle, end, unverified) = (gate.clone(), handle.clone(), end.clone(), unverified.clone());
+        let gate = gate.clone();
+        let handle = handle.clone();
+        let end = end.clone();
+        let unverified = unverified.clone();
         async move {
             let Some(permit) = unverified.admit(peer.ip()).await else { return };
             let answer = |mut request: Request<Incoming>| {

@@ -1,4 +1,4 @@
-//! Counts connections until a credential was verified on them: their number is limited, from one address and in all.
+//! Limits the connections without a verified credential, for each address and in all.
 
 use hyper::Request;
 use std::collections::HashMap;
@@ -9,25 +9,25 @@ use tokio::sync::Semaphore;
 
 const MOST_OF_ADDRESS: usize = 32;
 const MOST: usize = 256;
-/// How often, and after which pause each, a connection of a burst asks again: the ones before it need a moment to be verified.
+/// The retries of a connection in a burst, each after a pause. Earlier connections need a moment to be verified.
 const TRIES: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(20);
 
 pub(super) struct Unverified {
     most_of_address: usize,
     connections: Mutex<HashMap<IpAddr, usize>>,
-    /// Those that ask again: as many at once as may be unverified.
+    /// Limits the connections that retry to as many as may be unverified.
     waiting: Semaphore,
 }
 
 impl Unverified {
-    /// Without `counts_addresses` only the limit for all counts.
+    /// Applies the limit for each address only if `counts_addresses` is set.
     pub(super) fn new(counts_addresses: bool) -> Arc<Unverified> {
         let most_of_address = if counts_addresses { MOST_OF_ADDRESS } else { MOST };
         Arc::new(Unverified { most_of_address, connections: Mutex::default(), waiting: Semaphore::new(MOST) })
     }
 
-    /// Counts a connection from this address; `None` if there are too many, and stay so.
+    /// Counts a connection from this address. Returns `None` if there are still too many after all retries.
     pub(super) async fn admit(self: &Arc<Unverified>, address: IpAddr) -> Option<Permit> {
         if let Some(permit) = self.count(address) {
             return Some(permit);
@@ -45,7 +45,8 @@ impl Unverified {
     fn count(self: &Arc<Unverified>, address: IpAddr) -> Option<Permit> {
         let address = address.to_canonical();
         let mut connections = self.lock();
-        let (of_address, all) = (connections.get(&address).copied().unwrap_or_default(), connections.values().sum());
+        let of_address = connections.get(&address).copied().unwrap_or_default();
+        let all: usize = connections.values().sum();
         if of_address >= self.most_of_address || MOST <= all {
             return None;
         }

@@ -1,4 +1,4 @@
-//! Random sequences of what several principals do: only evidence grants a permission.
+//! Random sequences of calls by several principals. Only evidence grants a permission.
 
 use crate::support::Place;
 use askuser::permission::{MayPermit, Permission, Verdict, verdict};
@@ -16,7 +16,7 @@ const STEPS: usize = 200;
 const QUESTIONS: usize = 16;
 const ASKERS: [&str; 2] = ["ci", "cd"];
 const PEOPLE: [&str; 2] = ["ada", "bob"];
-/// Those of the askers, then those of the people.
+/// The credentials of the askers, then those of the people.
 const CREDENTIALS: [&str; 4] = ["ci", "cd", "a device of ada", "a device of bob"];
 
 /// A surface of the waiting process, at which this is answered.
@@ -28,16 +28,16 @@ impl Asker for Says {
     }
 }
 
-/// A run, and what is known of it without the store.
+/// A run, with the facts that the test knows without the store.
 struct Run<'a> {
     place: &'a Place,
     store: Arc<dyn Store>,
     dice: Dice,
-    /// What a person said a plain yes to, and was told that it is recorded.
+    /// The questions whose plain yes by a person the store has acknowledged.
     allowed: BTreeSet<usize>,
     /// The credentials that were revoked and not renewed.
     revoked: BTreeSet<&'static str>,
-    /// What was granted through the store: a permission once.
+    /// The questions that the store granted. A permission is granted once.
     granted: BTreeSet<usize>,
     seen: &'a mut BTreeMap<&'static str, usize>,
 }
@@ -73,7 +73,7 @@ impl Run<'_> {
         wait(self.by(asker).get(request.key())).ok().map(|question| question.ending.is_some())
     }
 
-    /// What the asking process makes of a resolution that it got from the store, with or without a surface of its own.
+    /// Handles a resolution from the store as the asking process does. `is_own_yes` says that its own surface produced a yes.
     fn takes(&mut self, number: usize, resolution: &Resolution, is_own_yes: bool) {
         let request = request(number);
         if resolution.reported_by().is_some() {
@@ -90,7 +90,8 @@ impl Run<'_> {
     }
 
     fn step(&mut self) {
-        let (number, option) = (self.dice.below(QUESTIONS), self.dice.below(2));
+        let number = self.dice.below(QUESTIONS);
+        let option = self.dice.below(2);
         let request = request(number);
         let key = request.key();
         let note = (self.dice.below(4) == 0).then_some("in a branch");

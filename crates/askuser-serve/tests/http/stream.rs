@@ -173,7 +173,8 @@ fn revoking_ends_a_request_that_waits_at_once() {
 fn a_body_that_comes_after_a_revocation_changes_nothing() {
     let site = Site::new();
     let id = site.put("1");
-    let (phone, root) = (&site.answer, &site.admin);
+    let phone = &site.answer;
+    let root = &site.admin;
     let requests = [
         (phone, format!("/questions/{id}/answer"), sqlite()),
         (phone, format!("/questions/{id}/decline"), json!({})),
@@ -183,7 +184,8 @@ fn a_body_that_comes_after_a_revocation_changes_nothing() {
     ];
     let mut open: Vec<(TcpStream, String)> = Vec::new();
     for (token, path, body) in requests {
-        let (body, address) = (body.to_string(), site.server.address);
+        let body = body.to_string();
+        let address = site.server.address;
         let mut stream = TcpStream::connect(address).unwrap();
         let head = format!(
             "POST /api/v1{path} HTTP/1.1\r\nHost: {address}\r\nX-Askuser: 1\r\nAuthorization: Bearer {token}\r\n\

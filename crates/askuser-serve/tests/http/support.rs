@@ -110,12 +110,12 @@ impl Place {
         Place { server, store, now, tokens: Tokens::default(), _folder: folder }
     }
 
-    /// Whoever acts next with the credential of this name gets a new token.
+    /// Discards the tokens of this name, so that the next call makes a new one.
     pub(crate) fn renew(&self, name: &str) {
         self.tokens.lock().unwrap().retain(|(_, credential, _), _| credential != name);
     }
 
-    /// Revokes the credential of this name; whether there is one.
+    /// Revokes the credential of this name. Returns whether it existed.
     pub(crate) fn revoke(&self, name: &str) -> bool {
         let credential = wait(self.store.credentials()).unwrap().into_iter().find(|one| one.made.name == name);
         credential.is_some_and(|credential| wait(self.store.revoke_credential(&credential.made.id)).unwrap())

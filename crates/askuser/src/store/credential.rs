@@ -150,13 +150,13 @@ pub struct Pairing {
 }
 
 impl Pairing {
-    /// How long it lasts, in milliseconds.
+    /// The lifetime of a code, in milliseconds.
     pub const LASTS_MS: u64 = 5 * 60 * 1000;
-    /// How often it may be tried with a wrong secret.
+    /// The most attempts with a wrong secret.
     pub const MOST_TRIES: u32 = 5;
-    /// How many devices at one address may show a code at once: anybody can ask for one.
+    /// The most codes in use for one address. Limited because a code needs no credential.
     pub const MOST_CODES: u64 = 20;
-    /// The same for all addresses together, and for those that are not known.
+    /// The most codes in use for all addresses together, unknown ones included.
     pub const MOST_CODES_IN_ALL: u64 = 256;
 
     /// Refuses one more code beside so many. Every store asks this, in one transaction with keeping it.

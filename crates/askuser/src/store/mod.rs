@@ -112,7 +112,8 @@ pub trait Store: Send + Sync {
     /// How calling a person to a question failed last.
     fn last_failure(&self, by: &Principal) -> Call<Option<NotifierFailure>>;
 
-    /// Removes the questions that ended before this time, whoever they were for, with their drafts and events; synced. Numbers and places of what is gone are not given again. See [`Events::gap`].
+    /// Removes the questions of all people that ended before this time, with their drafts and events, and syncs the store. Their
+    /// numbers and places are not used again. See [`Events::gap`].
     fn purge(&self, by: &Principal, before_ms: u64) -> Call<Purged>;
 
     /// Completes when every call that was made before is done.
@@ -135,7 +136,7 @@ pub struct Put {
 pub struct Purged {
     /// The number of questions that were removed.
     pub count: u64,
-    /// Why text of removed questions may still be in the store's files.
+    /// The reason why text of removed questions may still be in the store's files.
     pub remains: Option<String>,
 }
 

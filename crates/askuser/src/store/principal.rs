@@ -23,7 +23,7 @@ use crate::request::{Origin, Request};
 use crate::resolution::{Resolution, Via};
 use serde_json::Value;
 
-/// Who acts, and the id of the credential that has to count for it.
+/// The acting person, agent, rule or observer, and the id of the credential that authenticated it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Principal(Kind, Option<String>);
 
@@ -83,13 +83,13 @@ impl Principal {
         Principal(kind, self.1)
     }
 
-    /// The same principal, let in with the credential of this id. Every store checks, in the transaction of each call, that it still
-    /// counts: a request that was let in before a revocation changes nothing after it.
+    /// The same principal, authenticated by the credential of this id. Every store checks that credential in the transaction of each
+    /// call. A request authenticated before a revocation changes nothing after it.
     pub fn with_credential_id(self, id: impl Into<String>) -> Principal {
         Principal(self.0, Some(id.into()))
     }
 
-    /// The id of the credential that it was let in with.
+    /// The id of the credential that authenticated this principal.
     pub fn credential_id(&self) -> Option<&str> {
         self.1.as_deref()
     }
@@ -244,7 +244,9 @@ mod tests {
         let question = QuestionInput::new("Run it?", "Bash").option("Yes", "now").option("No", "not now");
         let set = QuestionSet::new([question], &Rules::strict()).unwrap();
         let request = Request::new(RequestKey::new("session", "call"), set);
-        let (observer, withdraw, cancel) = (Principal::observer(), End::Withdraw, End::from(Outcome::cancelled()));
+        let observer = Principal::observer();
+        let withdraw = End::Withdraw;
+        let cancel = End::from(Outcome::cancelled());
         assert!(observer.sees(&request) && observer.scope() == Scope::Everything && !observer.is_a_person());
         assert!(observer.check(Act::See(&request)).is_ok() && observer.check(Act::Follow).is_ok());
         let acts = [Act::Ask(&request), Act::Use(&request), Act::Consider(&request), Act::Purge];

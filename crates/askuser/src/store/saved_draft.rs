@@ -1,8 +1,7 @@
 //! Drafts as a store keeps them, and the rule that decides a save.
 //!
-//! Each writer (one opening of a question at one surface) has a draft of its own. A save replaces the drafts that its writer
-//! has seen, by their versions. A draft that the writer has not seen stays beside it, until its person has chosen between
-//! them.
+//! Each writer (one opening of a question at one surface) has one draft. A save replaces the drafts that its writer has seen, by
+//! their versions. A draft that the writer has not seen stays beside it, until the person has chosen between them.
 
 use super::{MAX_DRAFT, Principal, StoreError};
 use crate::draft::Draft;
@@ -152,7 +151,8 @@ mod tests {
 
     #[test]
     fn a_save_replaces_what_its_writer_has_seen() {
-        let (old, unseen) = (saved("old", "a", 1), saved("unseen", "b", 2));
+        let old = saved("old", "a", 1);
+        let unseen = saved("unseen", "b", 2);
         let found = [old.clone(), unseen.clone(), saved("mine", "c", 1)];
         let seen = [old.version.clone(), version("b", 1)];
         let expected =
@@ -162,14 +162,16 @@ mod tests {
 
     #[test]
     fn an_overtaken_save_changes_nothing() {
-        let (mine, other) = (saved("later", "c", 3), saved("other", "a", 1));
+        let mine = saved("later", "c", 3);
+        let other = saved("other", "a", 1);
         let expected = DraftStep { removed: vec![], written: None, beside: vec![other.clone()] };
         assert_eq!(step(&[mine, other.clone()], "earlier", "c", 2, &[other.version]), expected);
     }
 
     #[test]
     fn an_empty_save_removes_only_what_was_seen() {
-        let (mine, other) = (saved("mine", "c", 1), saved("other", "a", 1));
+        let mine = saved("mine", "c", 1);
+        let other = saved("other", "a", 1);
         let expected = DraftStep { removed: vec![mine.version.clone()], written: None, beside: vec![other.clone()] };
         assert_eq!(step(&[mine, other], "", "c", 2, &[]), expected);
     }

@@ -32,8 +32,8 @@ fn read(path: &Path, max: u64) -> Option<Vec<u8>> {
     (bytes.len() as u64 <= max).then_some(bytes)
 }
 
-/// Whether a file of the index is gone or has another size than when it was staged. `None` if only its content could tell, or if there is
-/// not enough time.
+/// Returns whether a file of the index is gone or has another size than when it was staged. Returns `None` if only its content could
+/// tell, or if time runs out.
 fn has_changes(root: &Path, index: &[u8]) -> Option<bool> {
     let number = |at: usize| Some(u32::from_be_bytes(index.get(at..at + 4)?.try_into().ok()?));
     let written = root.join(".git/index").metadata().and_then(|index| index.modified()).ok()?;
@@ -45,7 +45,10 @@ fn has_changes(root: &Path, index: &[u8]) -> Option<bool> {
     let mut at = 12;
     let mut are_same = true;
     for _ in 0..number(8)? {
-        let (seconds, nanos, mode, size) = (number(at + 8)?, number(at + 12)?, number(at + 24)?, number(at + 36)?);
+        let seconds = number(at + 8)?;
+        let nanos = number(at + 12)?;
+        let mode = number(at + 24)?;
+        let size = number(at + 36)?;
         let flags = index.get(at + 60)?;
         let name = at + if flags & 0x40 == 0 { 62 } else { 64 };
         let path = index.get(name..)?.split(|byte| *byte == 0).next()?;

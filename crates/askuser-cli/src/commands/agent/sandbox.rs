@@ -7,15 +7,16 @@ use crate::store;
 use askuser_agent::{Sandbox, SandboxSettings, check_kept};
 use std::path::{Path, PathBuf};
 
-/// What askuser keeps: sessions, permissions, settings, the store and tokens. Commands in the sandbox do not find it, and every edit
-/// of it is asked for.
+/// askuser's own files: sessions, permissions, settings, the store and tokens. They are hidden from sandboxed commands. Every edit
+/// of one needs a permission.
 pub(crate) fn protected(settings: &Settings) -> Vec<PathBuf> {
     session::protected().into_iter().chain(store::files(settings)).collect()
 }
 
-/// Refuses to give a folder to commands that has in it what askuser keeps.
+/// Refuses to open a folder to commands if it holds askuser's own files.
 pub(crate) fn check_given(settings: &Settings, folder: &Path, added: &[PathBuf]) -> Result<(), Failure> {
-    let (wall, kept) = (of(settings, folder), protected(settings));
+    let wall = of(settings, folder);
+    let kept = protected(settings);
     for (name, given) in [("--add-dir", added), ("sandbox_read", &wall.read), ("sandbox_write", &wall.write)] {
         let checked = given.iter().try_for_each(|folder| check_kept(folder, &kept));
         checked.map_err(|why| Failure::new(format!("{name}: {why}")))?;

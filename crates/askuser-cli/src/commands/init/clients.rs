@@ -21,7 +21,7 @@ pub(super) struct Client {
     pub(super) format: Format,
     /// The table of the file that holds the servers.
     pub(super) servers: &'static str,
-    /// What stands there for a server that is started by this command. A field that is null is removed.
+    /// The entry of the server that this command starts. A field that is null is removed.
     pub(super) entry: fn(&str) -> Value,
     user_file: fn(&Home<'_>) -> PathBuf,
     /// Its file in a project, if it reads one there.

@@ -185,7 +185,7 @@ impl<'a> Setup<'a> {
         matches!(found, Ok(Ok(Some(_))))
     }
 
-    /// Whether a field stands there that an earlier version wrote, and that does harm.
+    /// Whether the entry has a harmful field that an earlier version wrote.
     fn is_outdated(&self, client: &Client) -> bool {
         let found = self.read(client).map(|(_, file)| client.format.find(&file.text, client.servers));
         let (Ok(Ok(Some(found))), Ok(fields)) = (found, self.server(client)) else { return false };

@@ -61,7 +61,8 @@ fn a_note_beside_another_option_is_shown_with_its_option() {
         press(&mut prompt, Event::Key(key.into()), Duration::ZERO, (60, 12));
     }
     let shown = shown(&prompt, (60, 12)).join("\n");
-    let (option, note) = (shown.find("MongoDB").expect("its option"), shown.find("Note: too loose"));
+    let option = shown.find("MongoDB").expect("its option");
+    let note = shown.find("Note: too loose");
     assert!(note.is_some_and(|note| note > option) && shown.contains("> ○ PostgreSQL"), "{shown}");
     let Effect::Finish(outcome) = prompt.update(Event::Key(KeyCode::Enter.into()), Duration::ZERO) else {
         panic!("{shown}")

@@ -59,7 +59,7 @@ impl From<io::Error> for End {
 }
 
 const SIGINT: i32 = 2;
-/// How long quitting waits for a tool that does not react to cancellation.
+/// The longest time that quitting waits for a tool that ignores cancellation.
 const SHUTDOWN: Duration = Duration::from_secs(2);
 /// How many files of the working folder are offered for naming.
 const MAX_FILES: usize = 50_000;
