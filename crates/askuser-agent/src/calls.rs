@@ -189,7 +189,7 @@ async fn try_call(call: &ToolCall, context: &ToolContext) -> Result<Ended, Stop>
         }
         return Ok(ToolResult::error(output).into());
     }
-    // What was answered while no process waited counts, although the person came back with a message.
+    // An answer from the time when no process waited counts, although the person continued with a message.
     let is_interrupted = tool.access() == Access::Act && context.user_returned.is_cancelled();
     let is_answered_already = is_interrupted && context.take_back(&call.id).await?;
     if let Some(result) = left_out(&*tool, call, context, is_answered_already) {

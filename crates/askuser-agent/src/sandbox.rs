@@ -3,10 +3,10 @@
 //! > **Inside the sandbox a command may read the system, change this folder and reach no network. To leave it, the agent asks.**
 //!
 //! It is bubblewrap (`bwrap`): namespaces of its own for users, processes, network, mounts, and no capability, for root too.
-//! [`Sandbox::mounts`] lists all that a command finds. A later mount covers an earlier one.
+//! [`Sandbox::mounts`] lists all files that a command can see. A later mount covers an earlier one.
 //!
 //! Commands can write the folder, so its names prove nothing. Every file is opened without following a link, and bubblewrap gets the
-//! descriptor: what was checked is what is mounted.
+//! descriptor, so that the checked file is the mounted one.
 
 mod git;
 mod seccomp;
@@ -30,7 +30,7 @@ pub(crate) enum Reach {
     Folder,
     /// Inside, with the network.
     Network,
-    /// No wall: it has the user's access, and ends with the agent.
+    /// No sandbox: the command has the user's access, and ends with the agent.
     Outside,
 }
 
@@ -70,7 +70,7 @@ pub struct SandboxSettings {
     pub caches: Option<PathBuf>,
 }
 
-/// A place in the sandbox, and what is there.
+/// A place in the sandbox and its content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Mount {
     /// A file or a folder of the host, named without links.
@@ -150,7 +150,7 @@ impl Sandbox {
         Ok(sandbox)
     }
 
-    /// Returns a sentence for the user, if something works differently here.
+    /// Returns a sentence for the user if a part of the sandbox does not work here as usual.
     pub fn warning(&self) -> Option<&str> {
         self.warning.as_deref()
     }
@@ -235,7 +235,7 @@ impl Sandbox {
         mounts.extend(self.home.as_ref().and_then(|home| instead(home.join(".cache"), "cache")));
         mounts.extend(toolchains::mounts(self));
         if reach == Reach::Network {
-            // It may be a link into what is empty.
+            // The path may be a link into a folder that is empty inside.
             mounts.extend(fs::canonicalize("/etc/resolv.conf").into_iter().map(Mount::read));
         }
         mounts.extend(git::around(&self.roots, self.home.as_deref()).map(Mount::read));
@@ -246,7 +246,7 @@ impl Sandbox {
         if access == Access::Write {
             mounts.extend(git::read_only(&self.roots, self.home.as_deref())?);
         }
-        // Last: nothing brings it back.
+        // Last, so that no later mount covers it.
         let secrets = ROOTS_SECRETS.iter().filter(|_| self.is_root).map(PathBuf::from);
         let absent = secrets.chain(sockets().map(|(_, path)| path)).chain(self.settings.kept.iter().cloned());
         let absent = absent.filter_map(|path| path.canonicalize().ok()).filter(|path| !self.hides(path));
@@ -254,7 +254,7 @@ impl Sandbox {
         Ok(mounts)
     }
 
-    /// Whether a path is not there, since an empty folder is in its place.
+    /// Whether an empty folder hides a path.
     fn hides(&self, path: &Path) -> bool {
         EMPTY.iter().map(Path::new).chain(self.home.as_deref()).any(|empty| path.starts_with(empty))
     }

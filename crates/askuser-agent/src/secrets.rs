@@ -26,8 +26,8 @@ impl Secrets {
         Secrets { withheld: Vec::new(), passed: Vec::new(), values: Vec::new() }
     }
 
-    /// The keys in some variables, and the passwords in the addresses (`https://user:password@host`) in others. A variable that holds
-    /// no such address is nothing to hide. Commands do not get these variables, but for those that are `passed`.
+    /// The keys in some variables, and the passwords in the addresses (`https://user:password@host`) in others. An address
+    /// without a password is no secret. Commands do not get these variables, except those in `passed`.
     pub fn in_variables<'a>(
         keys: impl IntoIterator<Item = &'a str>,
         addresses: impl IntoIterator<Item = &'a str>,

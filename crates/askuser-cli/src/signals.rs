@@ -1,4 +1,4 @@
-//! Signals that tell the process to end, and the one source that every wait observes.
+//! The signals that end the process, and the single source that every wait observes.
 //!
 //! [`end`] cancels two tokens. The first ends what waits for a person. The second ends every call to a store. It follows a moment
 //! later, so that a store that replies can save a draft and note who has left.
@@ -27,7 +27,7 @@ pub(crate) fn received() -> Option<Signal> {
     RECEIVED.get().copied()
 }
 
-/// Ends what waits now, and calls to a store a moment later.
+/// Ends every wait now, and every call to a store a moment later.
 pub(crate) fn end(signal: Signal) {
     let _ = RECEIVED.set(signal);
     WAITS.cancel();
@@ -37,7 +37,7 @@ pub(crate) fn end(signal: Signal) {
     });
 }
 
-/// From now on a signal ends what waits. Returns the token that it cancels.
+/// Starts to handle signals. Returns the token that a signal cancels.
 pub(crate) fn listen() -> Result<CancellationToken, Failure> {
     static IS_LISTENING: Mutex<bool> = Mutex::new(false);
     let mut is_listening = IS_LISTENING.lock().unwrap_or_else(PoisonError::into_inner);

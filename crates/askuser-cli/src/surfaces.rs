@@ -131,7 +131,7 @@ impl<T: Fn(&str) + Send + Sync> Asker for MisfitNotice<T> {
 }
 
 impl AnswersFile {
-    /// Reads it. Only the command's own `--answers` gives permissions, approves plans and says yes to a `confirm`.
+    /// Reads the answers file. Only the command's own `--answers` gives permissions, approves plans and says yes to a `confirm`.
     fn read(&self) -> Result<Answers, Failure> {
         let answers = answers_file(&self.path)?;
         Ok(if self.is_on_command_line { answers.permitting() } else { answers })

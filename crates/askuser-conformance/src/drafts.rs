@@ -89,7 +89,7 @@ pub fn a_save_replaces_only_drafts_that_its_writer_has_seen(place: &dyn Place) {
     assert_eq!(texts(&drafts()), [&typed("both")]);
 }
 
-/// A save that arrives after a later one of its writer is too late, also for what it would replace.
+/// A save that arrives after a later one of its writer changes nothing and replaces no draft.
 pub fn an_overtaken_save_changes_nothing(place: &dyn Place) {
     let process = Stage::new(place).open();
     let ada = process.person("ada");

@@ -214,7 +214,7 @@ impl Asker for InboxAsker {
         }
     }
 
-    /// Calls about one question keep their order: what has an ending after the withdrawal was answered before it.
+    /// Calls about one question keep their order, so an ending that is found after the withdrawal was there before it.
     fn take_back<'a>(&'a self, request: &'a Request) -> Asking<'a> {
         self.close(request.key(), &Closed::Withdrawn);
         let agent = self.agent(request);

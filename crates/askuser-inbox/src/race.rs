@@ -127,7 +127,7 @@ pub async fn answer_at(store: &Handle, question: &StoredQuestion, surface: &dyn 
     }
 }
 
-/// Saves a draft that was put aside, if it was changed at the surface and the surface has not saved it itself.
+/// Saves the draft of a postponed question, if it has changes that the surface has not saved.
 async fn keep(
     store: &Handle,
     question: &StoredQuestion,

@@ -9,7 +9,7 @@ pub(crate) struct ClientFacts {
     name: &'static str,
     /// The version whose timeout was measured, for clients that report their version. Later versions are assumed to wait as long.
     since: Option<[u64; 2]>,
-    /// A little less than what it was seen to wait.
+    /// A little less than the time that it was seen to wait.
     timeout: CallTimeout,
     /// The time after which it may give up a call without cancelling it.
     pub(crate) silent_after: Option<Duration>,
@@ -19,12 +19,12 @@ pub(crate) struct ClientFacts {
 /// The dialogs that a client shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dialogs {
-    /// As it declares.
+    /// The dialogs that it declares.
     Declared,
     /// It shows a form with several choices as a bare yes or no, so that a yes would choose nothing. It does not accept an empty
     /// text field, so that no choice could be sent.
     OneChoice,
-    /// It ends itself when it gets one and has no terminal.
+    /// None. Without a terminal the client exits when it gets one.
     Fatal,
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct CallTimeout {
 /// Half an hour: long enough where there is no limit to stay below, and a model that waits longer has lost the thread.
 const LONG: u64 = 30 * 60;
 
-/// A client that is not in the table. It is taken to cancel a call that it gives up.
+/// A client that is not in the table. It is assumed to cancel a call that it gives up.
 const UNKNOWN: ClientFacts = ClientFacts {
     name: "",
     since: None,

@@ -181,7 +181,7 @@ pub(crate) fn delivery(resolution: Resolution, person: &Handle, id: &QuestionId)
     })
 }
 
-/// The dialogs of one person write one draft of a question: a later form has the answers of the earlier ones.
+/// The save of a dialog's draft. All dialogs of one person share it, so a later form begins with the earlier answers.
 fn of_dialog(draft: Draft) -> DraftSave {
     DraftSave { draft, version: DraftVersion { writer: "dialog".to_owned(), edit: 0 }, replaces: Vec::new() }
 }

@@ -66,7 +66,7 @@ pub(crate) struct Rejected {
     content: Value,
 }
 
-/// Violations without the names of our fields, which a person does not know.
+/// The violations without our field names. A person does not know those.
 fn said_plainly(why: &Violations) -> String {
     why.iter().map(|violation| format!("{}, {}", violation.fact, violation.limit)).collect::<Vec<_>>().join("; ")
 }

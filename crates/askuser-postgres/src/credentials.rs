@@ -96,7 +96,7 @@ async fn add_person(connection: &Connection, name: &str) -> Result<bool, Fault> 
     if connection.row(sql, &[(&name, Type::TEXT)]).await?.try_get(0)? {
         return Err(StoreError::Forbidden(format!("{name} is the name of a token: revoke it first")).into());
     }
-    // One after the other: of two that look alike and are added at once, one comes first.
+    // Serialized, so that of two lookalikes added at once the second is refused.
     connection.batch("LOCK TABLE askuser.person IN SHARE ROW EXCLUSIVE MODE").await?;
     let sql = "SELECT name FROM askuser.person UNION
          SELECT name FROM askuser.credential WHERE person = '' AND scope = 'answer' AND revoked_ms IS NULL";

@@ -89,7 +89,7 @@ impl Database {
         work: impl AsyncFn(&Connection) -> Result<T, Fault>,
     ) -> Result<T, StoreError> {
         let Some(id) = by.credential_id() else { return self.run(doing, work).await };
-        // A revocation waits for what is being written with the credential.
+        // A revocation waits for writes that use the credential.
         let lock = if doing == Doing::Reading { "" } else { "FOR SHARE" };
         let sql = format!("SELECT 1 FROM askuser.credential WHERE id = $1 AND revoked_ms IS NULL {lock}");
         let checked = async |connection: &Connection| {

@@ -2,7 +2,7 @@
 
 use askuser::store::{Credentials, Store};
 
-/// A store that holds credentials too.
+/// A store that also holds credentials.
 pub trait Kept: Store + Credentials {}
 
 impl<T: Store + Credentials> Kept for T {}

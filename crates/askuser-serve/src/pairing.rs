@@ -82,7 +82,7 @@ pub(crate) async fn known(
     Ok(pairing)
 }
 
-/// Lets a device in that knows the secret of a pairing: its token, once. It is the owner's unless the pairing says whose.
+/// Returns the token of a device that knows the secret of a pairing, once. The device is the owner's unless the pairing names a person.
 pub(crate) async fn redeem(
     store: &dyn Credentials,
     (id, secret): (&str, &str),

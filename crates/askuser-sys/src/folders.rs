@@ -9,7 +9,7 @@ pub(crate) type Identity = (u64, u64);
 #[cfg(not(unix))]
 pub(crate) type Identity = PathBuf;
 
-/// Returns the identity of what a path leads to.
+/// Returns the identity of the file that a path leads to.
 pub(crate) fn identity(path: &Path) -> Option<Identity> {
     #[cfg(unix)]
     {

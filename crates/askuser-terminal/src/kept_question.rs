@@ -199,7 +199,7 @@ impl<'a> KeptQuestion<'a> {
         }
     }
 
-    /// Takes over what the prompt holds, and the person's choice between two drafts. Whether something has changed.
+    /// Takes over the prompt's text, and the person's choice between two drafts. Returns whether anything has changed.
     fn note(&mut self, prompt: &Prompt) -> bool {
         let typed = prompt.unsent();
         let chosen = self.offered.take_if(|_| prompt.rival().is_none());

@@ -1,6 +1,6 @@
 //! The limit of a prompt's wait for a store that does not reply.
 //!
-//! The store may be a server that is away. Its calls go on; the prompt does not wait for them.
+//! The store may be a server that is away. Its calls continue, but the prompt does not wait for them.
 
 use crate::device;
 use askuser::store::{Call, StoreError};
@@ -31,7 +31,7 @@ pub fn patience() -> impl FnMut() -> bool {
 /// Waits for a call to a store.
 ///
 /// # Errors
-/// Where it fails, or has no reply in time.
+/// If the call fails or has no reply in time.
 pub(crate) fn within<T>(mut call: Call<T>) -> Result<T, StoreError> {
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
     let mut is_over = patience();

@@ -54,7 +54,7 @@ pub trait Asker: Send + Sync {
     /// overridden it does nothing.
     fn close(&self, _key: &RequestKey, _why: &Closed) {}
 
-    /// Withdraws a question, and completes with the answer that a store had before. Without one it fails with
+    /// Withdraws a question. Completes with the answer that the store already had. Without one it fails with
     /// [`AskError::Withdrawn`].
     fn take_back<'a>(&'a self, request: &'a Request) -> Asking<'a> {
         self.close(request.key(), &Closed::Withdrawn);

@@ -4,7 +4,7 @@ use crate::outcome::Answer;
 use crate::{report, sanitize};
 use serde::{Deserialize, Serialize};
 
-/// Everything that is needed to continue later, at this surface or another.
+/// The state of a prompt, to continue later at this surface or another.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Draft {
     /// The questions that the person has touched.

@@ -160,7 +160,7 @@ struct Rule {
     path: String,
     key: Matcher,
     select: Vec<Matcher>,
-    /// The value, where it is a string: all of the answer to a question for a text.
+    /// The value if it is a string, which is the whole answer to a question for a text.
     text: Option<String>,
     other: Option<String>,
     note: Option<String>,

@@ -56,7 +56,7 @@ pub fn prose(set: &QuestionSet, resolution: &Resolution) -> String {
 }
 
 /// The result as JSON: `{status, answers, via}`, with `reason` or `message` where the person gave one, and with `by`,
-/// `at_ms`, `reported_by` and `claim` where they are known.
+/// `at_ms`, `reported_by` and `claim` if they are known.
 pub fn json(set: &QuestionSet, resolution: &Resolution) -> Value {
     let mut result = json!(resolution);
     if !set.mended().is_empty() {

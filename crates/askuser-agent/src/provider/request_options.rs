@@ -88,7 +88,7 @@ impl RequestOptions {
             RejectedOption::Thinking => RequestOptions { effort: None, thoughts: Requested::No, ..self },
             RejectedOption::OwnData => RequestOptions { own_data: Requested::No, ..self },
             RejectedOption::StreamOptions => RequestOptions { stream_options: Requested::No, ..self },
-            // The one goes with the other.
+            // Stream options are valid only with a stream.
             RejectedOption::Stream => RequestOptions { stream: Requested::No, stream_options: Requested::No, ..self },
         };
         (options != self).then_some(options)

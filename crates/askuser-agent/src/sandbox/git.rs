@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 /// Folders of a repository that hold no instruction, and may be huge.
 const DATA: &[&str] = &["objects", "refs", "logs"];
 
-/// The stand-in for a path that does not exist, and that a command could make.
+/// The treatment of a missing path that a command could create.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Missing {
     Refused,
@@ -25,7 +25,7 @@ enum Missing {
 /// The mounts that make these paths read-only, in all folders that commands can write.
 ///
 /// # Errors
-/// Why a path cannot be kept from commands.
+/// The reason why a path cannot be protected from commands.
 pub(super) fn read_only(roots: &[PathBuf], home: Option<&Path>) -> Result<Vec<Mount>, String> {
     let tops: BTreeSet<&Path> = roots.iter().filter_map(|root| top(root)).collect();
     let mut paths = BTreeMap::new();
@@ -45,7 +45,7 @@ pub(super) fn read_only(roots: &[PathBuf], home: Option<&Path>) -> Result<Vec<Mo
         if above.iter().any(|above| paths.contains_key(*above)) {
             continue;
         }
-        // What is above a mount can be renamed with it, but for another mount.
+        // A command could rename a parent folder along with the mount, so the parents become mounts too.
         for above in above.into_iter().rev().filter(|above| above.is_dir() && *above != root) {
             if !mounts.contains(&Mount::write(above)) {
                 mounts.push(Mount::write(above));

@@ -33,7 +33,7 @@ const TOOLCHAINS: &[(&str, &str, &[&str])] = &[
     ("", ".nix-profile", &["bin", "include", "lib", "libexec", "share"]),
 ];
 
-/// The parts of toolchains, the folders of `PATH`, and what the settings add, where they would not be there otherwise.
+/// The parts of toolchains, the folders of `PATH` and the additions of the settings, if they would be hidden otherwise.
 pub(super) fn mounts(sandbox: &Sandbox) -> Vec<Mount> {
     let mut emptied = Vec::new();
     let mut found = BTreeMap::new();

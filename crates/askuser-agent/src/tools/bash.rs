@@ -163,7 +163,7 @@ impl Tool for Bash {
                 Err(why) => return Ok(ToolResult::error(format!("Not run, since there is no sandbox now: {why}"))),
             };
             let start = SystemTime::now();
-            // The times of what the command changes are later than those of what was changed before.
+            // Files that the command changes have later times than files that were changed before.
             tokio::time::sleep(CLOCK).await;
             let mut result = run(&call.id, input.command, wall, input.timeout, context).await;
             if reach != Some(Reach::Look) {

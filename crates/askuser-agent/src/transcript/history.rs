@@ -164,7 +164,7 @@ impl History {
             return;
         };
         let ending = ending(call, result);
-        // The model could not know: identical calls of one message count once.
+        // Identical calls of one message count once, because the model had no result of the first.
         if !self.ended_here.insert(ending) {
             return;
         }

@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 
 type Check = fn(&Here) -> Vec<Row>;
 
-/// The checks in the order of the report, with what to call one that has no result.
+/// The checks in the order of the report. The name stands for a check without a result.
 const CHECKS: [(&str, Check); 9] = [
     ("terminal", terminal),
     ("via", policy),
@@ -164,7 +164,7 @@ fn verdict(here: &Here) -> (Row, u8) {
 }
 
 fn terminal(here: &Here) -> Vec<Row> {
-    // Not wrong by itself: the verdict says whether one is needed.
+    // A missing terminal alone is no problem. The verdict says whether one is needed.
     if let Err(error) = &here.terminal {
         return vec![Row::plain("terminal", format!("none: {error}"))];
     }

@@ -20,7 +20,7 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
     // Who waits for a question waits for the agent that asked it.
     let store = store.by(Principal::agent(question.request.origin()));
     let id = &question.id;
-    // Before it is known to wait, so that it is known to leave.
+    // Before the store records that this process waits, so that a signal also records that it leaves.
     signals::listen()?;
     let ending = match question.ending.clone() {
         Some(ending) => ending,

@@ -48,7 +48,7 @@ impl Place {
         }
     }
 
-    /// The server comes back at its address.
+    /// Starts the server again at its address.
     fn come_back(&mut self) {
         let address = self.url.trim_start_matches("http://").to_owned();
         (self.server, _) = serve(&self.home, &address);
@@ -236,7 +236,7 @@ fn mcp_ends_on_a_signal_while_the_server_is_away() {
     let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
     let start = |place: &Place| {
         let client = place.client.clone().file("lines", &lines);
-        // Open at both ends, so that it does not end.
+        // Both ends of the pipe stay open, so that it does not end.
         let terminal = client.shell("mkfifo in; exec 3<>in; cat lines >&3; exec askuser mcp <&3 >out 2>err");
         wait_until("it waits", || place.home.run(&["inbox", "--json"]).stdout.contains(r#""waits":true"#));
         terminal
@@ -333,7 +333,7 @@ fn a_prompt_takes_keys_while_the_server_is_away() {
     let mut terminal = place.client.shell(&format!("exec askuser {words} >out"));
     terminal.wait_for("? keys");
     place.leave(Away::Killed);
-    // Said in the frame, where the hints are.
+    // The message is in the frame, in place of the hints.
     terminal.wait_until("a message in the frame", |screen| {
         screen.lines().any(|row| row.contains("cannot reach http://127.0.0.1"))
             && screen.lines().filter(|row| row.starts_with('╭') || row.starts_with('╰')).count() == 2

@@ -51,14 +51,14 @@ impl TestEnv {
         id.unwrap()
     }
 
-    /// Settles what waits with the asker's own token, from another process.
+    /// Settles the pending question with the asker's own token, from another process.
     fn settle(&self, answer: &str) {
         let id = self.waiting();
         let settled = self.command(&["answer", id.as_str(), "--select", answer]).output().unwrap();
         assert!(settled.status.success(), "{settled:?}");
     }
 
-    /// The person chooses the first option of what waits.
+    /// The person chooses the first option of the pending question.
     fn allow(&self) {
         let question = pollster::block_on(self.person.get(&self.waiting())).unwrap();
         let set = question.request.set();

@@ -25,7 +25,7 @@ pub(super) struct Data {
     /// What each attachment is to.
     pub(super) attached: HashMap<u64, Attached>,
     pub(super) attachments: u64,
-    /// The ids of those that count.
+    /// The ids of the valid credentials.
     pub(super) credentials: BTreeSet<String>,
     pub(super) ids: Dice,
     /// Events that are visible, by their numbers.

@@ -182,7 +182,7 @@ impl MemoryStore {
         Box::pin(async move { replied.await.unwrap_or_else(|_| Err(lost())) })
     }
 
-    /// The same for a principal, whose credential has to count.
+    /// The same for a principal, if its credential is still valid.
     fn call_by<T: Send + 'static>(
         &self,
         by: &Principal,

@@ -235,7 +235,7 @@ impl Connection {
         }
     }
 
-    /// Nothing was done there.
+    /// The error of a call that changed nothing at the server.
     pub(super) fn unreachable(&self, why: String) -> StoreError {
         StoreError::unavailable(format!("cannot reach {}", self.address()), why)
     }
@@ -262,9 +262,9 @@ fn bearer(token: &str) -> Option<HeaderValue> {
     Some(value)
 }
 
-/// Returns whether TLS failed. A certificate that is not trusted stays so: a retry is of no use.
+/// Returns whether TLS failed. A retry does not help, because the certificate stays untrusted.
 pub(super) fn is_tls(error: &(dyn std::error::Error + 'static)) -> bool {
-    // An IO error does not count what it wraps among its sources.
+    // An IO error does not list the error that it wraps among its sources.
     let wrapped = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
     error.is::<rustls::Error>() || wrapped.is_some_and(|inner| is_tls(inner)) || error.source().is_some_and(is_tls)
 }

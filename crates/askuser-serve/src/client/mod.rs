@@ -2,7 +2,7 @@
 //!
 //! One thread sends what callers hand to it, one request after the other, so that calls take effect in the order in which they were
 //! made. Every request can be repeated: with the same key it is the same question, with the same attempt the same
-//! ending. A call waits for a server that is away until the limit or the stop of [`Patience`]. The caller is told once.
+//! ending. A call waits for a server that is away until the limit or the stop of [`Patience`]. It reports this to the caller once.
 
 mod connection;
 mod leases;

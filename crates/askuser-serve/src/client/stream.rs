@@ -71,7 +71,7 @@ async fn follow(connection: Weak<Connection>, tell: watch::Sender<bool>) {
     }
 }
 
-/// Tells the watches why there is no stream.
+/// Reports to the watches why there is no stream.
 fn give_up(connection: &Connection, why: &StoreError) {
     *lock(&connection.followed.open) = None;
     lock(&connection.followed.watchers).disconnect(why);

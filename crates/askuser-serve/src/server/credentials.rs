@@ -110,7 +110,7 @@ impl Server {
         let path: Vec<&str> = call.path.iter().map(String::as_str).collect();
         let (kind, id, secret) = match path[..] {
             ["pair", "code"] => {
-                // That of a proxy is no browser's.
+                // Behind a proxy every browser has the proxy's address.
                 let address = self.options.public_url.is_none().then(|| call.address.clone());
                 let shown = pairing::shown_code(store, address, browser).await.map_err(problem)?;
                 let body = json!({"code": shown.code, "secret": shown.secret, "expires_ms": shown.expires_ms});

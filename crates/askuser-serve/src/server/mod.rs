@@ -51,7 +51,7 @@ pub type Reply = Response<Body>;
 
 /// The largest body that is read: a draft of four full questions, escaped.
 const MOST_BYTES: usize = 4 * 1024 * 1024;
-/// The same of a client that has shown no credential yet: a code, a secret and a name.
+/// The limit for a client without a verified credential: enough for a code, a secret and a name.
 const MOST_BYTES_UNVERIFIED: usize = 1024;
 /// How long a request may take to arrive, and a handshake.
 const ARRIVING: Duration = Duration::from_secs(30);
@@ -108,7 +108,7 @@ impl Default for Options {
     }
 }
 
-/// Serves until `end` is cancelled, and what is under way then for a moment more.
+/// Serves until `end` is cancelled. Requests under way get a moment more.
 ///
 /// # Errors
 /// Where it cannot be told where it listens.
@@ -387,7 +387,7 @@ impl Server {
         let most_bytes = if caller.is_some() { MOST_BYTES } else { MOST_BYTES_UNVERIFIED };
         let call = read(request, address, most_bytes).await?;
         let Some(caller) = caller else { return self.pair(&call).await };
-        // The store checks it for a person and an agent. What an administrator does is no principal's.
+        // The store checks the credentials of persons and agents. An administrator is no principal.
         if caller.scope() == CredentialScope::Admin && self.credentials.credential(caller.id()).await?.is_none() {
             return Err(Problem::refused(Refusal::NoToken));
         }

@@ -120,7 +120,7 @@ impl Run<'_> {
                 }
             }
             4 => {
-                // What a file or a rule says through the store is never an answer.
+                // The store accepts no answer of a file or a rule.
                 let via = [Via::AnswersFile, Via::Policy][self.dice.below(2)];
                 let policy = self.by(Principal::person("ada", via));
                 assert!(wait(policy.answer(key, outcome, &Attempt::new("file"))).is_err());

@@ -59,7 +59,7 @@ pub(crate) enum DeviceEvent {
     CloseRequested(Option<Closed>),
     /// Another thread calls.
     Woken,
-    /// Another thread has this to say to the person.
+    /// A message of another thread to the person.
     Message(String),
 }
 
@@ -134,7 +134,7 @@ pub(crate) fn is_in_use() -> bool {
     in_use().is_some()
 }
 
-/// Gives up what [`claim`] claimed. Returns the messages that were not shown, as lines.
+/// Releases the device that [`claim`] claimed. Returns the messages that were not shown, as lines.
 fn release() -> String {
     let messages = in_use().take().map(|in_use| in_use.messages).unwrap_or_default();
     messages.iter().map(|words| format!("askuser: {words}\r\n")).collect()

@@ -45,9 +45,9 @@ pub enum Action {
     Escape,
     Editor,
     Help,
-    /// Takes the draft from another surface, for the one that is here.
+    /// Replaces the draft here by the one from another surface.
     KeepOther,
-    /// Keeps the draft that is here, for the one from another surface.
+    /// Keeps the draft here and drops the one from another surface.
     KeepMine,
     Interrupt,
     Edit(Edit),
@@ -160,7 +160,7 @@ pub static TABLE: &[Binding] = &[
     row(&[key(Char(' '))], &[Multi], Action::Mark, "Space", "toggle", Some(("space", "toggle"))),
     row(&[key(Char(' '))], &[Single], Action::Mark, "Space", "mark without going on", None),
     row(&[key(Char(' '))], &[Other], Action::Mark, "Space", "mark what was typed", None),
-    // It reads on, and does nothing else.
+    // The key only reads on.
     row(&[key(Char(' '))], &[Confirm], Action::Mark, "", "", None),
     digits(&[Single], "choose and continue; the last number is Other", "choose"),
     digits(&[Multi], "toggle; the last number is Other", "choose"),

@@ -103,7 +103,7 @@ pub struct Rival {
     pub summary: String,
 }
 
-/// The part of the text that the person agrees to that was drawn.
+/// The drawn part of the text that the person agrees to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Reading {
     /// The person agrees to no text.
@@ -209,7 +209,7 @@ pub struct Prompt {
 /// The author of an answer that was filled in before the prompt was shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prefilled {
-    /// The person, another time.
+    /// The person, in an earlier answer.
     Person,
     /// The asker, from an answers file or by a rule.
     Asker,
@@ -383,7 +383,7 @@ impl Prompt {
         self.known.contains(&answer).then_some(Prefilled::Asker)
     }
 
-    /// The note in an outcome that keeps what was agreed to from running.
+    /// The note in an outcome that keeps the action from running.
     pub fn condition<'a>(&self, outcome: &'a Outcome) -> Option<&'a str> {
         permission::condition(self.purpose, &self.set, outcome)
     }
@@ -572,7 +572,7 @@ impl Prompt {
         self.viewport = Some(viewport);
     }
 
-    /// Says that a surface has printed the whole text that the person agrees to.
+    /// Records that a surface has printed the whole text that the person agrees to.
     pub fn show_all(&mut self) {
         self.reading = Reading::Done;
     }

@@ -82,7 +82,7 @@ impl Person {
         format!("there is no person {name}: add them first")
     }
 
-    /// Refuses a name that a reader would take for another one. Every store asks this, in one transaction with adding the person.
+    /// Refuses a name that a reader would take for another one. Every store calls this in the transaction that adds the person.
     ///
     /// # Errors
     /// [`StoreError::Forbidden`], with the reason.
@@ -159,7 +159,7 @@ impl Pairing {
     /// The most codes in use for all addresses together, unknown ones included.
     pub const MOST_CODES_IN_ALL: u64 = 256;
 
-    /// Refuses one more code beside so many. Every store asks this, in one transaction with keeping it.
+    /// Refuses a code if too many are in use. Every store calls this in the transaction that stores the code.
     ///
     /// # Errors
     /// [`StoreError::Forbidden`], with the reason.

@@ -112,7 +112,7 @@ pub struct Cursor(pub u64);
 pub struct Page {
     /// In the order of the filter.
     pub questions: Vec<StoredQuestion>,
-    /// Those of the page that cannot be read here: damaged, or written by a later version.
+    /// The questions of the page that cannot be read here: damaged, or written by a later version.
     pub unreadable: Vec<QuestionId>,
     /// Where the next page begins; `None` at the end.
     pub next: Option<Cursor>,

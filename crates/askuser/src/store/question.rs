@@ -151,7 +151,7 @@ impl From<Outcome> for End {
 pub enum Ending {
     /// With a resolution.
     Resolved(Resolution),
-    /// Its own asker reports how: at its terminal, in its client's dialog. No person is known to have answered. Only
+    /// Its own asker reported an answer, from its terminal or its client's dialog. No person is known to have answered. Only
     /// [`Ending::settled`] makes one.
     #[non_exhaustive]
     Settled {
@@ -205,7 +205,7 @@ impl Ending {
         }
     }
 
-    /// The resolution, unless it was taken back or its asker reported it.
+    /// The resolution, unless the question was withdrawn or its asker reported it.
     pub fn resolution(&self) -> Option<&Resolution> {
         match self {
             Ending::Resolved(resolution) => Some(resolution),

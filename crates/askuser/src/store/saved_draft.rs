@@ -95,7 +95,7 @@ impl DraftSave {
         }
         let DraftVersion { writer, edit } = &self.version;
         let (own, others): (Vec<_>, Vec<_>) = found.into_iter().partition(|stored| stored.version.writer == *writer);
-        // A call of this writer was overtaken by a later one.
+        // A later save of this writer arrived first.
         let is_overtaken = own.iter().any(|stored| stored.version.edit > *edit);
         let is_replaced = |stored: &SavedDraft| {
             !is_overtaken && (self.replaces.contains(&stored.version) || stored.draft == self.draft)

@@ -130,7 +130,7 @@ fn store(asker: &InboxAsker, request: &Request) -> Handle {
     asker.handle(Principal::agent(request.origin()))
 }
 
-/// This process waits no more. The question does, if the store has confirmed it.
+/// The error of a process that stops waiting. The question stays pending if the store has confirmed it.
 fn still_waits(store: &Handle, kept: Option<&QuestionId>) -> Failure {
     // The store learns that this process has left.
     let _ = done(store.flush());

@@ -1,4 +1,4 @@
-//! Edits a line in our own memory: a terminal's driver keeps at most 4,095 bytes of a line and drops the rest unsaid.
+//! Edits a line in memory. A terminal's driver keeps at most 4,095 bytes of a line and silently drops the rest.
 
 use crate::decode::TerminalInput;
 use crate::view::width;
@@ -13,7 +13,7 @@ pub(super) struct LineEditor {
 }
 
 impl LineEditor {
-    /// Takes what was typed and hands over whole lines. Returns the text to echo.
+    /// Takes typed input and hands over whole lines. Returns the text to echo.
     pub(super) fn take(&mut self, typed: Vec<TerminalInput>, inputs: &mut Vec<TerminalInput>) -> String {
         let mut echo = String::new();
         for input in typed {
@@ -66,7 +66,7 @@ impl LineEditor {
         inputs.push(TerminalInput::Key(Key::ctrl('j')));
     }
 
-    /// Hands over what was typed of an unfinished line.
+    /// Hands over the text of an unfinished line.
     pub(super) fn hand_over(&mut self, inputs: &mut Vec<TerminalInput>) {
         let line = std::mem::take(&mut self.line);
         inputs.extend(line.chars().map(|c| TerminalInput::Key(Key::plain(KeyCode::Char(c)))));

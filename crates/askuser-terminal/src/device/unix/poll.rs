@@ -72,7 +72,7 @@ impl Device {
         let before = inputs.len();
         loop {
             if let Some(wake) = self.take_signal(signals)? {
-                // As a terminal's driver does with a line that Ctrl-C interrupts.
+                // A terminal's driver also drops a line that Ctrl-C interrupts.
                 if matches!(wake, DeviceEvent::Terminated(SIGINT)) {
                     self.line = LineEditor::default();
                 }

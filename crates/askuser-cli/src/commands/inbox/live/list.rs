@@ -50,7 +50,7 @@ pub(in super::super) struct List {
     place: Option<Cursor>,
     pub(in super::super) height: usize,
     pub(super) help_pages: usize,
-    /// Those near the cursor that cannot be read.
+    /// The questions near the cursor that cannot be read.
     pub(in super::super) unreadable: Vec<QuestionId>,
     /// Something has happened since it was read.
     pub(super) is_stale: bool,
