@@ -28,7 +28,7 @@ fn a_question_that_cannot_be_read_is_named_in_lists() {
         assert!(shown.stderr.contains(&named), "{args:?}: {}", shown.stderr);
     }
     let mut terminal = list(&stage);
-    terminal.wait_for("2 of 2 waiting");
+    terminal.wait_for("─╮  2 waiting");
     terminal.wait_for(&named);
     terminal.keys("q");
     terminal.finish();

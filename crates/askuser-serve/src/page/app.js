@@ -647,7 +647,9 @@ const questionView = id => {
     const [from, to] = [Math.max(top, 0), Math.min(bottom, innerHeight)].map(y => y - top + text.scrollTop);
     if (from <= work.seen + 1) work.seen = Math.max(work.seen, to);
     work.read = text.scrollHeight > 0 && work.seen + 1 >= text.scrollHeight;
-    if (work.read) refreshOptions();
+    if (!work.read) return;
+    refreshOptions();
+    if ($('said').textContent === READ_FIRST) say('');
   };
   const readOn = () => {
     const text = box.querySelector('.agreed');

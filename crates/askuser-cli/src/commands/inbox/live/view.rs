@@ -64,16 +64,19 @@ pub(super) fn lines(list: &List, theme: &Theme, size: (u16, u16)) -> (Vec<Line<'
     (lines, caret.map(|column| Position::new(column, row)))
 }
 
-/// `╭─ Inbox ─╮  3 waiting`, and where one is in it.
+/// `╭─ Inbox ─╮  3 waiting`, with the place of the cursor in a list that is longer than the screen.
 fn title(list: &List, theme: &Theme, columns: usize) -> Line<'static> {
     let (name, what) = match (list.mode, list.which) {
         (Mode::Help { .. }, _) => ("Keys", String::new()),
         (_, Which::Waiting) => ("Inbox", format!("{} waiting", list.total)),
         (_, Which::History) => ("History", format!("{} ended", list.total)),
     };
-    let at = match list.total > list.rows.len() as u64 && !matches!(list.mode, Mode::Help { .. }) {
-        true => format!("{} of ", list.before + 1),
-        false => String::new(),
+    let here = list.rows.len() + list.unreadable.len();
+    let is_longer = list.total > here as u64;
+    let at = if is_longer && !matches!(list.mode, Mode::Help { .. }) {
+        format!("{} of ", list.before + 1)
+    } else {
+        String::new()
     };
     let filter = match list.filter.is_empty() || list.mode != Mode::Browsing {
         true => String::new(),
