@@ -237,21 +237,107 @@ pub enum Scope<'a> {
 mod tests {
     use super::*;
     use crate::input::QuestionInput;
-    use crate::{QuestionSet, RequestKey, Rules};
+    use crate::{Purpose, QuestionSet, RequestKey, Rules};
+    use serde_json::Map;
 
-    #[test]
-    fn an_observer_reads_everything_and_decides_nothing() {
+    fn request() -> Request {
         let question = QuestionInput::new("Run it?", "Bash").option("Yes", "now").option("No", "not now");
         let set = QuestionSet::new([question], &Rules::strict()).unwrap();
-        let request = Request::new(RequestKey::new("session", "call"), set);
-        let observer = Principal::observer();
-        let withdraw = End::Withdraw;
-        let cancel = End::from(Outcome::cancelled());
-        assert!(observer.sees(&request) && observer.scope() == Scope::Everything && !observer.is_a_person());
-        assert!(observer.check(Act::See(&request)).is_ok() && observer.check(Act::Follow).is_ok());
-        let acts = [Act::Ask(&request), Act::Use(&request), Act::Consider(&request), Act::Purge];
-        for act in acts.into_iter().chain([&withdraw, &cancel].map(|end| Act::End(&request, end))) {
-            assert!(matches!(observer.check(act), Err(StoreError::Forbidden(_))), "{act:?}");
+        Request::new(RequestKey::new("session", "call"), set).with_origin(Origin::default().with_agent("tester"))
+    }
+
+    /// The letters of the acts that a principal may do with a question.
+    fn allowed(principal: &Principal, request: &Request) -> String {
+        let answer = End::from(Outcome::cancelled());
+        let reported = Map::from_iter([("by".to_owned(), Value::from("ada"))]);
+        let report = End::Resolve { outcome: Outcome::cancelled(), self_reported: reported };
+        let silence = End::from(Outcome::timed_out());
+        let acts = [
+            ('a', Act::Ask(request)),
+            ('s', Act::See(request)),
+            ('u', Act::Use(request)),
+            ('e', Act::End(request, &answer)),
+            ('r', Act::End(request, &report)),
+            ('t', Act::End(request, &silence)),
+            ('w', Act::End(request, &End::Withdraw)),
+            ('c', Act::Consider(request)),
+            ('f', Act::Follow),
+            ('p', Act::Purge),
+        ];
+        acts.into_iter().filter(|(_, act)| principal.check(*act).is_ok()).map(|(letter, _)| letter).collect()
+    }
+
+    #[test]
+    fn a_principal_does_what_the_table_says_and_no_more() {
+        let of_ci = Origin::default().with_agent("tester").with_credential("ci");
+        let key = RequestKey::new("session", "call").for_purpose(Purpose::Permission);
+        let requests = [
+            request(),
+            request().with_origin(of_ci.clone()),
+            Request::new(key, request().set().clone()).with_origin(of_ci.clone()),
+            request().with_origin(of_ci.clone()).with_audience(["ada"]),
+        ];
+        let agent = |name: &str| Principal::agent(&Origin::default().with_agent(name));
+        for (principal, expected) in [
+            (Principal::person("ada", Via::Inbox), ["serwcfp"; 4]),
+            (Principal::person("bob", Via::Inbox), ["serwcfp", "serwcfp", "serwcfp", "sfp"]),
+            (agent("tester"), ["asuw", "", "", ""]),
+            (agent("other"), [""; 4]),
+            (Principal::agent(&of_ci), ["", "asuerw", "asuerw", "asurw"]),
+            (Principal::person("ada", Via::AnswersFile), ["ser", "ser", "s", "s"]),
+            (Principal::observer(), ["sf"; 4]),
+        ] {
+            let found = requests.each_ref().map(|request| allowed(&principal, request));
+            assert_eq!(found, expected, "{principal:?}");
         }
+    }
+
+    #[test]
+    fn a_principal_is_named_with_its_surface_and_device() {
+        let named = |principal: &Principal| {
+            let texts = [principal.name(), principal.device(), principal.settles_as(), principal.credential_id()];
+            (texts.map(|text| text.map(str::to_owned)), principal.via(), principal.is_a_person())
+        };
+        let texts = |texts: [Option<&str>; 4]| texts.map(|text| text.map(str::to_owned));
+        let ada = Principal::person("ada", Via::Web).on_device("phone").with_credential_id("c1");
+        assert_eq!(named(&ada), (texts([Some("ada"), Some("phone"), None, Some("c1")]), Some(Via::Web), true));
+        let agent = Principal::agent(&Origin::default().with_agent("tester")).on_device("phone");
+        assert_eq!(named(&agent), (texts([Some("tester"), None, None, None]), None, false));
+        let of_ci = Principal::agent(&Origin::default().with_agent("tester").with_credential("ci"));
+        assert_eq!(named(&of_ci), (texts([Some("ci"), None, Some("ci"), None]), None, false));
+        let file = Principal::person("ada", Via::AnswersFile);
+        assert_eq!(named(&file), (texts([None; 4]), Some(Via::AnswersFile), false));
+        assert!(ada.is_asked(&request()) && !of_ci.is_asked(&request()));
+        assert!(!ada.is_asked(&request().with_audience(["bob"])));
+    }
+
+    #[test]
+    fn a_principal_sees_the_questions_of_its_scope() {
+        let of_ci = Origin::default().with_agent("tester").with_credential("ci");
+        let scopes = [
+            (Principal::person("ada", Via::Web), Scope::Person("ada")),
+            (Principal::person("ada", Via::Policy), Scope::Everything),
+            (Principal::observer(), Scope::Everything),
+            (Principal::agent(&Origin::default().with_agent("tester")), Scope::Of(Some("tester"))),
+            (Principal::agent(&of_ci), Scope::OfCredential("ci")),
+        ];
+        for (principal, scope) in &scopes {
+            assert_eq!(principal.scope(), *scope);
+        }
+    }
+
+    #[test]
+    fn an_outcome_is_stamped_with_its_principal() {
+        let stamp = |principal: &Principal| {
+            let resolution = principal.stamp(Outcome::cancelled(), 7);
+            let text = |text: Option<&str>| text.map(str::to_owned);
+            (text(resolution.by()), text(resolution.device()), resolution.via(), resolution.at_ms())
+        };
+        let ada = Principal::person("ada", Via::Web).on_device("phone");
+        assert_eq!(stamp(&ada), (Some("ada".into()), Some("phone".into()), Some(Via::Web), Some(7)));
+        let file = Principal::person("ada", Via::AnswersFile);
+        assert_eq!(stamp(&file), (None, None, Some(Via::AnswersFile), Some(7)));
+        let observer = Principal::observer().stamp(Outcome::cancelled(), 7);
+        assert!(matches!(observer.outcome().status(), Status::Unavailable { .. }) && observer.via().is_none());
     }
 }
