@@ -166,3 +166,24 @@ fn where_a_person_agrees_to_something_no_surface_hands_over_the_word_of_a_file()
         assert!(Delivery::from(Resolution::unavailable("no terminal")).check_author(&request).is_ok(), "{purpose:?}");
     }
 }
+
+#[test]
+fn a_reported_yes_is_refused_where_a_person_must_agree() {
+    use crate::request::Purpose;
+    let reported = |resolution| Resolution { reported_by: Some("ci".into()), ..resolution };
+    for purpose in [Purpose::Permission, Purpose::Plan, Purpose::Question] {
+        let request = request("Which?");
+        let request = Request::new(request.key().clone().for_purpose(purpose), request.set().clone());
+        for resolution in [answered(&request), Resolution::unavailable("no terminal")] {
+            let (delivered, told) = delivery(reported(resolution));
+            let checked = delivered.check_author(&request).map(Delivery::stored);
+            if purpose == Purpose::Question {
+                assert_eq!(checked.unwrap().reported_by(), Some("ci"));
+                assert_eq!(*told.lock().unwrap(), [Ok(())]);
+            } else {
+                assert!(matches!(checked, Err(AskError::Reported(by)) if by == "ci"), "{purpose:?}");
+                assert!(matches!(&told.lock().unwrap()[..], [Err(_)]), "{purpose:?}");
+            }
+        }
+    }
+}

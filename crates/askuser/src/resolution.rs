@@ -180,4 +180,12 @@ mod tests {
         assert!(!outcome().through(Via::AnswersFile).is_a_persons() && !outcome().through(Via::Policy).is_a_persons());
         assert!(!Resolution::unavailable("no terminal").is_a_persons());
     }
+
+    #[test]
+    fn an_outcome_that_its_asker_reported_is_no_persons() {
+        for via in Via::ALL {
+            let reported = Resolution { reported_by: Some("ci".into()), ..Outcome::cancelled().through(via) };
+            assert!(!reported.is_a_persons(), "{via:?}");
+        }
+    }
 }

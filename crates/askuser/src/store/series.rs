@@ -55,3 +55,30 @@ pub fn lasts(ending: Option<&Ending>, now_ms: u64) -> bool {
     let age = ending.and_then(Ending::at_ms).and_then(|ended| now_ms.checked_sub(ended));
     age.is_some_and(|age| Duration::from_millis(age) <= PERMISSION_LASTS)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::input::QuestionInput;
+    use crate::store::{Cursor, QuestionId};
+    use crate::{Outcome, QuestionSet, Request, RequestKey, Resolution, Rules, Via};
+
+    #[test]
+    fn a_settled_permission_is_never_open() {
+        let question = QuestionInput::new("Run it?", "Bash").option("Yes", "now").option("No", "not now");
+        let set = QuestionSet::new([question], &Rules::strict()).unwrap();
+        let answer = set.questions()[0].answer(&[0], None, None).unwrap();
+        let yes = Resolution::new(Outcome::answered(&set, vec![answer]).unwrap(), Via::Terminal).with_time(7);
+        let own = Earlier { is_own: true, is_waited_for: false, is_claimed: false };
+        let is_open = |purpose, ending| {
+            let request = Request::new(RequestKey::new("session", "call").for_purpose(purpose), set.clone());
+            let id = QuestionId::parse("3f2a9c0d11aa").unwrap();
+            let question = StoredQuestion::new(id, request.into(), 7, Cursor(1));
+            own.is_open(&StoredQuestion { ending: Some(ending), ..question })
+        };
+        let settled = || Ending::settled("ci", yes.clone());
+        assert!(is_open(Purpose::Permission, Ending::Resolved(yes.clone())), "a person gave it");
+        assert!(!is_open(Purpose::Permission, settled()), "its asker reported it");
+        assert!(is_open(Purpose::Question, settled()), "an answer permits nothing");
+    }
+}
