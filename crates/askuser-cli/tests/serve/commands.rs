@@ -140,46 +140,60 @@ fn our_commands_work_at_an_address_as_on_a_file() {
 #[test]
 #[cfg(unix)]
 fn a_paired_machines_terminal_answers_with_its_device_which_goes_to_no_other_server() {
-    use std::io::{Read, Write};
     let home = Home::new();
     let (ask, device) = (home.token("ci", "--ask"), home.token("laptop", "--answer"));
     let server = home.serve("127.0.0.1:0");
     let other = home.serve("127.0.0.1:0");
-    let folder = home.folder.path();
     token_file(&home, &server.url(), &device);
-    let question = ["ask", "-q", "Which one?", "-H", "Pick", "-o", "A: The first", "-o", "B: The second"];
     // At the machine's own terminal: as the settings say, then at a server that only the environment names.
-    for named_by_environment in [false, true] {
-        let pty = portable_pty::native_pty_system().openpty(portable_pty::PtySize::default()).unwrap();
-        let mut command = portable_pty::CommandBuilder::new(env!("CARGO_BIN_EXE_askuser"));
-        command.args(question);
-        command.args(["--via", "terminal,inbox", "--key-delay", "0ms"]);
-        command.env_clear();
-        command.env("HOME", folder);
-        command.env("USER", "ada");
-        command.env("TERM", "xterm");
-        command.env("ASKUSER_TOKEN", &ask);
-        if named_by_environment {
-            command.env("ASKUSER_STORE", other.url());
-        }
-        command.cwd(folder);
-        let mut asking = pty.slave.spawn_command(command).unwrap();
-        drop(pty.slave);
-        let (mut screen, mut seen) = (pty.master.try_clone_reader().unwrap(), Vec::new());
-        let mut buffer = [0; 4096];
-        while !String::from_utf8_lossy(&seen).contains("The second") {
-            let count = screen.read(&mut buffer).unwrap();
-            assert!(count > 0, "{}", String::from_utf8_lossy(&seen));
-            seen.extend(&buffer[..count]);
-        }
-        pty.master.take_writer().unwrap().write_all(b"1").unwrap();
-        std::thread::spawn(move || while screen.read(&mut buffer).is_ok_and(|count| count > 0) {});
-        assert!(asking.wait().unwrap().success());
-        let log = home.run(&["log"]);
-        let last = text(&log.stdout).trim_end().to_owned();
-        let author = if named_by_environment { "(the asker, ci" } else { "answered: Pick: A (laptop from terminal" };
-        assert!(last.contains(author), "{last}");
+    let last = answered_at_the_terminal(&home, &[("ASKUSER_TOKEN", &ask)]);
+    assert!(last.contains("answered: Pick: A (laptop from terminal"), "{last}");
+    let last = answered_at_the_terminal(&home, &[("ASKUSER_TOKEN", &ask), ("ASKUSER_STORE", &other.url())]);
+    assert!(last.contains("(the asker, ci"), "{last}");
+}
+
+#[test]
+#[cfg(unix)]
+fn a_token_file_of_the_environment_is_no_device() {
+    let home = Home::new();
+    let (ask, device) = (home.token("ci", "--ask"), home.token("laptop", "--answer"));
+    let server = home.serve("127.0.0.1:0");
+    token_file(&home, &server.url(), &device);
+    let file = home.folder.path().join("device").display().to_string();
+    let both = [("ASKUSER_TOKEN", &*ask), ("ASKUSER_STORE", &server.url()), ("ASKUSER_TOKEN_FILE", &file)];
+    let last = answered_at_the_terminal(&home, &both);
+    assert!(last.contains("(the asker, ci"), "{last}");
+}
+
+/// Asks at a terminal with these variables, answers there, and returns the last line of the log.
+#[cfg(unix)]
+fn answered_at_the_terminal(home: &Home, variables: &[(&str, &str)]) -> String {
+    use std::io::{Read, Write};
+    let folder = home.folder.path();
+    let pty = portable_pty::native_pty_system().openpty(portable_pty::PtySize::default()).unwrap();
+    let mut command = portable_pty::CommandBuilder::new(env!("CARGO_BIN_EXE_askuser"));
+    command.args(["ask", "-q", "Which one?", "-H", "Pick", "-o", "A: The first", "-o", "B: The second"]);
+    command.args(["--via", "terminal,inbox", "--key-delay", "0ms"]);
+    command.env_clear();
+    for (name, value) in
+        [("HOME", folder.to_str().unwrap()), ("USER", "ada"), ("TERM", "xterm")].iter().chain(variables)
+    {
+        command.env(name, value);
     }
+    command.cwd(folder);
+    let mut asking = pty.slave.spawn_command(command).unwrap();
+    drop(pty.slave);
+    let (mut screen, mut seen) = (pty.master.try_clone_reader().unwrap(), Vec::new());
+    let mut buffer = [0; 4096];
+    while !String::from_utf8_lossy(&seen).contains("The second") {
+        let count = screen.read(&mut buffer).unwrap();
+        assert!(count > 0, "{}", String::from_utf8_lossy(&seen));
+        seen.extend(&buffer[..count]);
+    }
+    pty.master.take_writer().unwrap().write_all(b"1").unwrap();
+    std::thread::spawn(move || while screen.read(&mut buffer).is_ok_and(|count| count > 0) {});
+    assert!(asking.wait().unwrap().success());
+    text(&home.run(&["log"]).stdout).lines().last().unwrap().to_owned()
 }
 
 /// Names a server and the file with its token in the user's own settings.
