@@ -2,6 +2,7 @@
 
 use crate::inbox::{id, pending, run};
 use crate::terminal::{RESTORED, Stage, Terminal, example};
+use std::io::{BufRead, BufReader};
 
 fn put(stage: &Stage, name: &str, from: &str) {
     let args = ["ask", &example(name), "--via", "inbox", "--popup", "none", "--detach", "--from", from];
@@ -36,6 +37,30 @@ fn a_question_that_cannot_be_read_is_named_in_lists() {
     terminal.wait_for(&named);
     terminal.keys("q<enter>");
     terminal.finish();
+}
+
+#[test]
+fn a_question_that_cannot_be_read_does_not_end_follow() {
+    let stage = Stage::new();
+    put(&stage, "database", "claude-code");
+    let damaged = id(&pending(&stage, 1)[0]).to_owned();
+    let mut child = stage.spawn(&["inbox", "--json", "--follow"]);
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.next().unwrap().contains(&damaged));
+    let file = rusqlite::Connection::open(stage.path(".local/state/askuser/inbox/inbox.sqlite")).unwrap();
+    // The process knows the request already, so the ending is what it cannot read.
+    let damage = "UPDATE question SET state = 'answered', resolution = '{}', ended_ms = 7 WHERE id = ?1";
+    file.execute(damage, [&damaged]).unwrap();
+    let event = "INSERT INTO event (question, state, at_ms) SELECT n, 'answered', 7 FROM question WHERE id = ?1";
+    file.execute(event, [&damaged]).unwrap();
+    drop(file);
+    put(&stage, "features", "codex");
+    let later = lines.next().expect("it goes on");
+    assert!(later.contains("codex") && !later.contains(&damaged), "{later}");
+    child.kill().unwrap();
+    let stderr = std::io::read_to_string(child.stderr.take().unwrap()).unwrap();
+    child.wait().unwrap();
+    assert!(stderr.contains(&format!("question {damaged} cannot be read")), "{stderr}");
 }
 
 #[test]

@@ -9,11 +9,11 @@ use crate::config::Settings;
 use crate::failure::{self, Failure, exit};
 use crate::json::escape_invisible;
 use crate::result::write;
-use crate::store::{self, done, for_each_page, only_a_person, open_for_person, words};
+use crate::store::{self, block_on, done, for_each_page, only_a_person, open_for_person, words};
 use crate::surfaces::terminal_options;
 use askuser::prompt::Trigger;
 use askuser::report;
-use askuser::store::{Change, Filter, Handle, State, StoredQuestion, Watched};
+use askuser::store::{Change, Filter, Handle, State, StoreError, StoredQuestion, Watched};
 use askuser_terminal::{Presentation, Role};
 use clap::ArgMatches;
 use std::io::IsTerminal;
@@ -91,7 +91,11 @@ fn print(store: &Handle, args: &ArgMatches) -> Result<u8, Failure> {
         match pollster::block_on(watch.next()) {
             Change::Disconnected(why) => return Err(store::failed(why)),
             _ if count => print_count()?,
-            Change::Event(event) => write(&line(&done(store.get(&event.id))?, json))?,
+            Change::Event(event) => match block_on(store.get(&event.id)) {
+                Ok(question) => write(&line(&question, json))?,
+                Err(StoreError::Damaged { .. }) => failure::notice(&words::unreadable(&event.id)),
+                Err(error) => return Err(store::failed(error)),
+            },
             Change::Lagged => print_all(store, json)?,
         }
     }
