@@ -7,6 +7,7 @@ mod numbering;
 mod schema;
 mod stopped;
 mod support;
+mod unreadable;
 mod worker;
 
 mod rules {
