@@ -101,7 +101,7 @@ pub fn an_overtaken_save_changes_nothing(place: &dyn Place) {
     let drafts = ok(wait(ada.drafts(&id)));
     assert_eq!(
         texts(&drafts),
-        [&typed("other"), &typed("later")],
+        [&typed("later"), &typed("other")],
         "the later save is there, and what it has not replaced"
     );
 }

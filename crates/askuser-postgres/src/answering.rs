@@ -79,9 +79,9 @@ impl Database {
             let step = save.step(drafts_of(connection, row.n, person).await?, by, now)?;
             let writers: Vec<&str> = step.removed.iter().map(|removed| removed.writer.as_str()).collect();
             let edits: Vec<i64> = step.removed.iter().map(|removed| removed.edit.into()).collect();
-            let (is_written, place) = match &step.written {
-                Some(written) => (true, written.place.as_str()),
-                None => (false, ""),
+            let (is_written, place, saved_ms) = match &step.written {
+                Some(written) => (true, written.place.as_str(), written.saved_ms),
+                None => (false, "", now),
             };
             let sql = "WITH written AS (
                      INSERT INTO askuser.draft AS d (question, person, writer, edit, place, saved_ms, answers)
@@ -97,7 +97,7 @@ impl Database {
                 (&version.writer, Type::TEXT),
                 (&i64::from(version.edit), Type::INT8),
                 (&place, Type::TEXT),
-                (&signed(now), Type::INT8),
+                (&signed(saved_ms), Type::INT8),
                 (&text, Type::TEXT),
                 (&is_written, Type::BOOL),
                 (&writers, Type::TEXT_ARRAY),

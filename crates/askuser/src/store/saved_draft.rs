@@ -101,11 +101,13 @@ impl DraftSave {
             !is_overtaken && (self.replaces.contains(&stored.version) || stored.draft == self.draft)
         };
         let (gone, beside): (Vec<_>, Vec<_>) = others.into_iter().partition(is_replaced);
+        // A later save is the newer one, even within one millisecond or after the clock was set back.
+        let saved_ms = beside.iter().map(|stored| stored.saved_ms.saturating_add(1)).fold(now_ms, u64::max);
         let written = (!is_overtaken && !self.draft.is_empty()).then(|| SavedDraft {
             draft: self.draft.clone(),
             version: self.version.clone(),
             place: by.place(),
-            saved_ms: now_ms,
+            saved_ms,
         });
         if written.is_some() && own.is_empty() && beside.len() >= MAX_DRAFTS {
             return refused(format!("{} others of this question are kept, at most {MAX_DRAFTS}", beside.len()));
@@ -155,8 +157,8 @@ mod tests {
         let unseen = saved("unseen", "b", 2);
         let found = [old.clone(), unseen.clone(), saved("mine", "c", 1)];
         let seen = [old.version.clone(), version("b", 1)];
-        let expected =
-            DraftStep { removed: vec![old.version], written: Some(saved("more", "c", 2)), beside: vec![unseen] };
+        let written = SavedDraft { saved_ms: 6, ..saved("more", "c", 2) };
+        let expected = DraftStep { removed: vec![old.version], written: Some(written), beside: vec![unseen] };
         assert_eq!(step(&found, "more", "c", 2, &seen), expected);
     }
 
@@ -192,7 +194,17 @@ mod tests {
         let error = save.step(found.clone(), &ada, 5).unwrap_err();
         let why = "not allowed: cannot keep the draft: 16 others of this question are kept, at most 16";
         assert_eq!(error.to_string(), why);
-        assert_eq!(step(&found, "x", "0", 1, &[]).written, Some(saved("x", "0", 1)));
+        assert_eq!(step(&found, "x", "0", 1, &[]).written, Some(SavedDraft { saved_ms: 6, ..saved("x", "0", 1) }));
+    }
+
+    #[test]
+    fn a_later_save_is_the_newer_one_whatever_the_clock_says() {
+        let save = DraftSave { draft: draft("later"), version: version("a", 1), replaces: vec![] };
+        let earlier = saved("earlier", "b", 1);
+        for (now_ms, saved_ms) in [(4, 6), (5, 6), (7, 7)] {
+            let step = save.step(vec![earlier.clone()], &Principal::person("ada", Via::Inbox), now_ms).unwrap();
+            assert_eq!(step.written.map(|written| written.saved_ms), Some(saved_ms), "at {now_ms}");
+        }
     }
 
     #[test]
