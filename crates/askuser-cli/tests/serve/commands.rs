@@ -141,7 +141,8 @@ fn our_commands_work_at_an_address_as_on_a_file() {
 #[cfg(unix)]
 fn a_paired_machines_terminal_answers_with_its_device_which_goes_to_no_other_server() {
     let home = Home::new();
-    let (ask, device) = (home.token("ci", "--ask"), home.token("laptop", "--answer"));
+    let ask = home.token("ci", "--ask");
+    let device = home.token("laptop", "--answer");
     let server = home.serve("127.0.0.1:0");
     let other = home.serve("127.0.0.1:0");
     token_file(&home, &server.url(), &device);
@@ -183,7 +184,8 @@ fn answered_at_the_terminal(home: &Home, variables: &[(&str, &str)]) -> String {
     command.cwd(folder);
     let mut asking = pty.slave.spawn_command(command).unwrap();
     drop(pty.slave);
-    let (mut screen, mut seen) = (pty.master.try_clone_reader().unwrap(), Vec::new());
+    let mut screen = pty.master.try_clone_reader().unwrap();
+    let mut seen = Vec::new();
     let mut buffer = [0; 4096];
     while !String::from_utf8_lossy(&seen).contains("The second") {
         let count = screen.read(&mut buffer).unwrap();

@@ -25,7 +25,10 @@ use serde_json::Value;
 
 /// The acting person, agent, rule or observer, and the id of the credential that authenticated it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Principal(Kind, Option<String>);
+pub struct Principal {
+    kind: Kind,
+    credential_id: Option<String>,
+}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Kind {
@@ -61,42 +64,43 @@ impl Principal {
             true => Kind::Person { name: name.into(), via, device: None },
             false => Kind::Policy { via },
         };
-        Principal(kind, None)
+        Principal { kind, credential_id: None }
     }
 
     /// An agent that asks from there, with the credential that a server has checked, if it has one.
     pub fn agent(origin: &Origin) -> Principal {
-        Principal(Kind::Agent { name: origin.agent.clone(), credential: origin.credential.clone() }, None)
+        let kind = Kind::Agent { name: origin.agent.clone(), credential: origin.credential.clone() };
+        Principal { kind, credential_id: None }
     }
 
     /// A process that an agent started. It reads everything and decides nothing, also at a terminal.
     pub fn observer() -> Principal {
-        Principal(Kind::Observer, None)
+        Principal { kind: Kind::Observer, credential_id: None }
     }
 
     /// The same person at this device.
     pub fn on_device(self, device: impl Into<String>) -> Principal {
-        let kind = match self.0 {
+        let kind = match self.kind {
             Kind::Person { name, via, .. } => Kind::Person { name, via, device: Some(device.into()) },
             other => other,
         };
-        Principal(kind, self.1)
+        Principal { kind, ..self }
     }
 
     /// The same principal, authenticated by the credential of this id. Every store checks that credential in the transaction of each
     /// call. A request authenticated before a revocation changes nothing after it.
     pub fn with_credential_id(self, id: impl Into<String>) -> Principal {
-        Principal(self.0, Some(id.into()))
+        Principal { credential_id: Some(id.into()), ..self }
     }
 
     /// The id of the credential that authenticated this principal.
     pub fn credential_id(&self) -> Option<&str> {
-        self.1.as_deref()
+        self.credential_id.as_deref()
     }
 
     /// Their name, where they have one.
     pub fn name(&self) -> Option<&str> {
-        match &self.0 {
+        match &self.kind {
             Kind::Person { name, .. } => Some(name),
             Kind::Agent { name, credential } => credential.as_deref().or(name.as_deref()),
             Kind::Policy { .. } | Kind::Observer => None,
@@ -105,7 +109,7 @@ impl Principal {
 
     /// At which surface they act; an agent is at none.
     pub fn via(&self) -> Option<Via> {
-        match &self.0 {
+        match &self.kind {
             Kind::Person { via, .. } | Kind::Policy { via } => Some(*via),
             Kind::Agent { .. } | Kind::Observer => None,
         }
@@ -113,7 +117,7 @@ impl Principal {
 
     /// On which of their devices, where that is known.
     pub fn device(&self) -> Option<&str> {
-        match &self.0 {
+        match &self.kind {
             Kind::Person { device, .. } => device.as_deref(),
             _ => None,
         }
@@ -121,7 +125,7 @@ impl Principal {
 
     /// The credential of an agent, whose word settles its own questions.
     pub fn settles_as(&self) -> Option<&str> {
-        match &self.0 {
+        match &self.kind {
             Kind::Agent { credential, .. } => credential.as_deref(),
             _ => None,
         }
@@ -129,12 +133,12 @@ impl Principal {
 
     /// Whether a person acts.
     pub fn is_a_person(&self) -> bool {
-        matches!(self.0, Kind::Person { .. })
+        matches!(self.kind, Kind::Person { .. })
     }
 
     /// Which questions they see; a list holds no others.
     pub fn scope(&self) -> Scope<'_> {
-        match &self.0 {
+        match &self.kind {
             Kind::Person { name, .. } => Scope::Person(name),
             Kind::Agent { credential: Some(credential), .. } => Scope::OfCredential(credential),
             Kind::Agent { name, credential: None } => Scope::Of(name.as_deref()),
@@ -155,7 +159,7 @@ impl Principal {
             }
             _ => Ok(()),
         };
-        match (&self.0, act) {
+        match (&self.kind, act) {
             (Kind::Agent { .. }, Act::Ask(request) | Act::See(request) | Act::Use(request)) => {
                 if_theirs(request, "it is a question of another agent")
             }
@@ -193,7 +197,7 @@ impl Principal {
 
     /// Whether a question is for this person, who may then answer it.
     pub fn is_asked(&self, request: &Request) -> bool {
-        matches!(&self.0, Kind::Person { name, .. } if request.is_for(name))
+        matches!(&self.kind, Kind::Person { name, .. } if request.is_for(name))
     }
 
     /// Whether they may read a question.
@@ -207,7 +211,7 @@ impl Principal {
 
     /// An outcome with their provenance: what the store records.
     pub(super) fn stamp(&self, outcome: Outcome, at_ms: u64) -> Resolution {
-        let resolution = match &self.0 {
+        let resolution = match &self.kind {
             Kind::Person { name, via, device } => {
                 let (by, device) = (Some(name.clone()), device.clone());
                 Resolution { by, device, ..Resolution::new(outcome, *via) }
