@@ -39,6 +39,7 @@ impl ToolContext {
         let request = Request::new(shared.key(call, purpose), set)
             .with_origin(shared.origin.clone())
             .with_context(context)
+            .with_why(self.said_before.as_deref().map(|said| shared.secrets.redact_text(said.to_owned())))
             .with_deadline(shared.deadline);
         let asked = self.settle(request).await?;
         self.emit_outcome(purpose, call, QuestionOutcome::new(&asked.resolution, asked.set.mended()));

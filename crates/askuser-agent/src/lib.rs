@@ -32,7 +32,6 @@ mod permission_rules;
 #[cfg(feature = "providers")]
 #[cfg_attr(docsrs, doc(cfg(feature = "providers")))]
 pub mod provider;
-pub mod regular_file;
 mod repetition;
 // Only Linux has bubblewrap.
 #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
@@ -50,6 +49,7 @@ mod turn;
 mod undo;
 
 pub use agent::Agent;
+pub use askuser_sys::regular_file;
 pub use attachment::{ATTACHED, as_written, files_below};
 pub use context::ContextUse;
 pub use conversation::{AgentEvents, AgentHandle};

@@ -81,7 +81,8 @@ impl Secrets {
         ToolResult { output: self.redact_text(result.output), metadata, ..result }
     }
 
-    pub(crate) fn redact_text(&self, text: String) -> String {
+    /// A text without the keys.
+    pub fn redact_text(&self, text: String) -> String {
         if !self.values.iter().any(|value| text.contains(value)) {
             return text;
         }

@@ -7,7 +7,7 @@ use crate::permission::PermissionMode;
 use crate::permission_rules::PermissionRule;
 use crate::sandbox::Reach;
 use crate::shared::Shared;
-use askuser::{Asker, Context};
+use askuser::{Asker, Context, ToolUse};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::future::Future;
@@ -82,7 +82,10 @@ pub trait Tool: Send + Sync {
     /// The result that the model reads instead, where the call cannot run.
     fn consent(&self, call: &ToolCall, _context: &ToolContext) -> Result<Consent, ToolResult> {
         let name = &call.name;
-        let input = Context::ToolInput(call.input.to_string());
+        let input = match &call.input {
+            Value::Object(fields) => Context::ToolUse(ToolUse::new(name, fields.clone())),
+            other => Context::ToolInput(other.to_string()),
+        };
         let (rule, always) = (PermissionRule::Tool(name.clone()), format!("Run {name} in this folder without asking"));
         Ok(Consent::new(format!("Run {name} with this input?"), input, rule, always))
     }

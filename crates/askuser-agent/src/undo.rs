@@ -204,7 +204,7 @@ impl UndoLog {
             changed_by_others |= now.as_ref().map(|bytes| digest(bytes)).as_ref() != Some(left);
             let text = match before == now {
                 true => String::new(),
-                false => file_change::unified_diff(before.as_deref(), now.as_deref(), &path).text,
+                false => askuser_markdown::file_change(&path, before.as_deref(), now.as_deref()).diff,
             };
             diffs.push(FileDiff { path, text, changed_by_others });
         }

@@ -12,6 +12,7 @@
 
 mod blocks;
 mod bold_and_code;
+mod file_change;
 mod highlight;
 mod inline;
 mod numbered;
@@ -19,6 +20,7 @@ mod row;
 mod stream;
 
 pub use bold_and_code::inline;
+pub use file_change::{MAX_DIFF, file_change, tool_use};
 pub use numbered::{NumberedLine, numbered};
 pub use row::{Align, Cell, DiffLine, Kind, Look, Marker, Piece, Row, Table, Token, has_blocks, rows};
 pub use stream::Stream;

@@ -6,23 +6,31 @@
 use crate::call::{Call, Unasked, Waited};
 use crate::exchange::Exchange;
 use crate::tools;
-use askuser::permission::{MayPermit, Permission, verdict, what_would_run};
-use askuser::{Answer, Limits, Purpose, QuestionSet, Resolution, Rules, Span, Status, report};
+use askuser::permission::{FILE_CHANGED, MayPermit, Permission, verdict};
+use askuser::{Answer, Context, Limits, Purpose, QuestionSet, Resolution, Rules, Span, Status, report};
+use askuser_sys::regular_file;
 use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock};
 use serde_json::{Map, Value, json};
+use std::path::Path;
 
 impl Call<'_> {
     /// `approve`.
     pub(crate) async fn approve(&self, arguments: &Value) -> Result<CallToolResponse, Unasked> {
         let refused = |why: &str| Unasked::Refused(Box::new(denied(why)));
-        let (Some(tool), input @ Value::Object(_)) = (arguments["tool_name"].as_str(), &arguments["input"]) else {
+        let (Some(tool), input @ Value::Object(fields)) = (arguments["tool_name"].as_str(), &arguments["input"]) else {
             return Err(refused("tool_name and input are needed to ask for permission"));
         };
         let is_question = tool == tools::ASK;
-        let (asked, about, purpose) = match is_question {
-            true => (QuestionSet::parse(input.clone(), &their_rules()), None, Purpose::Question),
-            false => (Permission::to_use(tool).question_set(), Some(what_would_run(tool, input)), Purpose::Permission),
+        let read_call = || {
+            let folder = self.origin.folder.as_deref().unwrap_or("/");
+            askuser_markdown::tool_use(tool, fields, Path::new(folder), &regular_file::read_if_there)
         };
+        let call = (!is_question).then(read_call);
+        let (asked, purpose) = match &call {
+            None => (QuestionSet::parse(input.clone(), &their_rules()), Purpose::Question),
+            Some(call) => (Permission::to_use(call).question_set(), Purpose::Permission),
+        };
+        let about = call.map(Context::ToolUse);
         let set = asked.map_err(|violations| refused(&report::rejection(&violations)))?;
         let kept = self.keep(self.request(set, about, purpose)).await;
         let put = kept.map_err(|error| refused(&format!("The user could not be asked: {}", error.chain())))?;
@@ -34,7 +42,9 @@ impl Call<'_> {
                     Exchange::of(self.context).leaving(delivery);
                     decided
                 } else {
-                    permitted(request.set(), &delivery.stored(), input)
+                    permitted(request.set(), &delivery.stored(), input, || {
+                        request.context() == Some(&Context::ToolUse(read_call()))
+                    })
                 }
             }
             Waited::NotYet(id) => {
@@ -76,9 +86,16 @@ fn answered(set: &QuestionSet, resolution: &Resolution, input: &Value) -> CallTo
     allowed(&input)
 }
 
-fn permitted(set: &QuestionSet, resolution: &Resolution, input: &Value) -> CallToolResult {
+/// Allows what a person permitted, if `is_unchanged`: the call still does what they were shown.
+fn permitted(
+    set: &QuestionSet,
+    resolution: &Resolution,
+    input: &Value,
+    is_unchanged: impl FnOnce() -> bool,
+) -> CallToolResult {
     match verdict(set, resolution, MayPermit::Person).refusal() {
-        None => allowed(input),
+        None if is_unchanged() => allowed(input),
+        None => denied(FILE_CHANGED),
         Some(why) => denied(&why),
     }
 }

@@ -5,7 +5,7 @@
 
 use crate::client::Dialogs;
 use askuser::exact::{self, Charset};
-use askuser::{Answer, Question, QuestionSet, Request, Violations, reply, sanitize};
+use askuser::{Answer, Context, Question, QuestionSet, Request, Violations, reply, sanitize};
 use rmcp::model::{ClientCapabilities, ElicitRequestParams, ProtocolVersion};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
@@ -158,8 +158,8 @@ fn message(request: &Request, question: &Question, rejected: Option<&Rejected>) 
         text if text.contains('\n') => _ = writeln!(out, "\n{}\n", exact::barred(text)),
         text => _ = writeln!(out, "{text}"),
     }
-    if let Some(about) = request.context().map(|context| context.shown(Charset::Utf8)) {
-        let _ = writeln!(out, "\n{}\n", exact::barred(&about));
+    for part in request.context().map(Context::parts).unwrap_or_default() {
+        let _ = writeln!(out, "\n{}\n", exact::barred(&part.shown(Charset::Utf8)));
     }
     for option in question.options() {
         let recommended = if option.is_recommended() { " (recommended)" } else { "" };

@@ -1,6 +1,6 @@
 use super::*;
 use crate::fixtures::{ARMED, database};
-use askuser::{Key, KeyCode};
+use askuser::{Key, KeyCode, ToolUse};
 
 const AREA: Rect = Rect::new(0, 0, 60, 24);
 
@@ -79,7 +79,7 @@ fn what_the_editor_could_not_do_is_said_and_the_text_is_kept() {
 fn a_permission_with_a_note_closes_as_not_run() {
     use askuser::permission::Permission;
     use askuser::{Purpose, RequestKey};
-    let set = Permission::to_use("Bash").question_set().unwrap();
+    let set = Permission::to_use(&ToolUse::new("Bash", Default::default())).question_set().unwrap();
     let key = RequestKey::new("s", "c").for_purpose(Purpose::Permission);
     let session = PromptSession::new(&Request::new(key, set.clone()), Theme::default());
     let closed = |note: Option<&str>| {

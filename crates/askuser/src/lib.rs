@@ -55,6 +55,7 @@ mod spelling;
 pub mod store;
 mod text;
 pub mod tool;
+mod tool_use;
 mod violation;
 
 pub use asker::{AskError, Asker, Asking, Closed, Decision, Delivery, PolicyFirst};
@@ -70,4 +71,5 @@ pub use request::{Context, Origin, Purpose, Request, RequestKey};
 pub use resolution::{Resolution, Via};
 pub use rules::{Faults, Form, Rules};
 pub use text::{Edit, Fit, Text};
+pub use tool_use::{FileChange, ToolUse};
 pub use violation::{Violation, Violations};

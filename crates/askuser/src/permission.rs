@@ -10,20 +10,20 @@ use crate::input::QuestionInput;
 use crate::limits::Limits;
 use crate::outcome::{Answer, Outcome, Status};
 use crate::question::{Question, QuestionSet};
-use crate::request::{Context, Purpose};
+use crate::request::Purpose;
 use crate::resolution::{Resolution, Via};
 use crate::rules::{Form, Rules};
+use crate::tool_use::ToolUse;
 use crate::violation::Violations;
-use serde_json::{Map, Value};
 use std::convert::Infallible;
 
 /// The question whether a tool may run. `R` is a rule that its asker keeps; most keep none, and cannot be told "always".
 ///
 /// ```
 /// use askuser::permission::{MayPermit, Permission, Verdict, verdict};
-/// use askuser::{Outcome, Via};
+/// use askuser::{Outcome, ToolUse, Via};
 ///
-/// let set = Permission::to_use("Bash").question_set()?;
+/// let set = Permission::to_use(&ToolUse::new("Bash", Default::default())).question_set()?;
 /// let chosen = |row, note: Option<&str>| set.questions()[0].answer(&[row], None, note.map(str::to_owned));
 /// let ended = |answer| Outcome::answered(&set, Vec::from_iter(answer)).map(|outcome| outcome.through(Via::Inbox));
 /// assert_eq!(verdict(&set, &ended(chosen(0, None))?, MayPermit::Person), Verdict::Agreed(0));
@@ -52,6 +52,10 @@ const ALLOW_ONCE: &str = "Allow once";
 const ALWAYS_ALLOW: &str = "Always allow";
 const REFUSE: &str = "Don't run it";
 
+/// What the model reads if the file of an edit changed between the question and the answer.
+pub const FILE_CHANGED: &str =
+    "Not run: the file changed since the user was shown this edit. Read the file again, then call again.";
+
 /// What heads no question of a model, beside the names of tools: it would read like a permission.
 pub const RESERVED_HEADERS: [&str; 6] = [FORMER_HEADER, "Permissions", ALLOW_ONCE, ALWAYS_ALLOW, REFUSE, "Not allowed"];
 
@@ -68,9 +72,9 @@ pub(crate) fn former_label(question: &Question, option: usize) -> Option<&'stati
 }
 
 impl Permission {
-    /// A tool of another agent; [`what_would_run`] is shown with the question.
-    pub fn to_use(tool: &str) -> Permission {
-        Permission::new(tool, format!("Run {tool} with this input?"))
+    /// The permission for a call of another agent's tool. Its request shows the call as [context](crate::Context::ToolUse).
+    pub fn to_use(call: &ToolUse) -> Permission {
+        Permission::new(call.tool(), call.question())
     }
 }
 
@@ -131,18 +135,6 @@ impl<R> Permission<R> {
 pub fn header(tool: &str) -> &str {
     let end = tool.char_indices().nth(Limits::DEFAULT.header_chars.max).map_or(tool.len(), |(end, _)| end);
     &tool[..end]
-}
-
-/// What a call of another agent's tool would do: a command as it is typed, if nothing else that matters comes with it; else
-/// all of the input.
-pub fn what_would_run(tool: &str, input: &Value) -> Context {
-    /// The fields that do not change what a command does.
-    const HARMLESS: [&str; 3] = ["command", "description", "timeout"];
-    let is_plain = |fields: &Map<String, Value>| fields.keys().all(|name| HARMLESS.contains(&name.as_str()));
-    match (tool, input["command"].as_str(), input.as_object()) {
-        ("Bash", Some(command), Some(fields)) if is_plain(fields) => Context::Command(command.into()),
-        _ => Context::ToolInput(format!("{input:#}")),
-    }
 }
 
 /// Whose word agrees.

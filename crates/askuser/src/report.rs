@@ -65,7 +65,7 @@ pub fn json(set: &QuestionSet, resolution: &Resolution) -> Value {
     result
 }
 
-/// A question as a store keeps it, for scripts and pages: `{id, state, asked_ms, origin, questions, asker, context?, expires_ms?,
+/// A question as a store keeps it, for scripts and pages: `{id, state, asked_ms, origin, questions, asker, context?, why?, expires_ms?,
 /// delivered_ms?, ended_ms?, for?, withdrawn_by?, resolution?}`. Times are in milliseconds since 1970.
 pub fn stored(question: &StoredQuestion) -> Value {
     let request = &question.request;
@@ -88,6 +88,7 @@ pub fn stored(question: &StoredQuestion) -> Value {
     };
     let fields = [
         ("context", request.context().map(|context| json!(context))),
+        ("why", request.why().map(Value::from)),
         ("expires_ms", question.expires_ms.map(Value::from)),
         ("delivered_ms", question.delivered_ms.map(Value::from)),
         ("ended_ms", question.ending.as_ref().and_then(Ending::at_ms).map(Value::from)),

@@ -7,8 +7,10 @@ use crate::exact::{self, Charset};
 use crate::outcome::{Answer, Outcome, Status};
 use crate::question::QuestionSet;
 use crate::sanitize;
+use crate::tool_use::ToolUse;
 use crate::violation::{Gathered, Violations};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
@@ -39,13 +41,25 @@ pub struct Request {
     known: Vec<Answer>,
     deadline: Option<Duration>,
     audience: Vec<String>,
+    why: Option<String>,
 }
+
+/// The most characters of a reason that are kept. The last words of a model are the nearest to its question.
+const MAX_WHY: usize = 1_500;
 
 impl Request {
     /// A request that needs nothing but its questions.
     pub fn new(key: RequestKey, set: QuestionSet) -> Request {
-        let (known, audience) = (Vec::new(), Vec::new());
-        Request { key, set, origin: Origin::default(), context: None, known, deadline: None, audience }
+        Request {
+            key,
+            set,
+            origin: Origin::default(),
+            context: None,
+            known: Vec::new(),
+            deadline: None,
+            audience: Vec::new(),
+            why: None,
+        }
     }
 
     /// The same request under another key, so that a store keeps it as a new question.
@@ -61,6 +75,20 @@ impl Request {
     /// Says what the questions are about.
     pub fn with_context(self, context: impl Into<Option<Context>>) -> Request {
         Request { context: context.into(), ..self }
+    }
+
+    /// Adds the model's own words from just before it asked. The last 1,500 characters are kept.
+    pub fn with_why(self, why: impl Into<Option<String>>) -> Request {
+        let why: Option<String> = why.into();
+        let last = |why: String| {
+            let why = why.trim();
+            let (chars, kept) = (why.chars().count(), MAX_WHY - 1);
+            if chars <= MAX_WHY {
+                return why.to_owned();
+            }
+            format!("…{}", why.chars().skip(chars - kept).collect::<String>())
+        };
+        Request { why: why.map(last).filter(|why| !sanitize::is_blank(why)), ..self }
     }
 
     /// Gives up after this long.
@@ -109,6 +137,11 @@ impl Request {
         self.context.as_ref()
     }
 
+    /// The model's own words from just before it asked: its reason. Untrusted, and no part of what a person agrees to.
+    pub fn why(&self) -> Option<&str> {
+        self.why.as_deref()
+    }
+
     /// Whether the person has to read all of a text before they can choose: what a permission or a plan is about, or a command,
     /// a diff or an input that a model asks about. The text is the context, or the question where there is no context.
     pub fn is_agreed_to(&self) -> bool {
@@ -150,9 +183,18 @@ impl Request {
         (!self.audience.is_empty()).then(|| sanitize::line(&self.audience.join(", ")).into_owned())
     }
 
-    /// Whether the same people read and decide the same. Who asks, and for how long, may differ.
+    /// Whether the same people read and decide the same. Who asks, why, and for how long, may differ.
     pub fn asks_the_same(&self, other: &Request) -> bool {
         self.set.input() == other.set.input() && self.context == other.context && self.audience == other.audience
+    }
+
+    /// The title of the request: what is asked, in one line. A command is told from others by its first line.
+    pub fn title(&self) -> String {
+        let texts: Vec<_> = self.set.questions().iter().map(|question| sanitize::line(question.text())).collect();
+        let command = self.context.as_ref().and_then(Context::command).filter(|_| self.is_agreed_to());
+        let first_line = command.and_then(|command| command.trim().lines().next());
+        let shown = first_line.map(|line| format!(" {}", exact::shown(line.trim_end(), Charset::Utf8)));
+        texts.join(" · ") + &shown.unwrap_or_default()
     }
 
     /// Who asks, as a person at the asking program reads it: its task and the source the model gave, safe to show.
@@ -304,34 +346,108 @@ impl Origin {
 
 /// What questions are about. Text that a person agrees to is shown exactly as it is; only prose is rendered as Markdown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", content = "text", rename_all = "snake_case")]
+#[serde(into = "StoredContext", from = "StoredContext")]
 #[non_exhaustive]
 pub enum Context {
     /// A command that would run.
     Command(String),
     /// A difference that would be made, in unified form.
     Diff(String),
-    /// The input that a tool would get.
+    /// The input that a tool would get, as a table of its fields.
     ToolInput(String),
     /// A plan, an explanation: Markdown.
     Prose(String),
+    /// A call of another agent's tool. Surfaces show its [parts](Context::parts).
+    ToolUse(ToolUse),
 }
 
 impl Context {
+    /// The texts that a surface draws, in their order. None of them is a tool use.
+    pub fn parts(&self) -> Vec<Cow<'_, Context>> {
+        match self {
+            Context::ToolUse(call) => call.parts().into_iter().map(Cow::Owned).collect(),
+            basic => vec![Cow::Borrowed(basic)],
+        }
+    }
+
     /// The text as it is shown, whole: whatever it is, a person agrees to it. See [`exact`].
     pub fn shown(&self, charset: Charset) -> Cow<'_, str> {
         let text = match self {
             // Its last line end is the end of its last line.
             Context::Diff(text) => text.strip_suffix('\n').unwrap_or(text),
             Context::Command(text) | Context::ToolInput(text) | Context::Prose(text) => text,
+            Context::ToolUse(call) => {
+                let parts = call.parts();
+                let shown: Vec<Cow<'_, str>> = parts.iter().map(|part| part.shown(charset)).collect();
+                return Cow::Owned(shown.join("\n\n"));
+            }
         };
         exact::shown(text, charset)
     }
 
     /// The text, as it was given.
-    pub fn text(&self) -> &str {
+    pub fn text(&self) -> Cow<'_, str> {
         match self {
-            Context::Command(text) | Context::Diff(text) | Context::ToolInput(text) | Context::Prose(text) => text,
+            Context::Command(text) | Context::Diff(text) | Context::ToolInput(text) | Context::Prose(text) => {
+                Cow::Borrowed(text)
+            }
+            Context::ToolUse(call) => {
+                let parts = call.parts();
+                let texts: Vec<Cow<'_, str>> = parts.iter().map(Context::text).collect();
+                Cow::Owned(texts.join("\n"))
+            }
+        }
+    }
+
+    /// The command that would run, if the person decides on one.
+    pub fn command(&self) -> Option<&str> {
+        match self {
+            Context::Command(command) => Some(command),
+            Context::ToolUse(call) => call.command(),
+            _ => None,
+        }
+    }
+
+    /// The input of a tool as JSON, for a reader who wants more than the rendering.
+    pub fn raw_input(&self) -> Option<String> {
+        match self {
+            Context::ToolUse(call) => Some(format!("{:#}", Value::Object(call.input().clone()))),
+            _ => None,
+        }
+    }
+}
+
+/// A context as it is stored: a text of some kind, or a tool use with its fields.
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum StoredContext {
+    Command { text: String },
+    Diff { text: String },
+    ToolInput { text: String },
+    Prose { text: String },
+    ToolUse(ToolUse),
+}
+
+impl From<Context> for StoredContext {
+    fn from(context: Context) -> StoredContext {
+        match context {
+            Context::Command(text) => StoredContext::Command { text },
+            Context::Diff(text) => StoredContext::Diff { text },
+            Context::ToolInput(text) => StoredContext::ToolInput { text },
+            Context::Prose(text) => StoredContext::Prose { text },
+            Context::ToolUse(call) => StoredContext::ToolUse(call),
+        }
+    }
+}
+
+impl From<StoredContext> for Context {
+    fn from(stored: StoredContext) -> Context {
+        match stored {
+            StoredContext::Command { text } => Context::Command(text),
+            StoredContext::Diff { text } => Context::Diff(text),
+            StoredContext::ToolInput { text } => Context::ToolInput(text),
+            StoredContext::Prose { text } => Context::Prose(text),
+            StoredContext::ToolUse(call) => Context::ToolUse(call),
         }
     }
 }
@@ -353,12 +469,14 @@ struct Stored {
     deadline_ms: Option<u64>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     audience: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    why: Option<String>,
 }
 
 impl From<Request> for Stored {
-    fn from(Request { key, set, origin, context, known, deadline, audience }: Request) -> Stored {
+    fn from(Request { key, set, origin, context, known, deadline, audience, why }: Request) -> Stored {
         let deadline_ms = deadline.map(|deadline| u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX));
-        Stored { version: VERSION, key, set, origin, context, known, deadline_ms, audience }
+        Stored { version: VERSION, key, set, origin, context, known, deadline_ms, audience, why }
     }
 }
 
@@ -372,6 +490,7 @@ impl TryFrom<Stored> for Request {
         let request = Request::new(stored.key, stored.set)
             .with_origin(stored.origin)
             .with_context(stored.context)
+            .with_why(stored.why)
             .with_deadline(stored.deadline_ms.map(Duration::from_millis))
             .with_audience(stored.audience);
         request.with_known(stored.known).map_err(|violations| violations.to_string())

@@ -29,10 +29,33 @@ fn a_request_is_read_back_as_it_was_stored() {
     let request = Request::new(RequestKey::new("s", "c").in_tasks(["t"]).for_purpose(Purpose::Choice), set())
         .with_origin(Origin::default().with_agent("a").with_task("t").with_folder("/f").with_host("h"))
         .with_context(Context::Diff("-a\n+b".into()))
+        .with_why("I need to know.".to_owned())
         .with_deadline(Duration::from_secs(90));
     let request = request.with_known(vec![known]).unwrap();
     insta::assert_snapshot!("stored_request", serde_json::to_string_pretty(&request).unwrap());
     assert_eq!(read(stored(&request)).unwrap(), request);
+}
+
+#[test]
+fn a_long_reason_keeps_its_last_words() {
+    let request = |why: &str| Request::new(RequestKey::new("s", "c"), set()).with_why(why.to_owned());
+    let long = request(&format!("{}the end", "x".repeat(5_000)));
+    let why = long.why().unwrap();
+    assert!(why.starts_with("…x") && why.ends_with("the end"), "{why}");
+    assert_eq!(why.chars().count(), MAX_WHY);
+    assert_eq!(read(stored(&long)).unwrap(), long, "and is not cut again");
+    assert_eq!(request(" \u{200b}\n").why(), None);
+    assert!(long.asks_the_same(&request("another")));
+}
+
+#[test]
+fn a_title_tells_one_command_from_another() {
+    let question = QuestionInput::new("Run this command?", "Bash").option("Yes", "y").option("No", "n");
+    let set = QuestionSet::new([question], &Rules::strict()).unwrap();
+    let request = Request::new(RequestKey::new("s", "c").for_purpose(Purpose::Permission), set);
+    let command = request.clone().with_context(Context::Command("\nrm -rf \u{1b}[2J x \nls".into()));
+    assert_eq!(command.title(), "Run this command? rm -rf <U+001B>[2J x");
+    assert_eq!(request.title(), "Run this command?");
 }
 
 #[test]

@@ -3,22 +3,10 @@
 use crate::message::ToolCall;
 use crate::tool::{Access, Running, Tool, ToolContext, ToolDefinition, ToolResult};
 use crate::tools::exit_plan_mode;
-use askuser::{Context, QuestionSet, Rules, Violations, permission, report, tool};
+use askuser::{QuestionSet, Rules, Violations, permission, report, tool};
 
 /// This agent has a plan mode.
 const OFFERED: [tool::Extra; 1] = [tool::Extra::Plan];
-
-/// How much of what the model said is repeated, in characters.
-const MAX_WHY: usize = 1_500;
-
-/// Why it is asked, for a person who has not followed the conversation: what the model said just before, marked as that.
-fn why(context: &ToolContext) -> Option<Context> {
-    let said = context.said_before.as_deref().filter(|said| !said.is_empty())?;
-    let skipped = said.chars().count().saturating_sub(MAX_WHY);
-    let end: String = said.chars().skip(skipped).collect();
-    let cut = if skipped > 0 { "…" } else { "" };
-    Some(Context::Prose(format!("The agent said before it asked:\n\n{cut}{end}")))
-}
 
 /// Puts one to four questions to the person.
 #[derive(Clone, Copy, Debug, Default)]
@@ -62,7 +50,7 @@ impl Tool for AskUserQuestion {
                     );
                 }
             };
-            let outcome = context.ask(&call.id, set.clone(), why(context)).await?;
+            let outcome = context.ask(&call.id, set.clone(), None).await?;
             let count = set.questions().len();
             let subtitle = format!("{count} question{}", super::s(count));
             Ok(ToolResult::ok(report::prose(&set, &outcome))

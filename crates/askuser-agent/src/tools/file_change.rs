@@ -14,22 +14,17 @@ use crate::permission_rules::PermissionRule;
 use crate::shared_file::{Original, Update, UpdateError};
 use crate::tool::{Agreed, Consent, Stop, ToolContext, ToolResult};
 use crate::undo::UndoLog;
-use askuser::{Context, sanitize};
+use askuser::{Context, FileChange, sanitize};
+use askuser_markdown::{MAX_DIFF, file_change};
 use serde_json::json;
-use similar::{ChangeTag, TextDiff};
 use std::io::Read;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) const MAX_CONTENT: usize = 1_000_000;
 pub(crate) const MAX_FILE: u64 = 10_000_000;
-/// The longest diff that a person is shown whole, in bytes. A longer one is nothing that anybody can agree to.
-const MAX_DIFF: usize = 4_000_000;
 /// How much of a diff is repeated where it was made already, in bytes.
 const MAX_EXCERPT: usize = 100_000;
-/// After this time the diff is less minimal, but still correct.
-const DIFF_TIMEOUT: Duration = Duration::from_millis(500);
 
 pub(crate) struct Change {
     pub(crate) path: ConfinedPath,
@@ -37,12 +32,6 @@ pub(crate) struct Change {
     pub(crate) new_content: String,
     /// What the model reads once it is made.
     pub(crate) done: String,
-}
-
-pub(crate) struct Diff {
-    pub(crate) text: String,
-    added: usize,
-    removed: usize,
 }
 
 pub(crate) fn target_path(call: &ToolCall, given: &str, context: &ToolContext) -> Result<ConfinedPath, ToolResult> {
@@ -140,30 +129,6 @@ pub(crate) fn change_lock() -> MutexGuard<'static, ()> {
     LOCK.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The diff between two contents of a file; `None` where there is no file.
-pub(crate) fn unified_diff(old: Option<&[u8]>, new: Option<&[u8]>, shown: &str) -> Diff {
-    let text = |content: Option<&[u8]>| String::from_utf8_lossy(content.unwrap_or_default()).into_owned();
-    let (old_text, new_text) = (text(old), text(new));
-    // A carriage return alone ends no line: half a line would stand behind the sign of another.
-    let lines = |text| str::split_inclusive(text, '\n').collect::<Vec<_>>();
-    let diff = TextDiff::configure().timeout(DIFF_TIMEOUT).diff_slices(&lines(&old_text), &lines(&new_text));
-    let count = |tag| diff.iter_all_changes().filter(|change| change.tag() == tag).count();
-    let (added, removed) = (count(ChangeTag::Insert), count(ChangeTag::Delete));
-    let name = |content: Option<&[u8]>, side| content.map_or("/dev/null".into(), |_| format!("{side}/{shown}"));
-    let mut text = String::new();
-    for hunk in diff.unified_diff().iter_hunks() {
-        if text.is_empty() {
-            text = format!("--- {}\n+++ {}\n", name(old, "a"), name(new, "b"));
-        }
-        text.push_str(&format!("{}\n", hunk.header()));
-        for change in hunk.iter_changes() {
-            let end = if change.value().ends_with('\n') { "" } else { "\n\\ No newline at end of file\n" };
-            text.push_str(&format!("{}{}{end}", change.tag(), change.value()));
-        }
-    }
-    Diff { text, added, removed }
-}
-
 impl Change {
     /// Writes the file, unless the caller has stopped waiting. The old content is kept first, so that the edit can be undone.
     pub(crate) fn apply(&self, context: &ToolContext, cancel: &CancellationToken) -> Result<(), ToolResult> {
@@ -192,9 +157,9 @@ impl Change {
         })
     }
 
-    pub(crate) fn diff(&self) -> Diff {
+    pub(crate) fn diff(&self) -> FileChange {
         let old = self.original.as_ref().map(|original| original.bytes.as_slice());
-        unified_diff(old, Some(self.new_content.as_bytes()), &self.path.display())
+        file_change(&self.path.display(), old, Some(self.new_content.as_bytes()))
     }
 
     /// What the user is asked to approve. `verb` is "Edit" or "Write".
@@ -202,16 +167,11 @@ impl Change {
         let sensitive = sensitive::why_sensitive(&self.path, context);
         let always_ask = sensitive::is_protected(&self.path.absolute(), &context.protected);
         let shown = self.path.display();
-        let diff = self.diff();
-        let Diff { added, removed, .. } = diff;
-        if diff.text.len() > MAX_DIFF {
-            let fact = format!("the diff of {shown} has {} bytes, at most {MAX_DIFF} can be shown", diff.text.len());
+        let change = self.diff();
+        if change.diff.len() > MAX_DIFF {
+            let fact = format!("the diff of {shown} has {} bytes, at most {MAX_DIFF} can be shown", change.diff.len());
             return Err(ToolResult::error(format!("{fact}; nothing was done. Make smaller changes.")));
         }
-        let question = match self.original {
-            Some(_) => format!("{verb} {shown} (+{added} −{removed})?"),
-            None => format!("{verb} new file {shown} (+{added})?"),
-        };
         let (rule, always) = match (sensitive, self.path.root_kind) {
             (Some(_), _) => {
                 let path = self.path.absolute().display().to_string();
@@ -224,16 +184,16 @@ impl Change {
                 (PermissionRule::EditsIn(root), always)
             }
         };
-        let consent = Consent::new(question, Context::Diff(diff.text), rule, always);
+        let consent = Consent::new(change.title(), Context::Diff(change.diff), rule, always);
         let agreed = Agreed::Change(self.original.as_ref().map(|original| original.bytes.clone()));
         Ok(Consent { always_ask, because: sensitive.map(str::to_owned), agreed: Some(agreed), ..consent })
     }
 
     pub(crate) fn result(&self, tool: &str) -> ToolResult {
-        let Diff { text, added, removed, .. } = self.diff();
+        let FileChange { diff, added, removed, .. } = self.diff();
         ToolResult::ok(&self.done)
             .with_title(tool, self.path.display())
-            .with_details(json!({"diff": excerpt(text), "added": added, "removed": removed}))
+            .with_details(json!({"diff": excerpt(diff), "added": added, "removed": removed}))
     }
 }
 

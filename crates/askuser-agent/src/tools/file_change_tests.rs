@@ -138,17 +138,6 @@ fn a_change_between_control_characters_is_seen() {
 }
 
 #[test]
-fn a_carriage_return_alone_puts_no_half_of_a_line_behind_another() {
-    let diff = |old: &str, new: &str| unified_diff(Some(old.as_bytes()), Some(new.as_bytes()), "a").text;
-    let (_, lines) = diff("one\rtwo\nend\r", "one\r2\nend\r\n")
-        .split_once(" @@\n")
-        .map(|(a, b)| (a.to_owned(), b.to_owned()))
-        .unwrap();
-    assert_eq!(lines, "-one\rtwo\n-end\r\n\\ No newline at end of file\n+one\r2\n+end\r\n");
-    assert_eq!(diff("same\n", "same\n"), "");
-}
-
-#[test]
 fn a_path_that_cannot_be_shown_is_refused() {
     let refused = consent(&TestFolder::new(), "main\u{200b}.rs", "x").unwrap_err();
     let expected = "Invalid Write input; nothing was done. path: has characters that cannot be shown, must be readable to \
@@ -167,14 +156,14 @@ fn a_file_that_is_too_large_is_not_changed() {
 /// The question about a new file, and what is shown of it.
 fn asked(content: &str) -> (String, String) {
     let consent = consent(&TestFolder::new(), "long.txt", content).unwrap();
-    (consent.question, consent.context.text().to_owned())
+    (consent.question, consent.context.text().into_owned())
 }
 
 #[test]
 fn a_change_is_shown_whole_however_long_it_is() {
     let content = format!("{}\n{}end\n", "x".repeat(300_000), "line\n".repeat(100_000));
     let (question, context) = asked(&content);
-    assert_eq!(question, "Write new file long.txt (+100002)?");
+    assert_eq!(question, "Create long.txt (+100002)?");
     let shown: String = context.lines().skip(3).map(|line| format!("{}\n", line.strip_prefix('+').unwrap())).collect();
     assert!(shown == content, "the diff is not the whole content");
 }

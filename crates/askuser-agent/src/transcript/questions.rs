@@ -68,7 +68,7 @@ impl RecordedQuestion {
             request.set().questions().iter().map(|question| question.text_verbatim().to_owned()).collect()
         };
         let same_context = match &self.old_diff {
-            Some(hash) => request.context().is_some_and(|context| old_hash(context.text()) == *hash),
+            Some(hash) => request.context().is_some_and(|context| old_hash(&context.text()) == *hash),
             // Of a plain question it only says why it is asked.
             None => asked.context() == request.context() || request.key().purpose == Purpose::Question,
         };
@@ -130,7 +130,8 @@ mod tests {
 
     #[test]
     fn a_permission_that_was_recorded_with_a_note_halts_what_is_beside_it_as_a_refusal_does() {
-        let set = Permission::to_use("Act").question_set().unwrap();
+        let set =
+            Permission::<std::convert::Infallible>::new("Act", "Run Act with this input?").question_set().unwrap();
         let halt = |option: usize, note: Option<&str>| {
             let answer = set.questions()[0].answer(&[option], None, note.map(str::to_owned)).unwrap();
             let given = Outcome::answered(&set, vec![answer]).unwrap().through(Via::Terminal);

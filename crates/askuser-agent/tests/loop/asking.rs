@@ -376,8 +376,8 @@ async fn a_script_that_ends_says_so() {
 async fn a_question_carries_what_the_model_said_just_before_it() {
     let long = format!("{}end.", "x".repeat(5_000));
     for (said, expected) in [
-        ("I looked at the schema.", Some("The agent said before it asked:\n\nI looked at the schema.".to_owned())),
-        (&long, Some(format!("The agent said before it asked:\n\n…{}", &long[long.len() - 1_500..]))),
+        ("I looked at the schema.", Some("I looked at the schema.".to_owned())),
+        (&long, Some(format!("…{}", &long[long.len() - 1_499..]))),
         ("", None),
     ] {
         let input = ask("Which database?")["input"].clone();
@@ -387,7 +387,7 @@ async fn a_question_carries_what_the_model_said_just_before_it() {
         let mut agent = Agent::new(model).with_tools(tools::talking()).with_asker(person.clone());
         finish(&mut agent, "go").await;
         let asked = person.asked();
-        assert_eq!(asked[0].context().map(|context| context.text().to_owned()), expected);
+        assert_eq!(asked[0].why().map(str::to_owned), expected);
         assert!(!asked[0].is_agreed_to());
     }
 }

@@ -7,10 +7,11 @@ use crate::result::{finish, write};
 use crate::store::{at_the_terminal, done, for_each_page, location, only_a_person, open_for_person, open_kept, words};
 use crate::truncate::truncate;
 use crate::wrapped::columns;
+use askuser::exact::{self, Charset};
 use askuser::store::{Ending, Filter, Purged, State, Store, StoredQuestion};
-use askuser::{report, sanitize};
+use askuser::{Context, report, sanitize};
 use askuser_inbox::Location;
-use askuser_terminal::{Options, Theme, width, wrap};
+use askuser_terminal::{Options, Theme, context_lines, width, wrap};
 use clap::ArgMatches;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
@@ -75,25 +76,35 @@ fn entry(question: &StoredQuestion, theme: &Theme, columns: usize) -> String {
     let who = truncate(&words::who_and_where(question), room, theme);
     let head = truncate(&format!("{date}  {who}  {id}"), columns, theme);
     // Only their first rows begin at this depth: no text can pass for a row of ours.
-    let [asked, outcome] = [quoted(question), format!("{mark} {}", outcome(question))].map(|text| {
+    let title = quoted(&question.request.title());
+    let [asked, outcome] = [title, format!("{mark} {}", outcome(question))].map(|text| {
         let room = columns.saturating_sub(4).max(1);
         let rows = wrap(&text, room, room).into_iter().map(|range| text[range].trim_end().to_owned());
         rows.collect::<Vec<_>>().join("\n    ")
     });
-    format!("{head}\n  {asked}\n  {outcome}")
+    let agreed = agreed_to(question).map(|context| context_lines(context, theme, columns.saturating_sub(4) as u16));
+    let agreed: String = agreed.into_iter().flatten().map(|line| format!("\n    {line}")).collect();
+    format!("{head}\n  {asked}{agreed}\n  {outcome}")
 }
 
-/// What is asked, in quotes: a text cannot pass for an outcome of ours.
-fn quoted(question: &StoredQuestion) -> String {
-    let quoted = |text: &str| format!("\"{}\"", sanitize::line(text).replace('\\', "\\\\").replace('"', "\\\""));
-    question.request.set().questions().iter().map(|question| quoted(question.text())).collect::<Vec<_>>().join(" · ")
+/// A text in quotes: it cannot pass for an outcome of ours.
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", sanitize::line(text).replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+/// The text that a permission or a plan is about.
+fn agreed_to(question: &StoredQuestion) -> Option<&Context> {
+    question.request.context().filter(|_| question.request.is_agreed_to())
 }
 
 /// `2026-11-15 12:04  3f2a9c0d11aa  claude-code ~/shop: "Which database?" → PostgreSQL (ada from terminal, after 2 min)`.
 fn line(question: &StoredQuestion) -> String {
     let (date, id, who) = (words::date_time(question.asked_ms), &question.id, words::who(question));
-    let (folder, asked) = (words::folder(question).unwrap_or_default(), quoted(question));
-    format!("{date}  {id}  {who} {folder}: {asked} → {}", outcome(question))
+    let folder = words::folder(question).unwrap_or_default();
+    let agreed = agreed_to(question).map(|context| exact::shown(&context.text(), Charset::Utf8).replace('\n', "\\n"));
+    let agreed = agreed.map(|text| format!(" {}", quoted(&text))).unwrap_or_default();
+    let asked = quoted(&question.request.title());
+    format!("{date}  {id}  {who} {folder}: {asked}{agreed} → {}", outcome(question))
 }
 
 /// `answered: Database: PostgreSQL (ada from terminal, after 2 min)`.

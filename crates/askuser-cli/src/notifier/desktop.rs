@@ -2,10 +2,10 @@
 //! documentation and was never run there.
 
 use super::plain;
+use crate::store::words;
 use askuser::store::StoredQuestion;
 use askuser_sys::programs;
 use std::io;
-use std::path::Path;
 #[cfg(not(any(windows, target_os = "macos")))]
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -15,12 +15,10 @@ pub(super) fn is_there() -> bool {
     matches!(command("", ""), Some(Ok(_)))
 }
 
-/// Starts what shows it, if there is a desktop. It says the header and the project, and no more: others may see the screen.
+/// Starts the program that shows it, if there is a desktop: who asks, and the title of the question.
 pub(super) fn notify(question: &StoredQuestion) -> Option<Result<Child, String>> {
-    let header = question.request.set().questions().first().map_or("", |asked| asked.header());
-    let folder = question.request.origin().folder.as_deref();
-    let project = folder.and_then(|folder| Path::new(folder).file_name()?.to_str()).unwrap_or_default();
-    let mut command = command(&plain(header), &plain(project))?.ok()?;
+    let title = question.request.title();
+    let mut command = command(&plain(&words::who_and_where(question)), &plain(&title))?.ok()?;
     let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     Some(quiet.spawn().map_err(|error| error.to_string()))
 }

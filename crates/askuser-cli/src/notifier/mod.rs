@@ -197,7 +197,7 @@ impl Call {
     /// Rings and notifies through the terminal of the process that asks.
     fn say_here(&self, question: &StoredQuestion) {
         let mut stderr = std::io::stderr();
-        let text = plain(&format!("{} asks: {}", words::who(question), words::asked(question)));
+        let text = plain(&format!("{} asks: {}", words::who(question), question.request.title()));
         let term = std::env::var("TERM").unwrap_or_default();
         let notification = if term.contains("kitty") {
             format!("\x1b]99;;{text}\x1b\\")

@@ -54,18 +54,11 @@ pub(crate) fn not_run(request: &Request, ending: &Ending) -> Option<String> {
     Some(format!("not run: {}", sanitize::line(note)))
 }
 
-/// What is asked: the questions, each on a line of its own when they are joined so.
-pub(crate) fn asked(question: &StoredQuestion) -> String {
-    let texts: Vec<String> =
-        question.request.set().questions().iter().map(|q| sanitize::line(q.text()).into_owned()).collect();
-    texts.join(" · ")
-}
-
 /// The header and what is asked: `Database: Which database?`. The header that `ask -q` gives by default says nothing.
 pub(crate) fn titled(question: &StoredQuestion) -> String {
     match question.request.set().questions()[0].header() {
-        "Question" => asked(question),
-        header => format!("{header}: {}", asked(question)),
+        "Question" => question.request.title(),
+        header => format!("{header}: {}", question.request.title()),
     }
 }
 

@@ -255,12 +255,11 @@ const counted = async body => {
 
 const announce = fresh => {
   const {page} = fresh.at(-1);
-  say(`${page.by ?? 'An agent'} asks: ${page.questions[0].text}`);
+  say(`${page.by ?? 'An agent'} asks: ${page.title}`);
   if (kept.get('notify') !== true || document.visibilityState === 'visible') return;
   beep();
-  // Who and where, not what: others may see the screen.
   if (mayNotify()) {
-    const note = new Notification(`${page.by ?? 'An agent'} asks`, {body: [page.from, page.questions[0].header].filter(Boolean).join(' · '), tag: fresh.at(-1).id});
+    const note = new Notification(`${page.by ?? 'An agent'} asks`, {body: [page.from, page.title].filter(Boolean).join(' · '), tag: fresh.at(-1).id});
     note.onclick = () => { window.focus(); location.hash = `#/q/${fresh.at(-1).id}`; note.close(); };
   }
 };
@@ -368,7 +367,7 @@ const listView = state => {
     const many = question.page.questions.length;
     return el('li', {}, el('a', {href: `#/q/${question.id}`},
       el('span', {class: 'chip'}, first.header), many > 1 && el('span', {class: 'muted'}, ` and ${many - 1} more`),
-      el('span', {class: 'words'}, first.text), facts(question),
+      el('span', {class: 'words'}, question.page.title), facts(question),
       state !== 'pending' && el('span', {class: 'facts'}, outcome(question))));
   };
   const load = async further => {
@@ -624,14 +623,30 @@ const questionView = id => {
   const last = () => pageOf().questions.length > 1 ? pageOf().questions.length : 0;
   const go = at => { work.at = at; draw(); box.querySelector('h1, h2, legend')?.focus?.(); box.querySelector('input, button.main')?.focus({preventScroll: true}); };
 
+  /** A text that a key shows whole: `o` the model's reason, `v` the input of a tool. */
+  const opened = new Set();
+  const open = key => {
+    if (opened.has(key)) opened.delete(key); else opened.add(key);
+    draw();
+  };
+  const toggle = (key, label) => el('button', {type: 'button', 'aria-expanded': String(opened.has(key)), onclick: () => open(key)}, label);
+  const why = () => {
+    const said = pageOf().why;
+    if (!said) return null;
+    const name = 'The agent’s words before it asked';
+    return el('div', {}, el('h2', {}, name), el('section', {class: `pane why${opened.has('o') ? ' whole' : ''}`, tabindex: '0', 'aria-label': name}, rows(said)),
+      toggle('o', opened.has('o') ? 'Show less' : 'Show all'));
+  };
+  const part = ({rows: prose, lines}) => prose ? el('div', {}, rows(prose))
+    : el('pre', {class: 'exact'}, lines.map(({text, says, number}) => el('span', {class: says, 'data-line': number}, text)));
   const context = () => {
-    const about = pageOf().context;
+    const {context: about, input, agreed} = pageOf();
     if (!about) return null;
-    const names = {command: 'Command', diff: 'Change', tool_input: 'Input of the tool', prose: pageOf().agreed ? 'Plan' : 'Context'};
-    const inside = about.rows ? rows(about.rows)
-      : el('pre', {class: 'exact'}, about.lines.map(({text, says, number}) => el('span', {class: says, 'data-line': number}, text)));
-    const pane = el('section', {class: `pane${pageOf().agreed ? ' agreed' : ''}`, tabindex: '0', 'aria-label': names[about.kind] ?? 'Context'}, inside);
-    return el('div', {}, el('h2', {}, names[about.kind] ?? 'Context'), pane);
+    const names = {command: 'Command', diff: 'Change', tool_input: 'Input of the tool', prose: agreed ? 'Plan' : 'Context'};
+    const name = names[about[0].kind] ?? 'Context';
+    const pane = el('section', {class: `pane${agreed ? ' agreed' : ''}`, tabindex: '0', 'aria-label': name}, about.map(part));
+    return el('div', {}, el('h2', {}, name), pane, input && toggle('v', opened.has('v') ? 'Hide the input' : 'Show the input as JSON'),
+      input && opened.has('v') && el('pre', {class: 'pane exact', tabindex: '0', 'aria-label': 'Input as JSON'}, input));
   };
 
   // -- reading: no option can be chosen before every part of the text that is agreed to was on the screen --
@@ -796,7 +811,7 @@ const questionView = id => {
     const drafts = [...(work && !work.sent ? [asDraft()] : []), ...others.filter(isOpen)].flatMap(wordsOf);
     const answers = resolution?.answers ?? [];
     const given = asked => answers.find(answer => answer.question === asked.verbatim);
-    return [heading(), context(),
+    return [heading(), why(), context(),
       el('div', {class: `notice ${state === 'answered' && !question.page.not_run ? 'good' : ''}`}, el('h1', {tabindex: '-1'}, ending(question)),
         (resolution?.reason || resolution?.message) && el('p', {}, resolution.reason ?? resolution.message),
         pageOf().questions.map(asked => el('div', {}, el('h2', {}, el('span', {class: 'chip'}, asked.header), ' ', asked.text),
@@ -810,7 +825,7 @@ const questionView = id => {
   const forOthers = () => [heading(),
     el('div', {class: 'notice'}, el('h1', {tabindex: '-1'}, `This question is for ${pageOf().for}`),
       el('p', {}, 'You can read it here, but only they can answer it.')),
-    context(),
+    why(), context(),
     pageOf().questions.map(asked => el('section', {}, el('h2', {}, el('span', {class: 'chip'}, asked.header)), rows(asked.rows),
       el('ul', {}, asked.options.map(option => el('li', {}, option.name, option.rows && rows(option.rows)))))),
     el('p', {}, el('a', {href: '#/', class: 'button'}, 'Back to the list'))].flat();
@@ -825,7 +840,7 @@ const questionView = id => {
   const draw = (problem, violations) => {
     if (!question) return;
     const scrolled = scrollY;
-    const pane = box.querySelector('.pane')?.scrollTop;
+    const places = [...box.querySelectorAll('.pane')].map(pane => [pane.ariaLabel, pane.scrollTop]);
     if (question.state !== 'pending') box.replaceChildren(...ended().filter(Boolean));
     else if (!isMine()) box.replaceChildren(...forOthers().filter(Boolean));
     else {
@@ -856,11 +871,13 @@ const questionView = id => {
           el('button', {type: 'button', onclick: () => begin('decline')}, 'Decline'),
           el('a', {class: 'button', href: '#/'}, 'Put aside')), isSending() && el('div', {class: 'actions'}, el('a', {class: 'button', href: '#/'}, 'Back to the list')));
       const about = context();
-      box.replaceChildren(el('div', {class: about ? 'wide' : null}, el('div', {}, heading(), deadline(), about), form));
+      box.replaceChildren(el('div', {class: about ? 'wide' : null}, el('div', {}, heading(), deadline(), why(), about), form));
       ready();
     }
-    const now = box.querySelector('.pane');
-    if (now && pane) now.scrollTop = pane;
+    for (const [name, top] of places) {
+      const pane = [...box.querySelectorAll('.pane')].find(pane => pane.ariaLabel === name);
+      if (pane && top) pane.scrollTop = top;
+    }
     scrollTo(0, scrolled);
     requestAnimationFrame(noteSeen);
   };
@@ -949,6 +966,7 @@ const questionView = id => {
         if (event.key === 'Escape') { location.hash = '#/'; return true; }
         return false;
       }
+      if ((event.key === 'o' && pageOf().why) || (event.key === 'v' && pageOf().input)) { open(event.key); return true; }
       const inputs = [...box.querySelectorAll('[data-at], [data-other]')];
       const at = inputs.indexOf(document.activeElement);
       if (event.key === 'Escape') {

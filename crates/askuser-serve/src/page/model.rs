@@ -1,7 +1,7 @@
 //! A question as the page draws it: every text past the gate for untrusted text, Markdown read into rows, what is agreed to
 //! exactly as it is.
 
-use askuser::exact::Charset;
+use askuser::exact::{self, Charset};
 use askuser::permission::condition;
 use askuser::store::{Ending, StoredQuestion};
 use askuser::{Choice, Context, Purpose, Question, Request, sanitize};
@@ -26,12 +26,15 @@ pub(crate) fn model(question: &StoredQuestion) -> Value {
         "exact": purpose == Purpose::Permission,
         "note_hint": purpose.note_hint(),
         "typed_max": request.set().limits().typed_chars,
-        "context": request.context().map(context),
+        "title": request.title(),
+        "why": request.why().map(|why| askuser_markdown::rows(&sanitize::block(why))),
+        "context": request.context().map(|context| context.parts().iter().map(|part| shown(part)).collect::<Vec<_>>()),
+        "input": request.context().and_then(Context::raw_input).map(|input| exact::shown(&input, Charset::Utf8).into_owned()),
         "questions": request.set().questions().iter().map(|question| asked(question, request)).collect::<Vec<_>>(),
     })
 }
 
-fn context(context: &Context) -> Value {
+fn shown(context: &Context) -> Value {
     let text = context.shown(Charset::Utf8);
     match context {
         Context::Prose(_) => json!({"kind": "prose", "rows": askuser_markdown::rows(&text)}),

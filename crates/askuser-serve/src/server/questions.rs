@@ -287,10 +287,10 @@ fn idempotency_key(call: &Call) -> Result<String, Problem> {
 /// What is asked: an input, or a whole request of our own store. Who asks is the credential, whatever it says.
 fn request(caller: &Caller, call: &Call) -> Result<Request, Problem> {
     let body = &call.body;
-    let mut envelope = Envelope::new(body, &["input", "context", "for", "deadline", "request", "series"]);
+    let mut envelope = Envelope::new(body, &["input", "context", "why", "for", "deadline", "request", "series"]);
     let what = "the question is not valid";
     if !body["request"].is_null() {
-        for other in ["input", "context", "for", "deadline"].into_iter().filter(|key| !body[*key].is_null()) {
+        for other in ["input", "context", "why", "for", "deadline"].into_iter().filter(|key| !body[*key].is_null()) {
             envelope.add(other, "beside a request", "must be left out: the request says it");
         }
         let request: Option<Request> = envelope.read("request", "must be a request");
@@ -309,6 +309,7 @@ fn request(caller: &Caller, call: &Call) -> Result<Request, Problem> {
     }
     envelope.refuse_others("context", &body["context"], &["kind", "text"]);
     let context: Option<Context> = envelope.read("context", "must be {\"kind\", \"text\"}");
+    let why: Option<String> = envelope.read("why", "must be a string");
     let names: Option<Vec<String>> = envelope.read("for", "must be an array of names");
     let deadline = body["deadline"].as_f64().filter(|seconds| *seconds > 0.0).map(Duration::try_from_secs_f64);
     let deadline = deadline.and_then(Result::ok);
@@ -319,6 +320,7 @@ fn request(caller: &Caller, call: &Call) -> Result<Request, Problem> {
     let request = Request::new(RequestKey::new("api", idempotency_key(call)?), set)
         .with_origin(caller.origin(Origin::default().with_agent(caller.name()).with_host(call.address.clone())))
         .with_context(context)
+        .with_why(why)
         .with_audience(names.unwrap_or_default())
         .with_deadline(deadline);
     Ok(request)

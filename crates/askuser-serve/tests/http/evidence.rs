@@ -4,7 +4,9 @@ use crate::support::Place;
 use askuser::permission::{MayPermit, Permission, Verdict, verdict};
 use askuser::policy::{Answers, Policy};
 use askuser::store::{Attempt, End, Handle, Principal, Store};
-use askuser::{Asker, Asking, Decision, Delivery, Origin, Outcome, Purpose, Request, RequestKey, Resolution, Via};
+use askuser::{
+    Asker, Asking, Decision, Delivery, Origin, Outcome, Purpose, Request, RequestKey, Resolution, ToolUse, Via,
+};
 use askuser_conformance::{Dice, Place as _, wait};
 use askuser_inbox::{InboxAsker, new_attempt};
 use serde_json::{Map, Value, json};
@@ -50,7 +52,7 @@ fn origin(asker: &str) -> Origin {
 fn request(number: usize) -> Request {
     let purpose = if number.is_multiple_of(4) { Purpose::Plan } else { Purpose::Permission };
     let key = RequestKey::new("session", number.to_string()).for_purpose(purpose);
-    let set = Permission::to_use("Bash").question_set().unwrap();
+    let set = Permission::to_use(&ToolUse::new("Bash", Default::default())).question_set().unwrap();
     Request::new(key, set).with_origin(origin(ASKERS[number % 2]))
 }
 

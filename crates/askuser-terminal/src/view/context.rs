@@ -17,11 +17,22 @@ pub fn context_lines(context: &Context, theme: &Theme, columns: u16) -> Vec<Line
     read_context(context, theme, columns).0
 }
 
-/// The rows of a context, and the one that has to be seen: the first that a diff changes. What stands above it says where.
+/// The rows of a context, and the one that has to be seen: the first that a diff changes. What stands above it says where. A row
+/// without a bar separates the parts of a tool use.
 pub(super) fn read_context(context: &Context, theme: &Theme, columns: u16) -> (Vec<Line<'static>>, usize) {
-    let columns = usize::from(columns);
-    let text = &*context.shown(theme.charset);
-    match context {
+    let parts = context.parts();
+    let mut parts = parts.iter().map(|part| read_part(part, theme, usize::from(columns)));
+    let (mut rows, first_change) = parts.next().unwrap_or_default();
+    for (part, _) in parts {
+        rows.push(Line::default());
+        rows.extend(part);
+    }
+    (rows, first_change)
+}
+
+fn read_part(part: &Context, theme: &Theme, columns: usize) -> (Vec<Line<'static>>, usize) {
+    let text = &*part.shown(theme.charset);
+    match part {
         Context::Prose(_) => (barred::prose(&markdown::rows(text), theme, columns, Style::new()), 0),
         Context::Diff(diff) => {
             let lines = diff_lines(diff, theme);

@@ -137,7 +137,8 @@ pub fn words(request: &Request) -> String {
         }
     }
     if let Some(context) = request.context() {
-        add(context.text());
+        add(&context.text());
     }
+    add(request.why().unwrap_or_default());
     words
 }

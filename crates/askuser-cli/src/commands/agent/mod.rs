@@ -139,7 +139,7 @@ fn supervisor() -> Vec<OsString> {
 }
 
 /// The keys of all providers, and the passwords in their addresses and in `others`.
-fn secrets(passed: &[String], others: &[String]) -> Secrets {
+pub(super) fn secrets(passed: &[String], others: &[String]) -> Secrets {
     let mut addresses: Vec<&str> = provider::address_variables().chain(["ASKUSER_BASE_URL"]).collect();
     addresses.extend(others.iter().map(String::as_str));
     // The token of a store at an address asks in this agent's name: commands get none.

@@ -2,17 +2,21 @@
 
 use super::decision;
 use super::elicitation::Form;
-use super::event::HookEvent;
+use super::event::{HookEvent, QUESTION_TOOL};
+use super::transcript;
+use crate::commands::agent::secrets;
 use crate::config::Settings;
 use crate::failure::{Failure, OrFail};
 use crate::json::escape_invisible;
 use crate::result;
 use crate::signals::until_signal;
 use crate::store::{actor, asker, attempt, block_on, done, for_each_page, open, origin, runtime};
-use askuser::permission::{Permission, what_would_run};
+use askuser::permission::Permission;
 use askuser::store::{Filter, Handle, Principal, StoreError, StoredQuestion, Which};
-use askuser::{Asker, Inbox, Purpose, QuestionSet, Request, RequestKey, Resolution, Rules, Via};
+use askuser::{Asker, Context, Inbox, Purpose, QuestionSet, Request, RequestKey, Resolution, Rules, ToolUse, Via};
+use askuser_sys::regular_file;
 use serde_json::{Value, json};
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 const AGENT: &str = "claude-code";
@@ -22,59 +26,84 @@ pub(super) fn run(kind: HookEvent, event: &Value, settings: &Settings) -> Result
     if !actor(Via::Hook).is_a_person() {
         return Ok(());
     }
-    if kind == HookEvent::ToolRan {
-        return withdraw_decided(event, settings);
+    if kind.ends_questions() {
+        return withdraw_decided(kind, event, settings);
     }
     let Some((request, form)) = request(kind, event) else { return Ok(()) };
-    ask(kind, request.with_deadline(settings.timeout), form.as_ref(), settings)
+    let why = transcript::last_words(event).map(|words| secrets(&[], &[]).redact_text(words));
+    let request = request.with_why(why).with_deadline(settings.timeout);
+    ask(kind, event, request, form.as_ref(), settings)
 }
 
 /// The event as a question; `None` if it cannot be put as one, so that Claude Code has to.
 pub(super) fn request(kind: HookEvent, event: &Value) -> Option<(Request, Option<Form>)> {
     let text = |name: &str| event.get(name).and_then(Value::as_str);
-    let input = &event["tool_input"];
     let (set, context, form) = match kind {
         HookEvent::QuestionsBeforeTool | HookEvent::QuestionsInDialog => {
             // Claude Code shows no questions that it did not find valid itself.
-            (QuestionSet::parse(input.clone(), &Rules::repair()).ok()?, None, None)
+            (QuestionSet::parse(event["tool_input"].clone(), &Rules::repair()).ok()?, None, None)
         }
         HookEvent::Permission => {
-            let tool = text("tool_name")?;
-            (Permission::to_use(tool).question_set().ok()?, Some(what_would_run(tool, input)), None)
+            let call = tool_use(event)?;
+            (Permission::to_use(&call).question_set().ok()?, Some(Context::ToolUse(call)), None)
         }
         HookEvent::Elicitation => {
             let form = Form::of(event)?;
             (form.set.clone(), form.context.clone(), Some(form))
         }
-        HookEvent::ToolRan => return None,
+        HookEvent::ToolRan | HookEvent::TurnEnded => return None,
     };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
     let this_once = format!("{}-{now:x}", std::process::id());
-    let call = text("tool_use_id").map_or(this_once, str::to_owned);
-    let key = RequestKey::new(format!("claude-code {}", text("session_id").unwrap_or_default()), call);
+    let key = key(event, text("tool_use_id").map_or(this_once, str::to_owned));
     let key = if kind == HookEvent::Permission { key.for_purpose(Purpose::Permission) } else { key };
     let origin = text("cwd").into_iter().fold(origin(AGENT), |origin, folder| origin.with_folder(folder));
+    let origin = text("agent_type").into_iter().fold(origin, |origin, kind| origin.with_task(kind));
     Some((Request::new(key, set).with_origin(origin).with_context(context), form))
 }
 
-/// A user who decided in Claude Code's own dialog is no longer asked the same in the inbox. Nothing else tells that the
-/// dialog is closed: Claude Code leaves a hook running whose decision it does not need.
-fn withdraw_decided(event: &Value, settings: &Settings) -> Result<(), Failure> {
-    let kind = HookEvent::before_it_ran(event);
-    let mut asked = event.clone();
-    if kind == HookEvent::QuestionsInDialog {
-        // The answers have been added to it since.
-        asked["tool_input"] = json!({"questions": event["tool_input"]["questions"]});
-    }
-    let Some((ran, _)) = request(kind, &asked) else { return Ok(()) };
-    let claude = Handle::new(open(settings)?, Principal::agent(ran.origin()));
-    let is_same = |question: &&StoredQuestion| {
-        question.request.key().session == ran.key().session && question.request.asks_the_same(&ran)
+/// The key of a call: its session and prompt, and the subagent that makes it.
+fn key(event: &Value, call: String) -> RequestKey {
+    let text = |name: &str| event[name].as_str().unwrap_or_default();
+    let session = format!("claude-code {} {}", text("session_id"), text("prompt_id"));
+    RequestKey::new(session, call).in_tasks(event["agent_id"].as_str())
+}
+
+/// The call that an event is about, as it would run now.
+fn tool_use(event: &Value) -> Option<ToolUse> {
+    let (tool, input) = (event["tool_name"].as_str()?, event["tool_input"].as_object()?);
+    let folder = Path::new(event["cwd"].as_str().unwrap_or("/"));
+    Some(askuser_markdown::tool_use(tool, input, folder, &regular_file::read_if_there))
+}
+
+/// Withdraws the questions that were decided in Claude Code's own dialog. A later event alone tells that: Claude Code leaves a
+/// hook running whose decision it does not need.
+fn withdraw_decided(kind: HookEvent, event: &Value, settings: &Settings) -> Result<(), Failure> {
+    let of_event = key(event, String::new());
+    let is_decided = |question: &&StoredQuestion| {
+        let key = question.request.key();
+        let is_same_turn = key.session == of_event.session && key.tasks == of_event.tasks;
+        is_same_turn && (kind == HookEvent::TurnEnded || is_about(&question.request, event))
     };
-    for_each_page(&claude, Filter::pending(), |questions| match questions.iter().find(is_same) {
-        Some(question) => withdraw(&claude, &question.id),
-        None => Ok(()),
+    let claude = Handle::new(open(settings)?, Principal::agent(&origin(AGENT)));
+    for_each_page(&claude, Filter::pending(), |questions| {
+        // A tool that ran decides one question; the end of a turn decides all of them.
+        let most = if kind == HookEvent::TurnEnded { usize::MAX } else { 1 };
+        questions.iter().filter(is_decided).take(most).try_for_each(|question| withdraw(&claude, &question.id))
     })
+}
+
+/// Whether a question was asked for the call that an event tells of. Claude Code adds the answers to the input of its questions.
+fn is_about(request: &Request, event: &Value) -> bool {
+    match request.context() {
+        Some(Context::ToolUse(call)) => {
+            event["tool_name"] == call.tool() && event["tool_input"].as_object() == Some(call.input())
+        }
+        _ => {
+            let asked = request.set().input().get("questions");
+            event["tool_name"] == QUESTION_TOOL && asked == event["tool_input"].get("questions")
+        }
+    }
 }
 
 /// Takes back what was decided in a dialog of Claude Code's. It may have been answered in the inbox meanwhile.
@@ -85,7 +114,13 @@ fn withdraw(claude: &Handle, which: impl Into<Which>) -> Result<(), Failure> {
     }
 }
 
-fn ask(kind: HookEvent, request: Request, form: Option<&Form>, settings: &Settings) -> Result<(), Failure> {
+fn ask(
+    kind: HookEvent,
+    event: &Value,
+    request: Request,
+    form: Option<&Form>,
+    settings: &Settings,
+) -> Result<(), Failure> {
     // A file or a rule cannot speak here, where everything counts as the user's; a rule that says to ask no person is kept.
     let is_question = matches!(kind, HookEvent::QuestionsBeforeTool | HookEvent::QuestionsInDialog);
     if is_question && settings.headless.is_some() {
@@ -101,7 +136,8 @@ fn ask(kind: HookEvent, request: Request, form: Option<&Form>, settings: &Settin
     }
     // Otherwise it stays, marked as having no process that waits for it.
     let Some(delivery) = delivered else { return Ok(()) };
-    match print(kind, &request, form, delivery.resolution()) {
+    let is_unchanged = || request.context().cloned() == tool_use(event).map(Context::ToolUse);
+    match print(kind, &request, form, delivery.resolution(), &is_unchanged) {
         Ok(()) => {
             drop(delivery.stored());
             done(claude.flush())?;
@@ -114,8 +150,14 @@ fn ask(kind: HookEvent, request: Request, form: Option<&Form>, settings: &Settin
     Ok(())
 }
 
-fn print(kind: HookEvent, request: &Request, form: Option<&Form>, resolution: &Resolution) -> Result<(), Failure> {
-    let Some(output) = decision::of(kind, request.set(), form, resolution) else { return Ok(()) };
+fn print(
+    kind: HookEvent,
+    request: &Request,
+    form: Option<&Form>,
+    resolution: &Resolution,
+    is_unchanged: &dyn Fn() -> bool,
+) -> Result<(), Failure> {
+    let Some(output) = decision::of(kind, request.set(), form, resolution, is_unchanged) else { return Ok(()) };
     let line = escape_invisible(&json!({"hookSpecificOutput": output}));
     result::write_all(&format!("{line}\n")).or_fail("cannot write")
 }

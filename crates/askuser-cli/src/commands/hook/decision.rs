@@ -2,12 +2,18 @@
 
 use super::elicitation::Form;
 use crate::commands::hook::event::HookEvent;
-use askuser::permission::{MayPermit, Verdict, verdict};
+use askuser::permission::{FILE_CHANGED, MayPermit, Verdict, verdict};
 use askuser::{QuestionSet, Resolution, Status, report};
 use serde_json::{Value, json};
 
-/// The `hookSpecificOutput`; `None` leaves it to Claude Code.
-pub(super) fn of(kind: HookEvent, set: &QuestionSet, form: Option<&Form>, resolution: &Resolution) -> Option<Value> {
+/// The `hookSpecificOutput`; `None` leaves it to Claude Code. An allowed call runs only if it `is_unchanged` since it was shown.
+pub(super) fn of(
+    kind: HookEvent,
+    set: &QuestionSet,
+    form: Option<&Form>,
+    resolution: &Resolution,
+    is_unchanged: &dyn Fn() -> bool,
+) -> Option<Value> {
     let status = resolution.outcome().status();
     // Silence decides nothing. Claude Code takes every answer for its user's: what a file or a rule says has no place in its forms.
     if matches!(status, Status::TimedOut | Status::Unavailable { .. }) || !resolution.is_a_persons() {
@@ -31,9 +37,9 @@ pub(super) fn of(kind: HookEvent, set: &QuestionSet, form: Option<&Form>, resolu
             true => in_dialog(json!({"behavior": "allow", "updatedInput": report::claude_input(set, resolution)})),
             false => in_dialog(json!({"behavior": "deny", "message": report::prose(set, resolution)})),
         }),
-        HookEvent::Permission => permission(set, resolution),
+        HookEvent::Permission => permission(set, resolution, is_unchanged),
         HookEvent::Elicitation => elicitation(form?, resolution),
-        HookEvent::ToolRan => None,
+        HookEvent::ToolRan | HookEvent::TurnEnded => None,
     }
 }
 
@@ -42,10 +48,11 @@ fn in_dialog(decision: Value) -> Value {
 }
 
 /// A tool runs only if a person chose just that. Where no person decided, Claude Code does.
-fn permission(set: &QuestionSet, resolution: &Resolution) -> Option<Value> {
+fn permission(set: &QuestionSet, resolution: &Resolution, is_unchanged: &dyn Fn() -> bool) -> Option<Value> {
     let verdict = verdict(set, resolution, MayPermit::Person);
     Some(in_dialog(match verdict.refusal() {
-        None => json!({"behavior": "allow"}),
+        None if is_unchanged() => json!({"behavior": "allow"}),
+        None => json!({"behavior": "deny", "message": FILE_CHANGED}),
         Some(_) if matches!(verdict, Verdict::NotAsked { .. }) => return None,
         Some(why) => json!({"behavior": "deny", "message": why}),
     }))

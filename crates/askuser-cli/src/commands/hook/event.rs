@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// Claude Code's own question tool.
-const QUESTION_TOOL: &str = "AskUserQuestion";
+pub(super) const QUESTION_TOOL: &str = "AskUserQuestion";
 /// What Claude Code says in `CLAUDE_CODE_ENTRYPOINT` where it runs without a screen of its own (`claude -p`).
 const HEADLESS: &str = "sdk-cli";
 /// The variable that says how Claude Code was started.
@@ -20,6 +20,8 @@ pub(crate) enum HookEvent {
     Elicitation,
     /// A tool has run: what was asked about it is decided.
     ToolRan,
+    /// A turn has ended: what was asked in it is decided.
+    TurnEnded,
 }
 
 impl HookEvent {
@@ -28,9 +30,9 @@ impl HookEvent {
         matches!(self, HookEvent::QuestionsInDialog | HookEvent::Permission)
     }
 
-    /// What was asked about a tool that ran.
-    pub(crate) fn before_it_ran(event: &Value) -> HookEvent {
-        if event["tool_name"] == QUESTION_TOOL { HookEvent::QuestionsInDialog } else { HookEvent::Permission }
+    /// Whether it says that something was decided elsewhere.
+    pub(crate) fn ends_questions(self) -> bool {
+        matches!(self, HookEvent::ToolRan | HookEvent::TurnEnded)
     }
 
     /// What an event asks of us; `None` where Claude Code asks by itself, or where there is nothing to ask.
@@ -50,6 +52,7 @@ impl HookEvent {
             ("PermissionRequest", _) => Some(HookEvent::Permission),
             ("PostToolUse" | "PostToolUseFailure", tool) if tool.starts_with("mcp__askuser__") => None,
             ("PostToolUse" | "PostToolUseFailure", _) => Some(HookEvent::ToolRan),
+            ("Stop" | "SubagentStop", _) => Some(HookEvent::TurnEnded),
             // Our own server puts its forms into the inbox by itself.
             ("Elicitation", _) if text("mcp_server_name") == "askuser" => None,
             ("Elicitation", _) => {
@@ -97,7 +100,7 @@ mod tests {
         check(json!({"hook_event_name": "PermissionRequest", "tool_name": ours}), "cli", None);
         check(json!({"hook_event_name": "Elicitation", "mcp_server_name": "askuser"}), "sdk-cli", None);
         check(json!({"hook_event_name": "PostToolUse", "tool_name": ours}), "cli", None);
-        check(json!({"hook_event_name": "Stop"}), "cli", None);
+        check(json!({"hook_event_name": "SessionEnd"}), "cli", None);
         check(json!({"hook_event_name": 7}), "sdk-cli", None);
         check(json!([]), "sdk-cli", None);
         check(json!(null), "sdk-cli", None);
@@ -107,6 +110,7 @@ mod tests {
     fn permissions_are_asked_beside_the_dialog_and_forms_only_without_one() {
         check(json!({"hook_event_name": "PermissionRequest", "tool_name": "Bash"}), "cli", Some(HookEvent::Permission));
         check(json!({"hook_event_name": "PostToolUse", "tool_name": "Bash"}), "cli", Some(HookEvent::ToolRan));
+        check(json!({"hook_event_name": "Stop"}), "cli", Some(HookEvent::TurnEnded));
         let form = json!({"hook_event_name": "Elicitation", "mcp_server_name": "x", "mode": "form"});
         check(form.clone(), "sdk-cli", Some(HookEvent::Elicitation));
         check(form, "cli", None);

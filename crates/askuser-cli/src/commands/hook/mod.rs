@@ -5,6 +5,7 @@ mod asking;
 mod decision;
 mod elicitation;
 mod event;
+mod transcript;
 
 #[cfg(test)]
 mod tests;
@@ -35,7 +36,7 @@ pub(super) fn run(words: impl ExactSizeIterator<Item = OsString>) -> Result<u8, 
     };
     let settings = Layers::detect(&super::arguments(args::hook(), words)?)?.settings()?;
     // Tools run all the time; a person is rarely asked about one.
-    if kind != HookEvent::ToolRan || a_question_waits(&settings)? {
+    if !kind.ends_questions() || a_question_waits(&settings)? {
         asking::run(kind, &event, &settings)?;
     }
     Ok(exit::ANSWERED)

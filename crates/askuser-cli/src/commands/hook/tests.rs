@@ -3,8 +3,7 @@
 use super::asking::request;
 use super::decision;
 use super::event::HookEvent;
-use askuser::permission::what_would_run;
-use askuser::{Outcome, Purpose, Via};
+use askuser::{Context, Outcome, Purpose, Via};
 use serde_json::{Value, json};
 
 fn event() -> Value {
@@ -39,12 +38,12 @@ fn noted(
     let owned = |text: Option<&str>| text.map(str::to_owned);
     let answers = set.questions().iter().map(|question| question.answer(rows, owned(typed), owned(note)).unwrap());
     let resolution = Outcome::answered(set, answers.collect()).unwrap().through(via);
-    decision::of(kind, set, form.as_ref(), &resolution)
+    decision::of(kind, set, form.as_ref(), &resolution, &|| true)
 }
 
 fn ended(kind: HookEvent, event: &Value, outcome: Outcome) -> Option<Value> {
     let (request, form) = request(kind, event).expect("a question");
-    decision::of(kind, request.set(), form.as_ref(), &outcome.through(Via::Inbox))
+    decision::of(kind, request.set(), form.as_ref(), &outcome.through(Via::Inbox), &|| true)
 }
 
 #[test]
@@ -102,14 +101,39 @@ fn a_tool_runs_only_if_a_person_allows_just_that() {
 }
 
 #[test]
-fn a_permission_names_its_tool_and_shows_what_would_run() {
+fn a_permission_names_its_tool_and_keeps_the_input_as_it_came() {
     let tool = "mcp__github__create_issue";
     let event = json!({"tool_name": tool, "tool_input": {"title": "x"}});
     let (asked, _) = request(HookEvent::Permission, &event).unwrap();
     let question = &asked.set().questions()[0];
     assert_eq!((question.header(), question.text()), ("mcp__github_", &*format!("Run {tool} with this input?")));
-    assert_eq!(asked.context(), Some(&what_would_run(tool, &event["tool_input"])));
+    let Some(Context::ToolUse(call)) = asked.context() else { panic!("{:?}", asked.context()) };
+    assert_eq!((call.tool(), json!(call.input())), (tool, event["tool_input"].clone()));
     assert_eq!(asked.key().purpose, Purpose::Permission);
+}
+
+#[test]
+fn an_edit_is_shown_as_a_diff_against_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.txt"), "one\ntwo\n").unwrap();
+    let input = json!({"file_path": folder.path().join("a.txt"), "old_string": "two", "new_string": "2"});
+    let event = json!({"cwd": folder.path(), "tool_name": "Edit", "tool_input": input});
+    let (asked, _) = request(HookEvent::Permission, &event).unwrap();
+    assert_eq!(asked.title(), "Edit a.txt (+1 −1)?");
+    let parts = asked.context().unwrap().parts();
+    let diff = "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n";
+    assert_eq!(parts, [std::borrow::Cow::<Context>::Owned(Context::Diff(diff.into()))]);
+}
+
+#[test]
+fn a_file_that_changed_since_is_not_edited() {
+    let bash = json!({"tool_name": "Bash", "tool_input": {"command": "ls"}});
+    let (asked, _) = request(HookEvent::Permission, &bash).unwrap();
+    let set = asked.set();
+    let yes = Outcome::answered(set, vec![set.questions()[0].answer(&[0], None, None).unwrap()]).unwrap();
+    let output = decision::of(HookEvent::Permission, set, None, &yes.through(Via::Inbox), &|| false).unwrap();
+    assert_eq!(output["decision"]["behavior"], "deny");
+    assert!(output["decision"]["message"].as_str().unwrap().starts_with("Not run: the file changed since"));
 }
 
 #[test]

@@ -151,7 +151,7 @@ fn sentence(Row { question, unsent }: &Row) -> String {
     let who = words::who_and_where(question);
     match &question.ending {
         Some(ending) => {
-            format!("{who}: {} It {}", shortened(words::asked(question)), words::ended(&question.request, ending))
+            format!("{who}: {} It {}", shortened(question.request.title()), words::ended(&question.request, ending))
         }
         None => {
             let draft = if unsent.is_empty() { "" } else { " [draft]" };

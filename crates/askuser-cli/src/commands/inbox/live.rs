@@ -140,7 +140,7 @@ impl News {
         }
         let new = new.and_then(|id| block_on(store.get(&id)).ok());
         let new = new.filter(|new| new.ending.is_none() && store.principal().is_asked(&new.request));
-        let words = |new: StoredQuestion| format!("New: {} asks: {}", words::who(&new), words::asked(&new));
+        let words = |new: StoredQuestion| format!("New: {} asks: {}", words::who(&new), new.request.title());
         Ok((changed, new.map(|new| Notice::new(Role::Primary, words(new)))))
     }
 }

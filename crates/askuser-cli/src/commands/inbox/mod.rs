@@ -118,5 +118,5 @@ fn line(question: &StoredQuestion, json: bool) -> String {
     let gone = gone.map(|gone| format!(" ({gone})")).unwrap_or_default();
     let (who, names) = (words::who(question), words::for_whom(question));
     let folder = words::folder(question).unwrap_or_default();
-    format!("{}  {waits}  {who} {folder}: {}{names}{gone}\n", question.id, words::asked(question))
+    format!("{}  {waits}  {who} {folder}: {}{names}{gone}\n", question.id, question.request.title())
 }

@@ -114,7 +114,7 @@ impl State {
             self.questions.notify_later = false;
             self.questions.asked_for = Some(waiting.key().purpose);
             // The prompt shows the context; the tool's result need not repeat it.
-            self.turn.shown_diff = waiting.context().map(|context| context.text().to_owned());
+            self.turn.shown_diff = waiting.context().map(|context| context.text().into_owned());
             self.effects.push_back(Effect::Ask(waiting));
         }
     }

@@ -168,7 +168,7 @@ fn cells(row: &Row) -> [String; 5] {
         // The decision comes first: the line may be cut off.
         Some(ending) => {
             let decided = words::decided(&question.request, ending);
-            let asked = words::asked(question);
+            let asked = question.request.title();
             let summary = decided.map_or_else(|| asked.clone(), |decided| format!("{decided} ← {asked}"));
             (summary, ending.at_ms().map(words::time).unwrap_or_default())
         }
@@ -228,11 +228,15 @@ fn preview(Row { question, unsent }: &Row, theme: &Theme, columns: usize, room: 
         let what = if question.ending.is_none() { "Your draft" } else { "You had not sent" };
         put(&mut lines, &format!("{what}: {unsent}"), "  ", Role::Primary);
     }
+    if let Some(why) = question.request.why() {
+        put(&mut lines, "said before it asked:", "  ", Role::Muted);
+        put(&mut lines, &sanitize::block(why), &bar, Role::Secondary);
+    }
     if let Some(context) = question.request.context() {
-        let about = match context {
-            Context::Command(_) => "would run:",
-            Context::Diff(_) => "would change:",
-            Context::ToolInput(_) => "would get:",
+        let about = match context.parts().first().map(|part| &**part) {
+            Some(Context::Command(_)) => "would run:",
+            Some(Context::Diff(_)) => "would change:",
+            Some(Context::ToolInput(_)) => "would get:",
             _ => "about:",
         };
         put(&mut lines, about, "  ", Role::Muted);

@@ -41,10 +41,10 @@ impl Driver {
         if is_permission && usual == Confirm::Inline && self.console.presentation() == Presentation::Screen {
             self.options.confirm = Confirm::Elsewhere;
         }
-        // What the model said before it asked is above; what a subagent said is not.
-        let is_above = request.key().purpose == Purpose::Question && request.key().tasks.is_empty();
+        // The words of the model are above already; those of a subagent are not.
+        let is_above = request.key().tasks.is_empty();
         let shown = Request::clone(request);
-        let shown = if is_above { shown.with_context(None) } else { shown };
+        let shown = if is_above { shown.with_why(None) } else { shown };
         let asked = self.show_question(&shown, Some(close), &mut store);
         self.options.confirm = usual;
         self.questions.closed();

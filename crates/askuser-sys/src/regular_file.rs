@@ -1,5 +1,5 @@
-//! Opens the files that we look for ourselves: regular files alone. A pipe would hang us, a device may never end, and both
-//! can stand under a name that a project or another program has made.
+//! Opens regular files alone. A pipe would block the reader and a device may never end, and both can have a name that a
+//! project or another program chose.
 
 use std::fs::{DirBuilder, File, FileType, OpenOptions};
 use std::io::{self, Read};
@@ -61,6 +61,21 @@ pub fn read(path: &Path, links: Links, max_bytes: u64) -> io::Result<Vec<u8>> {
     match bytes.len() as u64 > max_bytes {
         true => Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("is longer than {max_bytes} bytes"))),
         false => Ok(bytes),
+    }
+}
+
+/// The longest file that is read to show how a call would change it.
+const MAX_SHOWN: u64 = 10_000_000;
+
+/// Reads a regular file of at most 10 MB, or `None` if there is none. Links are followed.
+///
+/// # Errors
+/// As of [`read`].
+pub fn read_if_there(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    match read(path, Links::Follow, MAX_SHOWN) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
     }
 }
 

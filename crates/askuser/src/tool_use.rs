@@ -1,0 +1,155 @@
+//! A call of another agent's tool, and how a person reads it.
+//!
+//! The input is what a person agrees to, and is kept as it came. Everything else here is a rendering of it: the command, the
+//! plan, the difference that an edit makes, and a table of the fields that these do not contain.
+
+use crate::request::Context;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// A call of a tool that waits for permission.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolUse {
+    tool: String,
+    input: Map<String, Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    change: Option<FileChange>,
+}
+
+/// The change that an edit makes to one file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileChange {
+    /// The file as the person reads it: relative to the project where it is in there.
+    pub path: String,
+    /// Whether the file does not exist yet.
+    pub is_new: bool,
+    /// Lines that are added.
+    pub added: usize,
+    /// Lines that are removed.
+    pub removed: usize,
+    /// The difference in unified form.
+    pub diff: String,
+}
+
+impl FileChange {
+    /// The question for permission: `Edit src/retry.rs (+2 −1)?`, `Create src/backoff.rs (+6)?`.
+    pub fn title(&self) -> String {
+        let FileChange { path, added, removed, .. } = self;
+        if self.is_new { format!("Create {path} (+{added})?") } else { format!("Edit {path} (+{added} −{removed})?") }
+    }
+}
+
+/// The tools whose input is shown as something else than a table, with the fields that this contains.
+const COMMAND: (&str, &str) = ("Bash", "command");
+const PLAN: (&str, &str) = ("ExitPlanMode", "plan");
+const FETCH: (&str, &str) = ("WebFetch", "url");
+const EDITS: [(&str, &[&str]); 4] = [
+    ("Edit", &["file_path", "old_string", "new_string", "replace_all"]),
+    ("MultiEdit", &["file_path", "edits"]),
+    ("Write", &["file_path", "content"]),
+    ("NotebookEdit", &["notebook_path", "new_source"]),
+];
+
+/// The widest name that has its value beside it.
+const MAX_NAME: usize = 20;
+
+impl ToolUse {
+    /// A call with its whole input.
+    pub fn new(tool: impl Into<String>, input: Map<String, Value>) -> ToolUse {
+        ToolUse { tool: tool.into(), input, change: None }
+    }
+
+    /// Adds the change that the call makes to its file.
+    #[must_use]
+    pub fn with_change(self, change: impl Into<Option<FileChange>>) -> ToolUse {
+        ToolUse { change: change.into(), ..self }
+    }
+
+    /// The name of the tool.
+    pub fn tool(&self) -> &str {
+        &self.tool
+    }
+
+    /// The input as it came.
+    pub fn input(&self) -> &Map<String, Value> {
+        &self.input
+    }
+
+    pub(crate) fn command(&self) -> Option<&str> {
+        self.field(COMMAND)
+    }
+
+    /// The question for permission, which tells one call from another.
+    pub(crate) fn question(&self) -> String {
+        let tool = &self.tool;
+        match (&self.change, self.field(FETCH)) {
+            (Some(change), _) => change.title(),
+            (None, Some(address)) if address.chars().count() <= MAX_ADDRESS => format!("Fetch {address}?"),
+            _ if self.command().is_some() => "Run this command?".to_owned(),
+            _ if self.field(PLAN).is_some() => "Approve this plan?".to_owned(),
+            _ => format!("Run {tool} with this input?"),
+        }
+    }
+
+    /// The rendering, then a table of the fields that it does not contain.
+    pub(crate) fn parts(&self) -> Vec<Context> {
+        let (main, contained): (Option<Context>, &[&str]) = match (&self.change, self.command(), self.field(PLAN)) {
+            (Some(change), ..) => (Some(Context::Diff(change.diff.clone())), self.contained_in_diff()),
+            (None, Some(command), _) => (Some(Context::Command(command.to_owned())), &[COMMAND.1]),
+            (None, None, Some(plan)) => (Some(Context::Prose(plan.to_owned())), &[PLAN.1]),
+            (None, None, None) => (None, &[]),
+        };
+        let rest: Vec<_> = self.input.iter().filter(|(name, _)| !contained.contains(&name.as_str())).collect();
+        let table = (!rest.is_empty() || main.is_none()).then(|| Context::ToolInput(table(&rest)));
+        main.into_iter().chain(table).collect()
+    }
+
+    fn contained_in_diff(&self) -> &'static [&'static str] {
+        EDITS.iter().find(|(tool, _)| *tool == self.tool).map_or(&[], |(_, contained)| contained)
+    }
+
+    fn field(&self, (tool, field): (&str, &str)) -> Option<&str> {
+        self.input.get(field)?.as_str().filter(|_| self.tool == tool)
+    }
+}
+
+/// The longest address in a title. A longer one is in the table alone.
+const MAX_ADDRESS: usize = 200;
+
+/// Fields with their values, each value in a column of its own, so that no value can pass for a field.
+fn table(fields: &[(&String, &Value)]) -> String {
+    if fields.is_empty() {
+        return "{}".to_owned();
+    }
+    let is_plain = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "_-.$".contains(c));
+    let quoted = |name: &str| if is_plain(name) { name.to_owned() } else { Value::from(name).to_string() };
+    let chars = |name: &str| name.chars().count();
+    let fields: Vec<(String, &Value)> = fields.iter().map(|(name, value)| (quoted(name), *value)).collect();
+    let widths = fields.iter().map(|(name, _)| chars(name)).filter(|width| *width <= MAX_NAME);
+    let indent = widths.max().unwrap_or(0) + 2;
+    let mut lines = Vec::new();
+    for (mut name, value) in fields {
+        if chars(&name) > indent - 2 {
+            lines.push(std::mem::take(&mut name));
+        }
+        for line in value_text(value).split('\n') {
+            let name = std::mem::take(&mut name);
+            lines.push(format!("{name}{}{line}", " ".repeat(indent - chars(&name))));
+        }
+    }
+    lines.join("\n")
+}
+
+/// A value as a person reads it: a text with its own line breaks, everything else as JSON. A text that reads like JSON is in
+/// quotes, so that it differs from what it reads like.
+fn value_text(value: &Value) -> String {
+    match value {
+        Value::String(text) if serde_json::from_str::<Value>(text).is_err() && !text.is_empty() => text.clone(),
+        Value::Array(_) | Value::Object(_) => format!("{value:#}"),
+        value => value.to_string(),
+    }
+}
+
+#[cfg(test)]
+#[path = "tool_use_tests.rs"]
+mod tests;
