@@ -68,7 +68,7 @@ pub use patience::patience;
 pub use session::PromptSession;
 pub use view::{
     Background, ColorDepth, Confirm, PromptPhase, PromptWidget, Role, ShownDiffLine, Signs, Theme, closing_lines,
-    context_lines, diff_lines, key_hints, width, wrap, wrap_styled,
+    context_lines, diff_lines, first_rows, key_hints, side_text_lines, width, wrap, wrap_styled,
 };
 
 /// The ratatui types that a [`Console`] takes.

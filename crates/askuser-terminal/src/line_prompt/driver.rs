@@ -9,9 +9,9 @@ use crate::ending::{End, Ending, Remains, end_of};
 use crate::environment::encode;
 use crate::kept_question::KeptQuestion;
 use crate::paint::Painter;
-use crate::view::{Confirm, Signs, Theme, closing_lines, context_lines};
+use crate::view::{Confirm, Signs, Theme, closing_lines, context_lines, side_text_lines};
 use askuser::exact::Charset;
-use askuser::prompt::{Effect, Event, InputMode};
+use askuser::prompt::{Effect, Event, InputMode, SideText};
 use askuser::{AskError, Context, Key, KeyCode, Prompt, Resolution, Via};
 use std::fmt::Write;
 use std::io;
@@ -31,11 +31,14 @@ pub(crate) fn ask(
     let mut painter = Painter::plain(options.theme.charset);
     let columns = device.size().0.saturating_sub(1);
     line_prompt.set_columns(columns);
-    if let Some(context) = context {
+    let theme = Theme { signs: Signs::ASCII, ..options.theme };
+    let side_text = |kind| Some(side_text_lines(kind, line_prompt.prompt.side_text(kind)?, &theme, columns.into()));
+    let about = context.map(|context| context_lines(context, &theme, columns));
+    for lines in [side_text(SideText::Why), about, side_text(SideText::Input)].into_iter().flatten() {
         painter.raw(b"\r\n");
-        painter.print(&context_lines(context, &Theme { signs: Signs::ASCII, ..options.theme }, columns));
-        device.write(&painter.take()).map_err(&failed)?;
+        painter.print(&lines);
     }
+    device.write(&painter.take()).map_err(&failed)?;
     // Every line is printed: those of the context above, and those of each question.
     line_prompt.prompt.show_all();
     let ended = run(device, &mut line_prompt, options.theme.charset, &mut kept);

@@ -6,15 +6,20 @@
 use super::pane::{Begin, Claim, Pane};
 use super::preview::{Place, Preview, preview};
 use super::prompt_lines::{EDGE, FooterKind, PromptLines, compose, read_on};
+use super::side_text;
 use super::wrap::spans_width;
 use super::{PromptPhase, Theme, View, border, read_context};
-use askuser::prompt::{InputMode, Page, Scroll, Viewport, Window};
+use askuser::prompt::{InputMode, Page, Scroll, SideText, Viewport, Window};
 use askuser::{Context, Prompt};
 use ratatui_core::layout::Position;
 use ratatui_core::text::{Line, Span};
 
 /// Lines longer than this are hard to read.
 const MAX_COLUMNS: u16 = 100;
+/// The most rows of the model's reason above the question.
+const MOST_OF_WHY: usize = 2;
+/// The fewest rows in which one of them is the reason, where not everything fits.
+const ROOM_FOR_WHY: usize = 12;
 
 /// What is laid out, and in how much room.
 pub(super) struct Layout<'a, 'b> {
@@ -30,23 +35,41 @@ impl<'a> Layout<'a, '_> {
         let on_question = matches!(self.prompt.page(), Page::Question(_)) && self.prompt.mode() != InputMode::Help;
         let preview = if on_question { preview(self.prompt, self.theme, self.columns, EDGE) } else { None };
         self.columns = preview.as_ref().map_or(self.columns.min(MAX_COLUMNS), |preview| preview.columns);
-        let (context, first_change) = match context.filter(|_| on_question) {
-            Some(context) => read_context(context, self.theme, self.columns.saturating_sub(EDGE)),
-            None => (Vec::new(), 0),
+        let inside = self.columns.saturating_sub(EDGE);
+        let text = |kind| self.prompt.side_text(kind).filter(|_| on_question);
+        let opened = self.prompt.opened().and_then(|kind| Some((kind, text(kind)?)));
+        let (context, first_change) = match (opened, context.filter(|_| on_question)) {
+            (Some((kind, text)), _) => (side_text::side_text_lines(kind, text, self.theme, inside.into()), 0),
+            (None, Some(context)) => read_context(context, self.theme, inside),
+            (None, None) => (Vec::new(), 0),
         };
+        let why = text(SideText::Why).filter(|_| self.prompt.opened() != Some(SideText::Why));
         let list = match &preview {
             // A column stays free between the two.
             Some(Preview { place: Place::Beside(list), .. }) => list.saturating_sub(1),
             _ => self.columns,
         };
         let below = preview.as_ref().map_or(0, Preview::rows_below);
-        let mut content = compose(self.prompt, self.theme, self.phase, self.columns.into(), list.into());
         // Plus one line for the bottom border.
         let fits = |content: &PromptLines<'_>| {
             content.head.len() + context.len() + content.body.len() + below + 1 + content.footer.len() <= self.rows
         };
-        if !fits(&content) {
-            content.leave_out_gaps();
+        let compose = |most: usize| {
+            let first = why.map(|why| side_text::first_rows(why, self.theme, inside.into(), most));
+            let (rows, is_whole) = first.unwrap_or((Vec::new(), true));
+            let mut content = compose(self.prompt, self.theme, self.phase, self.columns.into(), list.into(), is_whole);
+            let blank = content.blank.clone();
+            let is_above_context = !rows.is_empty() && !context.is_empty();
+            content.head.extend(rows.into_iter().map(|row| bordered(&blank, row)));
+            content.head.extend(is_above_context.then_some(blank));
+            if !fits(&content) {
+                content.leave_out_gaps();
+            }
+            content
+        };
+        let mut content = compose(MOST_OF_WHY);
+        if why.is_some() && !fits(&content) {
+            content = compose(usize::from(self.rows >= ROOM_FOR_WHY));
         }
         if !fits(&content) {
             content.leave_out_descriptions();
@@ -124,7 +147,7 @@ impl<'a> Layout<'a, '_> {
                 (is_choosing && self.is_below(&viewport)).then_some(self.theme.signs.down)
             };
             content.footer = match key {
-                Some(key) => vec![read_on(key, self.prompt, self.theme, self.columns.into())],
+                Some(key) => vec![read_on(key, self.prompt, content.is_why_whole, self.theme, self.columns.into())],
                 None => content.footer,
             };
         }
@@ -162,10 +185,8 @@ impl<'a> Layout<'a, '_> {
     ) -> Vec<Line<'a>> {
         let Layout { prompt, theme, phase, .. } = *self;
         let columns = usize::from(self.columns);
-        let bordered = |row: Line<'static>| {
-            let edge = content.blank.spans.iter().cloned().chain([Span::raw("  ")]);
-            Line::from_iter(edge.chain(row.spans))
-        };
+        let blank = content.blank;
+        let bordered = |row| bordered(&blank, row);
         let mut lines = content.head;
         lines.extend(context.lines(theme, phase, columns).into_iter().map(bordered));
         let body = content.body.into_iter().skip(viewport.page.offset).take(viewport.page.height);
@@ -185,6 +206,12 @@ impl<'a> Layout<'a, '_> {
         lines.extend(content.footer);
         lines
     }
+}
+
+/// A row behind the border.
+fn bordered<'a>(blank: &Line<'a>, row: Line<'static>) -> Line<'a> {
+    let edge = blank.spans.iter().cloned().chain([Span::raw("  ")]);
+    Line::from_iter(edge.chain(row.spans))
 }
 
 /// A row of the options with a row of the preview to its right, in this column.

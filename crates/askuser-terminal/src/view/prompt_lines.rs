@@ -28,13 +28,15 @@ pub(super) const EDGE: u16 = 1 + INDENT as u16;
 /// The fewest columns in which text is still readable.
 const LEGIBLE: usize = 10;
 
-/// The lines of a prompt of so many columns, whose question and options have `text_columns` of them.
+/// The lines of a prompt of so many columns, whose question and options have `text_columns` of them. The footer names the key
+/// for the model's reason, unless it is whole on the screen.
 pub(super) fn compose<'a>(
     prompt: &'a Prompt,
     theme: &Theme,
     phase: PromptPhase,
     columns: usize,
     text_columns: usize,
+    is_why_whole: bool,
 ) -> PromptLines<'a> {
     let border = match phase {
         PromptPhase::Expired => Role::Warning,
@@ -43,7 +45,7 @@ pub(super) fn compose<'a>(
         PromptPhase::Asking | PromptPhase::Confirmed => Role::Muted,
     };
     let blank = Line::from(Span::styled(theme.signs.vertical, theme.style(border)));
-    let lines = PromptLines { blank, ..PromptLines::default() };
+    let lines = PromptLines { blank, is_why_whole, ..PromptLines::default() };
     let mut composer = Composer { prompt, theme, phase, columns, text_columns, number_column: 0, border, lines };
     composer.head();
     match (prompt.mode(), prompt.page()) {

@@ -7,6 +7,7 @@ mod marks;
 mod previews;
 mod properties;
 mod screens;
+mod side_texts;
 
 use super::*;
 use crate::fixtures;

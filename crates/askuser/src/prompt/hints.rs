@@ -25,6 +25,8 @@ impl Prompt {
                     (format!("1-{}", self.numbers()).into(), if toggles { "toggle" } else { word })
                 }
                 Action::Yes if self.trigger == Trigger::Popup => (key.into(), "move"),
+                Action::Open(text) if self.opened == Some(text) => return None,
+                Action::Escape if self.opened.is_some() => (key.into(), "back"),
                 Action::Escape if self.is_searching() => (key.into(), "clear"),
                 Action::Escape if self.trigger != Trigger::Inline && !is_back => (key.into(), "later"),
                 Action::Escape if !is_back => (key.into(), "cancel"),
@@ -68,6 +70,7 @@ impl Prompt {
     pub fn help(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         let is_put_aside = self.trigger != Trigger::Inline && self.context() != KeyContext::Typing;
         self.bindings().filter(|row| !row.spelled.is_empty()).map(move |row| match row.action {
+            Action::Escape if self.opened.is_some() => (row.spelled, "close the text"),
             Action::Escape if is_put_aside => (row.spelled, "leave it for later"),
             Action::Mark if self.is_unread() => (row.spelled, "read on; options can be chosen after the last line"),
             _ => (row.spelled, row.does),
@@ -80,7 +83,11 @@ impl Prompt {
         let here = move |row: &&Binding| {
             row.on.contains(&context) && (several || !matches!(row.action, Action::Previous | Action::Next))
         };
-        let is_rival_key = |row: &&Binding| matches!(row.action, Action::KeepOther | Action::KeepMine);
-        TABLE.iter().filter(here).filter(move |row| self.rival.is_some() || !is_rival_key(row))
+        let is_needed = |row: &&Binding| match row.action {
+            Action::KeepOther | Action::KeepMine => self.rival.is_some(),
+            Action::Open(text) => self.side_text(text).is_some(),
+            _ => true,
+        };
+        TABLE.iter().filter(here).filter(is_needed)
     }
 }

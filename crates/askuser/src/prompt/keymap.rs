@@ -40,6 +40,8 @@ pub enum Action {
     Previous,
     Next,
     Note,
+    /// Opens a text beside the question, or closes it.
+    Open(SideText),
     Discuss,
     Decline,
     Escape,
@@ -51,6 +53,15 @@ pub enum Action {
     KeepMine,
     Interrupt,
     Edit(Edit),
+}
+
+/// A text beside the question, shown whole by a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SideText {
+    /// The model's own words from just before it asked.
+    Why,
+    /// The input of a tool as JSON.
+    Input,
 }
 
 /// A row of the table.
@@ -75,6 +86,7 @@ use KeyContext::{Confirm, Multi, Other, Review, Search, SearchMulti, Single, Typ
 
 /// Where letters are keys.
 const LIST: &[KeyContext] = &[Single, Multi];
+const QUESTIONS: &[KeyContext] = &[Single, Multi, Confirm];
 const LETTERS: &[KeyContext] = &[Single, Multi, Review, Confirm];
 const PAGES: &[KeyContext] = &[Single, Multi, Other, Review, Confirm];
 const ROWS: &[KeyContext] = &[Single, Multi, Other, Review, Confirm, Search, SearchMulti];
@@ -190,6 +202,15 @@ pub static TABLE: &[Binding] = &[
     row(&[key(PageUp)], &[Typing], Action::PageUp, "", "", None),
     row(&[key(PageDown)], &[Typing], Action::PageDown, "", "", None),
     row(&[key(Char('n'))], LIST, Action::Note, "n", "add a note to the option", Some(("n", "note"))),
+    row(
+        &[key(Char('o'))],
+        QUESTIONS,
+        Action::Open(SideText::Why),
+        "o",
+        "what the agent said before it asked",
+        Some(("o", "why")),
+    ),
+    row(&[key(Char('v'))], QUESTIONS, Action::Open(SideText::Input), "v", "the input as JSON", Some(("v", "input"))),
     row(&[key(Char('c'))], LETTERS, Action::Discuss, "c", "talk about it first", Some(("c", "talk"))),
     row(&[key(Char('d'))], LETTERS, Action::Decline, "d", "decline, with a reason if you like", Some(("d", "decline"))),
     row(&[key(Esc)], ROWS, Action::Escape, "Esc", "cancel", Some(("esc", "cancel"))),

@@ -15,7 +15,7 @@ mod update;
 mod viewport;
 
 pub use answer_draft::AnswerDraft;
-pub use keymap::{Action, Binding, KeyContext, TABLE, action};
+pub use keymap::{Action, Binding, KeyContext, SideText, TABLE, action};
 pub use state::{
     InputMode, Notice, NoticeKind, Page, Prefilled, Prompt, PromptOptions, Rival, TextField, Trigger, Wording,
 };

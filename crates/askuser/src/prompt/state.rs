@@ -1,13 +1,13 @@
 //! What a prompt remembers, and how a view reads it.
 
 use super::answer_draft::AnswerDraft;
-use super::keymap::KeyContext;
+use super::keymap::{KeyContext, SideText};
 use super::viewport::{AgreedText, Scroll, Viewport};
 use crate::draft::{Draft, Unsent};
 use crate::outcome::{Answer, Outcome};
 use crate::permission;
 use crate::question::{Question, QuestionSet};
-use crate::request::{Purpose, Request};
+use crate::request::{Context, Purpose, Request};
 use crate::rules::Form;
 use crate::text::Text;
 use std::time::Duration;
@@ -173,6 +173,10 @@ pub struct Prompt {
     pub(super) set: QuestionSet,
     pub(super) origin: Option<String>,
     pub(super) purpose: Purpose,
+    pub(super) why: Option<String>,
+    pub(super) input: Option<String>,
+    /// The text that is shown in the place of the context.
+    pub(super) opened: Option<SideText>,
     /// What was filled in for the person, and what they had done another time.
     pub(super) known: Vec<Answer>,
     pub(super) resumed: Vec<Answer>,
@@ -235,7 +239,9 @@ impl Prompt {
         let source = if request.context().is_some() { AgreedText::Context } else { AgreedText::Question };
         let unread = Reading::Unread { source, drawn: Vec::new() };
         let reading = if request.is_agreed_to() { unread } else { Reading::NotNeeded };
-        Prompt { origin: request.asked_by(), purpose: request.key().purpose, reading, ..prompt }
+        let why = request.why().map(str::to_owned);
+        let input = request.context().and_then(Context::raw_input);
+        Prompt { origin: request.asked_by(), purpose: request.key().purpose, why, input, reading, ..prompt }
     }
 
     /// A prompt at its first question.
@@ -247,6 +253,9 @@ impl Prompt {
             set,
             origin: None,
             purpose: Purpose::Question,
+            why: None,
+            input: None,
+            opened: None,
             known: Vec::new(),
             resumed: Vec::new(),
             rival: None,
@@ -391,6 +400,19 @@ impl Prompt {
     /// Who asks, safe to show.
     pub fn origin(&self) -> Option<&str> {
         self.origin.as_deref()
+    }
+
+    /// A text beside the question, as it was given.
+    pub fn side_text(&self, text: SideText) -> Option<&str> {
+        match text {
+            SideText::Why => self.why.as_deref(),
+            SideText::Input => self.input.as_deref(),
+        }
+    }
+
+    /// The text that the person opened. A surface shows it in the place of the context.
+    pub fn opened(&self) -> Option<SideText> {
+        self.opened
     }
 
     /// How the text of the questions is shown.
@@ -547,7 +569,7 @@ impl Prompt {
         self.scroll
     }
 
-    /// The first line to show of the context, once the person has scrolled it; until then the surface decides.
+    /// The first line to show of the context, or of an opened text, once the person has scrolled it; until then the surface decides.
     pub fn context_offset(&self) -> Option<usize> {
         self.context_offset
     }
@@ -561,7 +583,9 @@ impl Prompt {
     /// Says what the surface shows, so that keys can scroll, and so that nothing off the screen is chosen unread. A
     /// surface that may show less than the whole says it after each event; until it has, all is taken to be seen.
     pub fn look(&mut self, viewport: Viewport) {
-        self.reading.draw(&viewport);
+        if self.opened.is_none() {
+            self.reading.draw(&viewport);
+        }
         self.looked = Some(viewport.clone());
         self.foresee(viewport);
     }
@@ -585,7 +609,9 @@ impl Prompt {
     /// Whether the same holds after this viewport is drawn.
     pub fn is_unread_after(&self, viewport: &Viewport) -> bool {
         let mut reading = self.reading.clone();
-        reading.draw(viewport);
+        if self.opened.is_none() {
+            reading.draw(viewport);
+        }
         matches!(reading, Reading::Unread { .. })
     }
 

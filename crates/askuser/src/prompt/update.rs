@@ -4,7 +4,7 @@
 //! that is not on the screen.
 
 use super::answer_draft::AnswerDraft;
-use super::keymap::{Action, KeyContext, action};
+use super::keymap::{Action, KeyContext, SideText, action};
 use super::state::{Arming, InputMode, Notice, NoticeKind, Page, Prompt, Reading, TextField, Trigger};
 use super::viewport::{AgreedText, Scroll, Viewport};
 use super::{Effect, Event};
@@ -145,6 +145,7 @@ impl Prompt {
                 let row = self.current().map_or(0, |(_, draft)| draft.focus);
                 return self.type_into(TextField::Note(row));
             }
+            (_, Action::Open(text)) => self.show_beside(Some(text).filter(|text| self.opened != Some(*text))),
             (_, Action::Discuss) => return self.type_into(TextField::Discuss),
             (_, Action::Decline) => return self.type_into(TextField::Decline),
             (_, Action::Help) => {
@@ -152,6 +153,7 @@ impl Prompt {
                 self.scroll = Scroll::At(0);
             }
             (_, Action::Editor) => return self.edit_other(),
+            (_, Action::Escape) if self.opened.is_some() => self.show_beside(None),
             (_, Action::Escape) if self.is_searching() => self.search(Edit::KillToStart),
             // A prompt that is put aside keeps its draft.
             (_, Action::Escape) if self.trigger == Trigger::Inline && self.has_something_to_lose() => {
@@ -216,8 +218,21 @@ impl Prompt {
         }
     }
 
+    /// Shows a text in the place of the context, or the context again, from its first row.
+    fn show_beside(&mut self, text: Option<SideText>) {
+        if text.is_none_or(|text| self.side_text(text).is_some()) {
+            self.opened = text;
+            self.context_offset = None;
+            // The drawn rows are those of another text.
+            self.looked = None;
+        }
+    }
+
     /// Scrolls to the next row that was not drawn, with one row of overlap. After the last row it goes back to the first.
     fn read_on(&mut self) -> Effect {
+        if self.opened.is_some() {
+            self.show_beside(None);
+        }
         if let (Reading::Unread { source, drawn }, Some(looked)) = (&self.reading, &self.looked) {
             let shown = looked.agreed(*source);
             let mut rest = (shown.end()..shown.total).chain(0..shown.offset);

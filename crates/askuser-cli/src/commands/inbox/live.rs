@@ -11,7 +11,7 @@ use crate::failure::{Failure, exit};
 use crate::signals;
 use crate::store::{self, block_on, done, words};
 use crate::surfaces::terminal_options;
-use askuser::prompt::{Action, KeyContext, action};
+use askuser::prompt::{Action, KeyContext, SideText, action};
 use askuser::store::{Change, Handle, QuestionId, State, StoreError, StoredQuestion, Watch, Watched};
 use askuser::{Edit, Key, KeyCode};
 use askuser_terminal::{Console, ConsoleEvent, Focus, Options, Role, TerminalInput, Waker};
@@ -66,7 +66,8 @@ fn browse(
     // A person who sees it here is not called elsewhere.
     let mut focus = done(store.show_list()).ok();
     let next = loop {
-        list.height = view::list_height(console.size());
+        // A text that is opened has the room of the list.
+        list.height = if list.opened.is_some() { 1 } else { view::list_height(console.size()) };
         list.help_pages = view::help_pages(&options.theme, console.size());
         if let Err(error) = list.load(store) {
             list.notice = Some(Notice::new(Role::Danger, error.chain()));
@@ -185,7 +186,10 @@ impl List {
     }
 
     fn take_in_list(&mut self, key: Key, withdrawing: Option<QuestionId>, store: &Handle) -> Result<Next, StoreError> {
+        let opened = self.opened.take();
         match key.code {
+            KeyCode::Char('o') => self.opened = Some(SideText::Why).filter(|text| opened != Some(*text)),
+            KeyCode::Char('v') => self.opened = Some(SideText::Input).filter(|text| opened != Some(*text)),
             KeyCode::Char('k') => self.go(1, false, store)?,
             KeyCode::Char('j') => self.go(1, true, store)?,
             KeyCode::End | KeyCode::Char('G') => self.go_to_end(store)?,
@@ -196,6 +200,7 @@ impl List {
             KeyCode::Char('w') => self.withdraw(withdrawing, store),
             KeyCode::Char('q') => return Ok(Next::Leave),
             // One step back at a time.
+            KeyCode::Esc if opened.is_some() => {}
             KeyCode::Esc if !self.filter.is_empty() => self.clear_filter(),
             KeyCode::Esc if self.which == Which::History => self.show(Which::Waiting),
             KeyCode::Esc => return Ok(Next::Leave),

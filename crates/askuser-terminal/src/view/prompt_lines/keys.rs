@@ -8,11 +8,22 @@ use ratatui_core::text::{Line, Span};
 use std::borrow::Cow;
 
 /// The footer while there is more to read before the focused row can be chosen.
-pub(crate) fn read_on(key: &'static str, prompt: &Prompt, theme: &Theme, columns: usize) -> Line<'static> {
-    let kept = ["?", "d", "esc", key];
-    let others = prompt.hints().filter(|(key, _)| kept[..3].contains(&&**key));
+pub(crate) fn read_on(
+    key: &'static str,
+    prompt: &Prompt,
+    is_why_whole: bool,
+    theme: &Theme,
+    columns: usize,
+) -> Line<'static> {
+    let kept = ["?", "d", "v", "o", "esc", key];
+    let others = hints(prompt, is_why_whole).filter(|(key, _)| kept[..5].contains(&&**key));
     let hints = [(key.into(), "read on")].into_iter().chain(others).collect();
     key_hints(hints, theme, columns, |(key, _)| kept.iter().position(|kept| kept == key))
+}
+
+/// The keys that matter here; that of the model's reason only where some of it is hidden.
+fn hints(prompt: &Prompt, is_why_whole: bool) -> impl Iterator<Item = Hint> {
+    prompt.hints().filter(move |(key, _)| key != "o" || !is_why_whole)
 }
 
 /// A key and what it does.
@@ -93,10 +104,10 @@ impl<'a> Composer<'a, '_> {
     pub(super) fn hints(&self) -> Line<'a> {
         /// What to keep when room is short, the most important last: by the key, digits by what they do.
         #[rustfmt::skip]
-        const ESSENTIAL: [&str; 13] = [
-            "alt-enter", "↑↓", "c", "d", "esc", "toggle", "?", "change", "move", "choose", "enter", "keep it", "use mine",
+        const ESSENTIAL: [&str; 15] = [
+            "alt-enter", "↑↓", "c", "v", "o", "d", "esc", "toggle", "?", "change", "move", "choose", "enter", "keep it", "use mine",
         ];
         let rank = |(key, word): &Hint| ESSENTIAL.iter().position(|name| [&**key, word].contains(name));
-        key_hints(self.prompt.hints().collect(), self.theme, self.columns, rank)
+        key_hints(hints(self.prompt, self.lines.is_why_whole).collect(), self.theme, self.columns, rank)
     }
 }

@@ -26,6 +26,8 @@ pub(in crate::view) struct PromptLines<'a> {
     pub(in crate::view) longer: usize,
     /// How many more lines the body would take with the cursor on another row.
     pub(in crate::view) spare: usize,
+    /// Whether the model's reason is whole on the screen, or missing.
+    pub(in crate::view) is_why_whole: bool,
     /// A blank line with its border.
     pub(in crate::view) blank: Line<'a>,
 }

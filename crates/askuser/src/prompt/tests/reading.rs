@@ -231,3 +231,35 @@ fn an_option_that_is_about_to_come_onto_the_screen_permits_nothing_yet() {
         }
     }
 }
+
+#[test]
+fn a_key_opens_a_text_in_the_place_of_the_context() {
+    let set = set_of(&[question("Run it?", "Bash", &["Allow once", "Don't run it"], false)]);
+    let request = Request::new(RequestKey::new("s", "c"), set).with_why("To test it.".to_owned());
+    let prompt = |request: &Request| Prompt::of(request, Duration::ZERO);
+    let opened = |keys| play(prompt(&request), keys).prompt.opened();
+    assert_eq!([opened("o"), opened("oo"), opened("o<esc>")], [Some(SideText::Why), None, None]);
+    assert_eq!(opened("v"), None, "it has no input");
+    assert_eq!(prompt(&request).side_text(SideText::Why), Some("To test it."));
+    let words = |prompt: &Prompt| prompt.hints().map(|(key, word)| format!("{key} {word}")).collect::<Vec<_>>();
+    assert!(words(&prompt(&request)).contains(&"o why".to_owned()));
+    let closed = words(&play(prompt(&request), "o").prompt);
+    assert!(closed.contains(&"esc back".to_owned()) && !closed.contains(&"o why".to_owned()), "{closed:?}");
+    let silent = prompt(&request.with_why(None));
+    assert!(silent.help().all(|(key, _)| key != "o" && key != "v"));
+}
+
+#[test]
+fn rows_of_an_opened_text_count_for_no_other_text() {
+    let input = json!({"command": "rm"}).as_object().unwrap().clone();
+    let mut prompt = about(Purpose::Permission, Context::ToolUse(crate::ToolUse::new("Bash", input)));
+    prompt.look(screen(0, 4));
+    let mut prompt = play(prompt, "v").prompt;
+    prompt.look(screen(0, 10));
+    assert!(prompt.is_unread() && prompt.is_unread_after(&screen(0, 10)));
+    // Space goes back to the text that has to be read, and reads on from there once it is drawn.
+    let mut prompt = play(prompt, "<space><space>").prompt;
+    assert_eq!((prompt.opened(), prompt.context_offset()), (None, None));
+    prompt.look(screen(0, 4));
+    assert_eq!(play(prompt, "<space>").prompt.context_offset(), Some(3));
+}

@@ -3,6 +3,7 @@
 
 use super::Notice;
 use crate::store::{attempt, block_on, words};
+use askuser::prompt::SideText;
 use askuser::store::{Cursor, Filter, Handle, Page, QuestionId, StoreError, StoredQuestion};
 use askuser::{Key, KeyCode, Text};
 use askuser_terminal::Role;
@@ -56,6 +57,8 @@ pub(in super::super) struct List {
     pub(super) is_stale: bool,
     /// Said once, until the next key.
     pub(super) notice: Option<Notice>,
+    /// The text that the preview shows whole.
+    pub(super) opened: Option<SideText>,
     /// The question that the next `w` withdraws.
     pub(super) withdrawing: Option<QuestionId>,
 }
@@ -76,6 +79,7 @@ impl List {
             unreadable: Vec::new(),
             is_stale: false,
             notice: None,
+            opened: None,
             withdrawing: None,
         }
     }

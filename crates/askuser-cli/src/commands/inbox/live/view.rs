@@ -4,15 +4,18 @@ use super::list::{List, Mode, Row, Which};
 use crate::commands::inbox::Notice;
 use crate::store::words;
 use crate::truncate::truncate;
+use askuser::prompt::SideText;
 use askuser::store::{AskerPresence, State, StoredQuestion};
-use askuser::{Context, sanitize};
+use askuser::{Context, Request, sanitize};
 use askuser_terminal::text::{Line, Position, Span};
-use askuser_terminal::{Role, Theme, context_lines, key_hints, width, wrap};
+use askuser_terminal::{Role, Theme, context_lines, first_rows, key_hints, side_text_lines, width, wrap};
 
 /// Title, heads and footer.
 const FRAME: usize = 3;
 /// The widest that is comfortable to read.
 const MAX_COLUMNS: usize = 160;
+/// The most rows of the model's reason, until it is opened.
+const MOST_OF_WHY: usize = 2;
 /// `1 > `: the digit that opens a row, and the cursor.
 const MARGIN: usize = 4;
 /// Between two columns.
@@ -54,7 +57,7 @@ pub(super) fn lines(list: &List, theme: &Theme, size: (u16, u16)) -> (Vec<Line<'
     }
     let preview_room = room.saturating_sub(lines.len() + footer.len());
     if let Some(row) = list.current() {
-        lines.extend(preview(row, theme, columns, preview_room));
+        lines.extend(preview(row, list.opened, theme, columns, preview_room));
     }
     if lines.len() + footer.len() < room {
         lines.push(Line::default());
@@ -204,7 +207,13 @@ fn state_role(row: &Row) -> Role {
 }
 
 /// What one decides by: the questions, their options, and what they are about.
-fn preview(Row { question, unsent }: &Row, theme: &Theme, columns: usize, room: usize) -> Vec<Line<'static>> {
+fn preview(
+    Row { question, unsent }: &Row,
+    opened: Option<SideText>,
+    theme: &Theme,
+    columns: usize,
+    room: usize,
+) -> Vec<Line<'static>> {
     let mut lines = vec![Line::styled(theme.signs.horizontal.repeat(columns), theme.style(Role::Muted))];
     // No text of theirs can begin at the edge, and pass for a row of the list; the bar stands before the questions alone.
     let bar = format!("{} ", theme.signs.bar);
@@ -228,11 +237,18 @@ fn preview(Row { question, unsent }: &Row, theme: &Theme, columns: usize, room: 
         let what = if question.ending.is_none() { "Your draft" } else { "You had not sent" };
         put(&mut lines, &format!("{what}: {unsent}"), "  ", Role::Primary);
     }
-    if let Some(why) = question.request.why() {
-        put(&mut lines, "said before it asked:", "  ", Role::Muted);
-        put(&mut lines, &sanitize::block(why), &bar, Role::Secondary);
+    let why = question.request.why();
+    let input = question.request.context().and_then(Context::raw_input).filter(|_| opened == Some(SideText::Input));
+    match why {
+        Some(why) if opened == Some(SideText::Why) => {
+            lines.extend(side_text_lines(SideText::Why, why, theme, columns));
+        }
+        Some(why) => lines.extend(first_rows(why, theme, columns, MOST_OF_WHY).0),
+        None => {}
     }
-    if let Some(context) = question.request.context() {
+    if let Some(input) = input {
+        lines.extend(side_text_lines(SideText::Input, &input, theme, columns));
+    } else if let Some(context) = question.request.context() {
         let about = match context.parts().first().map(|part| &**part) {
             Some(Context::Command(_)) => "would run:",
             Some(Context::Diff(_)) => "would change:",
@@ -269,11 +285,12 @@ fn wrapped(line: &str, columns: usize) -> impl Iterator<Item = &str> {
 }
 
 fn help(theme: &Theme, columns: usize) -> Vec<Line<'static>> {
-    const KEYS: [(&str, &str); 8] = [
+    const KEYS: [(&str, &str); 9] = [
         ("enter", "answer the question under the cursor; esc there saves a draft"),
         ("1-9", "answer the question in that row"),
         ("up down  j k", "move; PgUp and PgDn by a page, g and G to the first and last"),
         ("/", "filter by agent, project and question; enter keeps it, esc clears it"),
+        ("o  v", "open what the agent said before it asked, or the input of a tool as JSON"),
         ("w", "withdraw the question: it cannot be answered then"),
         ("h  tab", "switch between what is waiting and what has ended"),
         ("?", "show these keys"),
@@ -323,7 +340,11 @@ fn footer(list: &List, theme: &Theme, columns: usize) -> (Vec<Line<'static>>, Op
         Which::Waiting => ("leave", "history"),
         Which::History => ("back", "waiting"),
     };
-    let back = if list.filter.is_empty() { back } else { "clear filter" };
+    let back = match list.opened {
+        Some(_) => "close the text",
+        None if list.filter.is_empty() => back,
+        None => "clear filter",
+    };
     let mut hints = vec![("/", "filter"), ("h", other), ("w", "withdraw"), ("?", "keys"), ("esc", back)];
     let digits = format!("1-{}", list.rows.len().min(9));
     match list.current().is_some_and(|row| row.question.ending.is_none()) {
@@ -331,10 +352,28 @@ fn footer(list: &List, theme: &Theme, columns: usize) -> (Vec<Line<'static>>, Op
         true => _ = hints.splice(0..0, [("enter", "answer"), (&digits, "open")]),
         false => hints.retain(|(key, _)| *key != "w"),
     }
+    if let Some(Row { question, .. }) = list.current() {
+        for hint in hidden_texts(&question.request, list.opened, theme, columns) {
+            hints.push(hint);
+        }
+    }
     // Where room is short, those that matter least go first.
-    let essential = ["w", &digits, "h", "/", "esc", "?", "enter"];
+    let essential = ["w", &digits, "h", "v", "o", "/", "esc", "?", "enter"];
     let hints = hints.into_iter().map(|(key, does)| (key.to_owned().into(), does)).collect();
     (vec![key_hints(hints, theme, columns, |(key, _)| essential.iter().position(|name| key == name))], None)
+}
+
+/// The keys of the texts that the preview does not show whole.
+fn hidden_texts(
+    request: &Request,
+    opened: Option<SideText>,
+    theme: &Theme,
+    columns: usize,
+) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let is_hidden = |why: &str| !first_rows(why, theme, columns, MOST_OF_WHY).1 && opened != Some(SideText::Why);
+    let has_input = request.context().and_then(Context::raw_input).is_some() && opened != Some(SideText::Input);
+    let why = request.why().is_some_and(is_hidden).then_some(("o", "why"));
+    why.into_iter().chain(has_input.then_some(("v", "input")))
 }
 
 /// The end of a text, as much as fits.
@@ -351,6 +390,28 @@ mod tests {
     use serde_json::json;
 
     #[test]
+    fn a_reason_is_short_until_it_is_opened() {
+        let set = askuser::permission::Permission::to_use(&askuser::ToolUse::new("Bash", Default::default()));
+        let call = askuser::ToolUse::new("Bash", json!({"command": "make"}).as_object().unwrap().clone());
+        let request = Request::new(RequestKey::new("s", "c"), set.question_set().unwrap())
+            .with_context(Context::ToolUse(call))
+            .with_why("I build it first. ".repeat(30) + "Then I test it.");
+        let id = QuestionId::parse("0123456789ab").unwrap();
+        let row = Row { question: StoredQuestion::new(id, request.into(), 1, Cursor(1)), unsent: Vec::new() };
+        let shown = |opened| {
+            let lines = preview(&row, opened, &Theme::default(), 80, 40);
+            lines.iter().map(|line| format!("{line}\n")).collect::<String>()
+        };
+        let keys = |opened| -> Vec<_> {
+            hidden_texts(&row.question.request, opened, &Theme::default(), 80).map(|(key, _)| key).collect()
+        };
+        assert!(!shown(None).contains("Then I test it."));
+        assert!(shown(Some(SideText::Why)).contains("Then I test it."));
+        assert!(shown(Some(SideText::Input)).contains("┃   \"command\": \"make\""));
+        assert_eq!((keys(None), keys(Some(SideText::Why))), (vec!["o", "v"], vec!["v"]));
+    }
+
+    #[test]
     fn a_command_of_several_lines_has_its_line_breaks_also_ended() {
         let option = |label: &str| json!({"label": label, "description": "x"});
         let asked =
@@ -363,7 +424,7 @@ mod tests {
         for ending in [None, Some(Ending::Resolved(Outcome::cancelled().through(Via::Inbox)))] {
             question.ending = ending;
             let row = Row { question: question.clone(), unsent: Vec::new() };
-            let lines = preview(&row, &Theme::default(), 80, 40);
+            let lines = preview(&row, None, &Theme::default(), 80, 40);
             let text: Vec<String> = lines.iter().map(|line| line.to_string().trim_end().to_owned()).collect();
             let at = text.iter().position(|line| line.ends_with(" cd x")).unwrap_or_else(|| panic!("{text:#?}"));
             assert!(text[at + 1].ends_with(" rm -rf y") && text[at + 2].ends_with(" make"), "{text:#?}");
