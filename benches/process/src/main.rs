@@ -16,10 +16,12 @@
 //! - `pty`: a program in a terminal of its own, and what it wrote there, when
 //! - `screen`: the emulated screen, and which option it shows as focused
 //! - `measure`: one round and one idle wait
+//! - `count`: instructions and system calls
 //! - `table`: medians and ratios, as text and as JSON
 //!
-//! Nothing here answers a terminal query: a program that waits for a reply fails its first frame.
+//! No terminal query is answered while a program is timed: one that waits for a reply fails its first frame.
 
+mod count;
 mod measure;
 mod options;
 mod program;
@@ -30,7 +32,7 @@ mod table;
 use std::process::ExitCode;
 
 use measure::Measured;
-use options::{Format, Invocation, Options};
+use options::{Format, Invocation, Measures, Options};
 
 /// A sentence for the person who ran the benchmark; nothing here is recovered from.
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
@@ -56,6 +58,14 @@ fn run(options: &Options) -> Result<()> {
     let programs = program::all(options)?;
     let mut measured = programs.into_iter().map(Measured::new).collect::<Result<Vec<_>>>()?;
 
+    if options.measures == Measures::Counts {
+        let counts = count::run(&measured, options)?;
+        match options.format {
+            Format::Text => print!("{}", table::counted_text(&counts, options)?),
+            Format::Json => println!("{:#}", table::counted_json(&counts)),
+        }
+        return Ok(());
+    }
     // The first round brings every binary into the page cache and is thrown away.
     for program in &measured {
         measure::round(&program.program, options.colours)?;

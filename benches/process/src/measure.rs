@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use crate::Result;
 use crate::options::Colours;
 use crate::program::{Leaves, Program};
-use crate::pty::{Burst, Ended, Session};
+use crate::pty::{Burst, Conditions, Ended, Session};
 use crate::screen::{LABELS, shows_focus};
 
-const DOWN: &[u8] = b"\x1b[B";
-const UP: &[u8] = b"\x1b[A";
+pub const DOWN: &[u8] = b"\x1b[B";
+pub const UP: &[u8] = b"\x1b[A";
 const ENTER: &[u8] = b"\r";
 
 /// From the first frame to the wait for wake-ups; whatever a program still does to get going is over by then.
@@ -53,7 +53,7 @@ impl Measured {
 
 /// Starts the program, goes down the list and up again, and chooses the first option.
 pub fn round(program: &Program, colours: Colours) -> Result<Round> {
-    let mut session = Session::start(program, colours)?;
+    let mut session = Session::start(program, &Conditions::timed(colours))?;
     let first_frame = wait_for_focus(&mut session, 0)?.last_byte - session.started();
 
     let last = LABELS.len() - 1;
@@ -75,7 +75,7 @@ pub fn round(program: &Program, colours: Colours) -> Result<Round> {
 pub fn idle(measured: &mut [Measured], colours: Colours, wait: Duration) -> Result<()> {
     let mut sessions = Vec::new();
     for program in measured.iter() {
-        let mut session = Session::start(&program.program, colours)?;
+        let mut session = Session::start(&program.program, &Conditions::timed(colours))?;
         wait_for_focus(&mut session, 0)?;
         sessions.push(session);
     }
@@ -101,7 +101,7 @@ fn wait_for_focus(session: &mut Session, index: usize) -> Result<Burst> {
 }
 
 /// Presses Enter on the first option; a program that then says anything else was not measured doing its job.
-fn answer(program: &Program, mut session: Session) -> Result<(Duration, Ended)> {
+pub fn answer(program: &Program, mut session: Session) -> Result<(Duration, Ended)> {
     let pressed = Instant::now();
     session.press(ENTER)?;
     if let Leaves::When(words, keys) = program.leaves {

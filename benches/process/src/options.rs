@@ -17,6 +17,8 @@ Usage: cargo run --release --manifest-path benches/process/Cargo.toml -- [OPTION
   --rounds N      rounds in which each program answers once [default: 50]
   --truecolor     set COLORTERM=truecolor, otherwise unset
   --no-idle       skip the 10 s wait that counts wake-ups
+  --count         count instructions and system calls instead of timing (valgrind, strace), also of `askuser hook`,
+                  `inbox` with 10 and with 1,000 rows, and `mcp`
   --json          print JSON instead of a table
   --help          print this
 ";
@@ -35,6 +37,13 @@ pub struct Options {
     /// How long to wait while counting wake-ups, if at all.
     pub idle: Option<Duration>,
     pub format: Format,
+    pub measures: Measures,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+pub enum Measures {
+    Times,
+    Counts,
 }
 
 /// Whether the agent is measured too.
@@ -66,6 +75,7 @@ pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Invocation> 
         colours: Colours::Indexed256,
         idle: Some(Duration::from_secs(10)),
         format: Format::Text,
+        measures: Measures::Times,
     };
     while let Some(argument) = arguments.next() {
         let mut value = |what| arguments.next().ok_or(format!("{argument}: {what} missing"));
@@ -79,6 +89,7 @@ pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Invocation> 
             "--rounds" => options.rounds = rounds(&value("number")?)?,
             "--truecolor" => options.colours = Colours::True,
             "--no-idle" => options.idle = None,
+            "--count" => options.measures = Measures::Counts,
             "--json" => options.format = Format::Json,
             "--help" | "-h" => return Ok(Invocation::Help),
             other => return Err(format!("{other}: no such option\nhint: --help lists them").into()),

@@ -21,6 +21,8 @@ pub struct Program {
 pub enum Answers {
     Stdout,
     Stderr,
+    /// It paints on both.
+    OnTheTerminal,
 }
 
 /// How a program ends once it has its answer.
@@ -69,7 +71,7 @@ const ASKUSER_ARGUMENTS: &[&str] = &["ask", "--arm", "0", "--flash", "0", "--jso
 const AGENT_ARGUMENTS: &[&str] =
     &["agent", "--arm", "0", "--flash", "0", "--script", concat!(env!("CARGO_MANIFEST_DIR"), "/agent-script.json")];
 
-const QUESTION: &str = r#"{"questions":[{
+pub const QUESTION: &str = r#"{"questions":[{
     "question":"Which database should we use for this project?","header":"Database","multiSelect":false,"options":[
     {"label":"PostgreSQL (Recommended)","description":"Robust relational DB, great for complex queries"},
     {"label":"MongoDB","description":"Document DB, flexible schema for rapid development"},

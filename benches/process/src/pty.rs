@@ -4,10 +4,12 @@
 //! of them. The child has the terminal as stdin, stderr and controlling terminal; its stdout is a pipe, as for a caller
 //! that captures the answer, or the other way round.
 
+use std::ffi::OsStr;
 use std::io::Read;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -28,6 +30,40 @@ const QUIET: Duration = Duration::from_millis(3);
 /// A program that does not get to where it should within this time has failed.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// How a program is run.
+pub struct Conditions {
+    pub colours: Colours,
+    /// The command line before the program's own, such as valgrind's.
+    pub wrapper: Vec<String>,
+    pub home: PathBuf,
+    pub replies: Replies,
+    /// How long no output comes before a burst is over.
+    pub quiet: Duration,
+    /// How long a program may take to get to where it should.
+    pub patience: Duration,
+}
+
+impl Conditions {
+    pub fn timed(colours: Colours) -> Conditions {
+        let home = std::env::temp_dir();
+        Conditions { colours, wrapper: Vec::new(), home, replies: Replies::None, quiet: QUIET, patience: PATIENCE }
+    }
+}
+
+/// Whether the terminal answers queries.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Replies {
+    None,
+    Sent,
+}
+
+/// The queries of a program, and the replies of a terminal with a dark background.
+const QUERIES: [(&[u8], &[u8]); 3] = [
+    (b"\x1b]11;?\x1b\\", b"\x1b]11;rgb:1e1e/1e1e/1e1e\x1b\\"),
+    (b"\x1b[c", b"\x1b[?62;22c"),
+    (b"\x1b[6n", b"\x1b[1;1R"),
+];
+
 pub struct Session {
     name: String,
     child: Child,
@@ -35,6 +71,11 @@ pub struct Session {
     state: ChildState,
     terminal: OwnedFd,
     emulator: vt100::Parser,
+    replies: Replies,
+    /// The last bytes of the output, which may be the beginning of a query.
+    unread: Vec<u8>,
+    quiet: Duration,
+    patience: Duration,
 }
 
 #[derive(PartialEq)]
@@ -65,30 +106,43 @@ enum Output {
 }
 
 impl Session {
-    pub fn start(program: &Program, colours: Colours) -> Result<Session> {
+    pub fn start(program: &Program, conditions: &Conditions) -> Result<Session> {
         let (terminal, child_side) =
             open_terminal().map_err(|error| format!("cannot open a pseudo-terminal: {error}"))?;
-        let elsewhere = std::env::temp_dir();
-        let mut command = Command::new(&program.path);
+        let words = conditions.wrapper.iter().map(OsStr::new).chain([program.path.as_os_str()]);
+        let words: Vec<_> = words.chain(program.arguments.iter().map(OsStr::new)).collect();
+        let mut command = Command::new(words[0]);
         command
-            .args(program.arguments)
+            .args(&words[1..])
             .env_clear()
             .envs([("TERM", TERM), ("LANG", "C.UTF-8"), ("PATH", "/usr/bin:/bin")])
-            .env("HOME", &elsewhere)
-            .current_dir(&elsewhere)
+            .env("HOME", &conditions.home)
+            .current_dir(&conditions.home)
             .stdin(child_side.try_clone()?);
         match program.answers {
             Answers::Stdout => command.stdout(Stdio::piped()).stderr(child_side),
             Answers::Stderr => command.stdout(child_side).stderr(Stdio::piped()),
+            Answers::OnTheTerminal => command.stdout(child_side.try_clone()?).stderr(child_side),
         };
-        if colours == Colours::True {
+        if conditions.colours == Colours::True {
             command.env("COLORTERM", "truecolor");
         }
         start_in_own_session(&mut command);
         let started = Instant::now();
         let child = command.spawn().map_err(|error| format!("cannot start {}: {error}", program.path.display()))?;
         let emulator = vt100::Parser::new(ROWS, COLUMNS, 0);
-        Ok(Session { name: program.name.clone(), child, started, state: ChildState::Running, terminal, emulator })
+        Ok(Session {
+            name: program.name.clone(),
+            child,
+            started,
+            state: ChildState::Running,
+            terminal,
+            emulator,
+            replies: conditions.replies,
+            unread: Vec::new(),
+            quiet: conditions.quiet,
+            patience: conditions.patience,
+        })
     }
 
     pub fn pid(&self) -> u32 {
@@ -109,20 +163,21 @@ impl Session {
 
     /// Reads until the screen is as `shown` wants it and nothing more comes.
     pub fn wait_for(&mut self, what: &str, shown: impl Fn(&vt100::Screen) -> bool) -> Result<Burst> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + self.patience;
         let mut burst = Burst { bytes: 0, last_byte: Instant::now() };
         let mut written = Vec::with_capacity(16 * 1024);
         let mut buffer = [0; 16 * 1024];
         loop {
             let patience = match written.is_empty() {
                 true => deadline.saturating_duration_since(Instant::now()),
-                false => QUIET,
+                false => self.quiet,
             };
             match self.read(&mut buffer, patience)? {
                 Output::Bytes(count) => {
                     burst.last_byte = Instant::now();
                     burst.bytes += count;
                     written.extend_from_slice(&buffer[..count]);
+                    self.reply(&buffer[..count])?;
                 }
                 Output::Silence if written.is_empty() => return Err(self.failure("did not get to", what)),
                 Output::Silence => {
@@ -140,9 +195,29 @@ impl Session {
         }
     }
 
+    /// Answers the queries in the output, in their order.
+    fn reply(&mut self, output: &[u8]) -> Result<()> {
+        if self.replies == Replies::None {
+            return Ok(());
+        }
+        self.unread.extend_from_slice(output);
+        let asked = |unread: &[u8]| {
+            let at = |query: &[u8]| unread.windows(query.len()).position(|bytes| bytes == query);
+            QUERIES.iter().filter_map(|(query, reply)| Some((at(query)? + query.len(), *reply))).min()
+        };
+        while let Some((end, reply)) = asked(&self.unread) {
+            self.press(reply)?;
+            self.unread.drain(..end);
+        }
+        // No query is longer.
+        let old = self.unread.len().saturating_sub(8);
+        self.unread.drain(..old);
+        Ok(())
+    }
+
     /// Reads until the program closes the terminal, then takes its exit status, its answer and what it used.
     pub fn wait_for_end(mut self) -> Result<Ended> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + self.patience;
         let mut buffer = [0; 16 * 1024];
         loop {
             match self.read(&mut buffer, deadline.saturating_duration_since(Instant::now()))? {

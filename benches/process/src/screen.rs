@@ -29,6 +29,12 @@ pub fn shows_focus(screen: &vt100::Screen, index: usize) -> bool {
     })
 }
 
+/// Whether the live list shows its cursor in this row.
+pub fn shows_row(screen: &vt100::Screen, row: usize) -> bool {
+    let cursor = format!("{} > ", row + 1);
+    screen.rows(0, COLUMNS.get()).any(|line| line.starts_with(&cursor))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use crate::Result;
+use crate::count::Count;
 use crate::measure::{Arrow, Measured, Round, own_anonymous_kib};
 use crate::options::{Colours, Options};
 use crate::program::{BASELINE, build_name};
@@ -94,6 +95,33 @@ pub fn json(measured: &[Measured], options: &Options) -> Result<Value> {
         "ru_maxrss_floor_kib": own_anonymous_kib()?,
         "programs": programs.collect::<Vec<_>>(),
     }))
+}
+
+pub fn counted_text(counts: &[Count], options: &Options) -> Result<String> {
+    let mut text = format!("{:<28}{:>16}{:>16}{:>16}\n", "", "instructions", "per arrow key", "system calls");
+    for count in counts {
+        let number = |value: Option<u64>| value.map(grouped).unwrap_or_default();
+        let [whole, key, calls] = [Some(count.instructions), count.per_key, count.calls].map(number);
+        writeln!(text, "{:<28}{whole:>16}{key:>16}{calls:>16}", count.name)?;
+    }
+    let colours = if options.colours == Colours::True { "true colour" } else { "256 colours" };
+    writeln!(text, "\nfrom start to end; {COLUMNS}x{ROWS}, {TERM}, {colours}")?;
+    Ok(text)
+}
+
+pub fn counted_json(counts: &[Count]) -> Value {
+    let rows = counts.iter().map(|count| {
+        let Count { name, instructions, per_key, calls } = count;
+        json!({ "name": name, "instructions": instructions, "per_arrow_key": per_key, "system_calls": calls })
+    });
+    rows.collect()
+}
+
+/// `1,234,567`
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let groups = digits.as_bytes().rchunks(3).rev().map(|group| String::from_utf8_lossy(group).into_owned());
+    groups.collect::<Vec<_>>().join(",")
 }
 
 /// Nothing where the baseline is nought: no wake-ups, for one.
