@@ -6,9 +6,9 @@ use crate::config::{AnswersFile, Settings, Surface};
 use crate::failure::{Failure, reason};
 use crate::json;
 use crate::source;
-use crate::store::actor;
+use crate::store::is_run_by_a_person;
 use askuser::policy::{Answers, Headless, Policy};
-use askuser::{Asker, Asking, Closed, Decision, PolicyFirst, Request, RequestKey, Via};
+use askuser::{Asker, Asking, Closed, Decision, PolicyFirst, Request, RequestKey};
 use askuser_sys::programs;
 use askuser_terminal::{Background, ColorDepth, Options, Presentation};
 use std::path::Path;
@@ -68,7 +68,7 @@ impl Surfaces {
         person: Option<Arc<dyn Asker>>,
         tell: impl Fn(&str) + Send + Sync + 'static,
     ) -> Option<Arc<dyn Asker>> {
-        let person = person.filter(|_| self.inbox || self.terminal && actor(Via::Terminal).is_a_person());
+        let person = person.filter(|_| self.inbox || self.terminal && is_run_by_a_person());
         match (self.policy.answers.is_some(), self.policy.headless, person) {
             (false, None, person) => person,
             (false, Some(Headless::Fail), _) => None,
@@ -84,7 +84,7 @@ impl Surfaces {
 
     /// Whether a person is asked at the terminal, or by the front end in its place.
     pub(crate) fn asks_at_the_terminal(&self) -> bool {
-        self.terminal && self.policy.headless.is_none() && actor(Via::Terminal).is_a_person()
+        self.terminal && self.policy.headless.is_none() && is_run_by_a_person()
     }
 
     pub(crate) fn uses_the_inbox(&self) -> bool {

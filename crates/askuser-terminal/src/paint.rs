@@ -11,14 +11,12 @@ mod resize;
 
 use crate::environment::encode;
 use askuser::exact::Charset;
-use cells::{Drawn, columns, is_blank, is_emoji, length, looks_same, pen_of};
-use pen::{PLAIN, Pen};
-use ratatui_core::buffer::Cell;
+use cells::{Drawn, Glyph, length, row_of};
+use pen::{PLAIN, Pen, push_number};
 use ratatui_core::layout::Position;
 use ratatui_core::style::{Color, Modifier, Style};
 use ratatui_core::text::Line;
 use resize::Erased;
-use std::io::Write;
 
 /// Paints frames over each other and collects the bytes.
 #[derive(Debug)]
@@ -28,8 +26,6 @@ pub(crate) struct Painter {
     is_plain: bool,
     /// The frame on the screen.
     shown: Vec<Drawn>,
-    /// The width that the lines of the frame were truncated at.
-    columns: u16,
     /// How many rows below the frame's top the terminal is known to have.
     known_rows: u16,
     row: u16,
@@ -56,7 +52,6 @@ impl Painter {
             charset,
             is_plain: false,
             shown: Vec::new(),
-            columns: 0,
             known_rows: 1,
             row: 0,
             column: Some(0),
@@ -88,27 +83,22 @@ impl Painter {
         if caret.is_none() {
             self.show_cursor(false);
         }
-        if self.columns != columns {
-            self.shown.iter_mut().for_each(Drawn::forget_line);
-            self.columns = columns;
-        }
-        let differs = |y: usize, line: &Line<'_>| self.shown.get(y).is_none_or(|drawn| !drawn.is_of(line));
-        let lines_changed = lines.iter().enumerate().filter(|(y, line)| differs(*y, line));
-        let mut changed: Vec<_> = lines_changed.map(|(y, line)| (y, Drawn::new(line, columns))).collect();
+        let mut shown = std::mem::take(&mut self.shown);
+        let before = shown.len();
+        shown.resize_with(lines.len(), Drawn::default);
+        let differing = (0..).zip(lines).zip(&shown).filter(|((_, line), drawn)| !drawn.is_of(line, columns));
+        let mut changed: Vec<_> = differing.map(|((y, line), _)| (y, row_of(line, columns))).collect();
         // Rows in the pen's colour come first: of the two that an arrow key changes, only the other one costs a colour.
-        if self.shown.len() == lines.len() {
-            changed.sort_by_key(|(_, drawn)| !drawn.row.iter().any(|cell| pen_of(cell) == self.pen));
+        if before == lines.len() {
+            changed.sort_by_key(|(_, row)| !row.iter().any(|glyph| glyph.pen == self.pen));
         }
-        let surplus = self.shown.len() > lines.len();
-        self.shown.resize_with(lines.len(), Drawn::default);
-        for (y, drawn) in changed {
-            let before = std::mem::take(&mut self.shown[y].row);
-            if drawn.row != before {
-                self.paint_row(&drawn.row, &before, y as u16);
-            }
-            self.shown[y] = drawn;
+        for (y, row) in changed {
+            let place = usize::from(y);
+            self.paint_row(&row, &shown[place].row(), y);
+            shown[place] = Drawn::new(&lines[place], columns, &row);
         }
-        if surplus {
+        self.shown = shown;
+        if before > lines.len() {
             self.move_to(lines.len() as u16, 0);
             self.set_pen(PLAIN);
             self.raw(b"\x1b[J");
@@ -195,7 +185,7 @@ impl Painter {
 
     // ---- rows ----
 
-    fn paint_row(&mut self, new: &[Cell], old: &[Cell], y: u16) {
+    fn paint_row(&mut self, new: &[Glyph<'_>], old: &[Glyph<'_>], y: u16) {
         // A row that is cleared from its middle on is still as long as it was for tmux, which would wrap it when the terminal is
         // made narrower: the frame would be taller than we know. So a row that gets shorter is cleared as a whole.
         let shorter = length(old) > length(new);
@@ -205,29 +195,28 @@ impl Painter {
             self.raw(b"\x1b[K");
         }
         let old = if shorter { &[] } else { old };
-        // Up to this column, wide characters were overwritten at least in part, so all cells are drawn again.
+        // Up to this column, wide characters were overwritten at least in part, so all glyphs are drawn again.
         let mut stale = 0;
         let mut x = 0;
-        while let Some(cell) = new.get(x) {
-            let wide = columns(cell);
-            let end = x + usize::from(wide);
-            let before = old.get(x).unwrap_or(&Cell::EMPTY);
-            if x < stale || !looks_same(cell, before) {
+        while let Some(glyph) = new.get(x) {
+            let end = x + usize::from(glyph.columns);
+            let before = old.get(x).unwrap_or(&Glyph::BLANK);
+            if x < stale || !glyph.looks_like(before) {
                 let covered = old.iter().enumerate().take(end).skip(x);
-                stale = covered.map(|(x, cell)| x + usize::from(columns(cell))).fold(stale, usize::max);
+                stale = covered.map(|(x, glyph)| x + usize::from(glyph.columns)).fold(stale, usize::max);
                 self.advance(new, y, x as u16);
-                self.put_cell(cell, wide);
+                self.put(glyph);
             }
             x = end;
         }
     }
 
-    /// Moves to a cell of a row; up to three blanks before it are written instead, which takes fewer bytes.
-    fn advance(&mut self, row: &[Cell], y: u16, x: u16) {
+    /// Moves to a column of a row; up to three blanks before it are written instead, which takes fewer bytes.
+    fn advance(&mut self, row: &[Glyph<'_>], y: u16, x: u16) {
         if self.row == y
             && !self.pen.marks_blanks()
             && let Some(from) = self.column.filter(|from| (*from..=from + 3).contains(&x))
-            && row[usize::from(from)..usize::from(x)].iter().all(is_blank)
+            && row[usize::from(from)..usize::from(x)].iter().all(Glyph::is_blank)
         {
             (from..x).for_each(|_| self.out.push(b' '));
             self.column = Some(x);
@@ -235,16 +224,14 @@ impl Painter {
         self.move_to(y, x);
     }
 
-    fn put_cell(&mut self, cell: &Cell, wide: u16) {
-        if !is_blank(cell) {
-            self.set_pen(pen_of(cell));
+    fn put(&mut self, glyph: &Glyph<'_>) {
+        if !glyph.is_blank() {
+            self.set_pen(glyph.pen);
         } else if self.pen.marks_blanks() {
             self.set_pen(PLAIN);
         }
-        self.write(cell.symbol(), wide);
-        // Terminals disagree about the width of clusters and emoji; if in doubt, the column is unknown.
-        let certain = cell.symbol().chars().count() == 1 && (wide == 1 || !is_emoji(cell.symbol()));
-        self.column = self.column.filter(|_| certain).map(|column| column + wide);
+        self.write(glyph.symbol, glyph.columns);
+        self.column = self.column.filter(|_| glyph.has_certain_width()).map(|column| column + glyph.columns);
     }
 
     // ---- bytes ----
@@ -262,30 +249,32 @@ impl Painter {
             (self.row..row).for_each(|_| self.out.push(b'\n'));
             self.known_rows = row + 1;
         } else if row > self.row {
-            self.sequence(row - self.row, 'B');
+            self.sequence(row - self.row, b'B');
         } else if row < self.row {
-            self.sequence(self.row - row, 'A');
+            self.sequence(self.row - row, b'A');
         }
         match self.column {
             Some(here) if here == column => {}
             _ if column == 0 => self.out.push(b'\r'),
-            Some(here) if here < column => self.sequence(column - here, 'C'),
-            _ => self.sequence(column + 1, 'G'),
+            Some(here) if here < column => self.sequence(column - here, b'C'),
+            _ => self.sequence(column + 1, b'G'),
         }
         (self.row, self.column) = (row, Some(column));
     }
 
-    fn sequence(&mut self, count: u16, end: char) {
-        let count = if count == 1 { String::new() } else { count.to_string() };
-        let _ = write!(self.out, "\x1b[{count}{end}");
+    fn sequence(&mut self, count: u16, end: u8) {
+        self.out.extend(b"\x1b[");
+        if count != 1 {
+            push_number(&mut self.out, count);
+        }
+        self.out.push(end);
     }
 
     fn set_pen(&mut self, pen: Pen) {
         if pen == self.pen || self.is_plain {
             return;
         }
-        let codes = if pen == PLAIN { String::new() } else { pen.codes_from(self.pen) };
-        let _ = write!(self.out, "\x1b[{codes}m");
+        pen.write_change(self.pen, &mut self.out);
         self.pen = pen;
     }
 }

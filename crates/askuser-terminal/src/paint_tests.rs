@@ -7,7 +7,7 @@ use crate::view::{Background, ColorDepth, Theme};
 use askuser::Prompt;
 use askuser::prompt::PromptOptions;
 use proptest::prelude::*;
-use ratatui_core::buffer::Buffer;
+use ratatui_core::buffer::{Buffer, Cell, CellWidth};
 use ratatui_core::layout::Rect;
 use ratatui_core::style::Style;
 use ratatui_core::text::Span;
@@ -115,6 +115,10 @@ impl Terminal {
         assert_eq!(screen.bgcolor(), vt100::Color::Default, "the pen at rest");
         assert!(!screen.dim() && !screen.italic() && !screen.underline() && !screen.inverse());
     }
+}
+
+fn columns(cell: &Cell) -> u16 {
+    cell.cell_width().max(1)
 }
 
 fn size(cells: u16) -> NonZeroU16 {

@@ -302,15 +302,17 @@ pub(crate) fn origin(agent: &str) -> Origin {
 /// The principal that acts at a surface of this process: the person there, or an observer if an agent started this process or one
 /// above it. Every command asks here.
 pub(crate) fn actor(via: Via) -> Principal {
-    match std::env::var_os(askuser_agent::tools::STARTED_BY_AGENT) {
-        None => Principal::person(person(), via),
-        Some(_) => Principal::observer(),
-    }
+    if is_run_by_a_person() { Principal::person(person(), via) } else { Principal::observer() }
+}
+
+/// Whether a person runs this process, and no agent has started it.
+pub(crate) fn is_run_by_a_person() -> bool {
+    std::env::var_os(askuser_agent::tools::STARTED_BY_AGENT).is_none()
 }
 
 /// Refuses to act for a person where an agent has started this process.
 pub(crate) fn only_a_person(what: &str) -> Result<(), Failure> {
-    if actor(Via::Terminal).is_a_person() {
+    if is_run_by_a_person() {
         return Ok(());
     }
     Err(Failure::new(format!("an agent started this command, and only a person can {what}"))

@@ -44,7 +44,7 @@ pub(super) struct Signals {
     /// Becomes readable when a signal has arrived.
     pub(super) pipe: OwnedFd,
     /// The other end of the pipe.
-    waker: OwnedFd,
+    waker: Arc<OwnedFd>,
     watched: Vec<WatchedSignal>,
     /// Set once the device has reported a signal that ends the process. Ctrl-C may mean less.
     pub(super) is_told: AtomicBool,
@@ -68,6 +68,25 @@ struct WatchedSignal {
     default: Option<Arc<AtomicBool>>,
 }
 
+impl WatchedSignal {
+    /// Registers one action: the default where it applies, then the flag, then the pipe, so that a waiter finds the flag set.
+    fn register(&self, waker: Arc<OwnedFd>) -> io::Result<()> {
+        let (signal, arrived, default) = (self.signal, self.arrived.clone(), self.default.clone());
+        let action = move || {
+            if default.as_ref().is_some_and(|default| default.load(Ordering::SeqCst)) {
+                let _ = emulate_default_handler(signal);
+            }
+            arrived.store(true, Ordering::SeqCst);
+            let _ = rustix::io::write(&*waker, &[0]);
+        };
+        // SAFETY: the action is async-signal-safe: it uses atomics, a non-blocking write, and `emulate_default_handler`, which is made
+        // for handlers. The process keeps it, so it frees nothing.
+        #[allow(unsafe_code)]
+        let registered = unsafe { signal_hook::low_level::register(signal, action) };
+        registered.map(drop)
+    }
+}
+
 impl Signals {
     /// The signals of this process; the first call installs the handlers.
     pub(super) fn get() -> io::Result<&'static Signals> {
@@ -85,29 +104,24 @@ impl Signals {
     }
 
     fn install() -> io::Result<Signals> {
-        let (pipe, write) = io::pipe()?;
-        let (pipe, write) = (OwnedFd::from(pipe), OwnedFd::from(write));
+        let (pipe, waker) = io::pipe()?;
+        let (pipe, waker) = (OwnedFd::from(pipe), Arc::new(OwnedFd::from(waker)));
         rustix::io::ioctl_fionbio(&pipe, true)?;
+        rustix::io::ioctl_fionbio(&waker, true)?;
         let mut watched = Vec::with_capacity(TERMINATION.len() + OTHERS.len());
         for signal in TERMINATION.into_iter().chain(OTHERS) {
             let before = Disposition::of(signal);
             if before == Disposition::Ignored {
                 continue;
             }
-            let arrived = Arc::new(AtomicBool::new(false));
-            let mut default = None;
             // SIGCONT and SIGWINCH do nothing by default.
-            if before == Disposition::Default && !matches!(signal, SIGCONT | SIGWINCH) {
-                let condition = Arc::new(AtomicBool::new(true));
-                signal_hook::flag::register_conditional_default(signal, condition.clone())?;
-                default = Some(condition);
-            }
-            // Actions run in this order: the flag is set before the pipe wakes a waiter.
-            signal_hook::flag::register(signal, arrived.clone())?;
-            signal_hook::low_level::pipe::register(signal, write.try_clone()?)?;
-            watched.push(WatchedSignal { signal, arrived, default });
+            let has_default = before == Disposition::Default && !matches!(signal, SIGCONT | SIGWINCH);
+            let default = has_default.then(|| Arc::new(AtomicBool::new(true)));
+            let watch = WatchedSignal { signal, arrived: Arc::default(), default };
+            watch.register(waker.clone())?;
+            watched.push(watch);
         }
-        Ok(Signals { pipe, waker: write, watched, is_told: AtomicBool::new(false) })
+        Ok(Signals { pipe, waker, watched, is_told: AtomicBool::new(false) })
     }
 
     pub(super) fn set_defaults(&self, state: TtyState) {

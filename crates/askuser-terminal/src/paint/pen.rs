@@ -28,25 +28,29 @@ impl Pen {
         self.bg != Color::Reset || self.modifier.intersects(Modifier::REVERSED.union(Modifier::UNDERLINED))
     }
 
-    /// The parameters of the SGR sequence that changes `previous` to this pen, as few as possible.
-    pub(super) fn codes_from(self, previous: Pen) -> String {
-        let mut codes = Vec::new();
+    /// Writes the SGR sequence that changes `previous` to this pen, with as few parameters as possible.
+    pub(super) fn write_change(self, previous: Pen, out: &mut Vec<u8>) {
+        out.extend(b"\x1b[");
         let mut from = previous;
-        if !self.modifier.contains(from.modifier) || (self.bg == Color::Reset && from.bg != Color::Reset) {
-            codes.push("0".to_owned());
+        let is_removed = !self.modifier.contains(from.modifier) || (self.bg == Color::Reset && from.bg != Color::Reset);
+        if is_removed && self != PLAIN {
+            push_parameters(out, &[0]);
+        }
+        if is_removed || self == PLAIN {
             from = PLAIN;
         }
         let added = self.modifier.difference(from.modifier);
-        codes.extend(
-            MODIFIERS.iter().filter(|(modifier, _)| added.contains(*modifier)).map(|(_, code)| code.to_string()),
-        );
+        for (_, code) in MODIFIERS.iter().filter(|(modifier, _)| added.contains(*modifier)) {
+            push_parameters(out, &[*code]);
+        }
         if self.fg != from.fg {
-            codes.push(colour_code(self.fg, 30));
+            push_colour(out, self.fg, 30);
         }
         if self.bg != from.bg {
-            codes.push(colour_code(self.bg, 40));
+            push_colour(out, self.bg, 40);
         }
-        codes.join(";")
+        out.pop_if(|last| *last == b';');
+        out.push(b'm');
     }
 }
 
@@ -59,14 +63,32 @@ const MODIFIERS: [(Modifier, u8); 5] = [
 ];
 
 /// `base` is 30 for the foreground, 40 for the background.
-fn colour_code(colour: Color, base: usize) -> String {
-    match (colour, NAMED.iter().position(|named| *named == colour)) {
-        (_, Some(i @ 0..8)) => (base + i).to_string(),
-        (_, Some(bright)) => (base + 60 + bright - 8).to_string(),
-        (Color::Indexed(i), _) => format!("{};5;{i}", base + 8),
-        (Color::Rgb(r, g, b), _) => format!("{};2;{r};{g};{b}", base + 8),
-        _ => (base + 9).to_string(),
+fn push_colour(out: &mut Vec<u8>, colour: Color, base: u8) {
+    let named = || NAMED.iter().position(|named| *named == colour).map(|index| index as u8);
+    match colour {
+        Color::Reset => push_parameters(out, &[base + 9]),
+        Color::Indexed(i) => push_parameters(out, &[base + 8, 5, i]),
+        Color::Rgb(r, g, b) => push_parameters(out, &[base + 8, 2, r, g, b]),
+        _ => match named().unwrap_or(0) {
+            dark @ 0..8 => push_parameters(out, &[base + dark]),
+            bright => push_parameters(out, &[base + 60 + bright - 8]),
+        },
     }
+}
+
+/// Appends each number, and a semicolon behind it.
+fn push_parameters(out: &mut Vec<u8>, numbers: &[u8]) {
+    for number in numbers {
+        push_number(out, (*number).into());
+        out.push(b';');
+    }
+}
+
+pub(super) fn push_number(out: &mut Vec<u8>, number: u16) {
+    if number > 9 {
+        push_number(out, number / 10);
+    }
+    out.push(b'0' + (number % 10) as u8);
 }
 
 /// The sixteen, in the terminal's order.

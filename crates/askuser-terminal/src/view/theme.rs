@@ -263,13 +263,20 @@ impl Theme {
                 let [_, rgb @ ..] = rgb.to_be_bytes();
                 let end = if is_dark { 255 } else { 0 };
                 let step = |n: u16| rgb.map(|v| ((u16::from(v) * (255 - n) + end * n) / 255) as u8);
-                let [r, g, b] = (0..=255).map(step).find(reads).unwrap_or([end as u8; 3]);
+                // The contrast grows with each step, so the first that reads is found by halves.
+                let (mut first, mut last) = (0, 255);
+                while first < last {
+                    let middle = (first + last) / 2;
+                    (first, last) = if reads(&step(middle)) { (first, middle) } else { (middle + 1, last) };
+                }
+                let [r, g, b] = step(first);
                 Color::Rgb(r, g, b)
             }
             ColorDepth::Ansi256 => {
-                let greys: Vec<u8> = if is_dark { (index..=255).collect() } else { (232..=index).rev().collect() };
-                let grey = greys.iter().find(|index| reads(&[8 + 10 * (**index - 232); 3]));
-                Color::Indexed(*grey.or(greys.last()).unwrap_or(&index))
+                let reads = |index: &u8| reads(&[8 + 10 * (index - 232); 3]);
+                let (grey, last) =
+                    if is_dark { ((index..=255).find(reads), 255) } else { ((232..=index).rev().find(reads), 232) };
+                Color::Indexed(grey.unwrap_or(last))
             }
             _ => self.shade(RoleColor(rgb, index, named)),
         }
@@ -283,18 +290,30 @@ fn contrast(a: [u8; 3], b: [u8; 3]) -> f64 {
 }
 
 /// The power of 2.4 of a share, by Newton's method. The standard library's would load libm at every start.
-fn to_the_power_of_2_4(share: f64) -> f64 {
+const fn to_the_power_of_2_4(share: f64) -> f64 {
     let square = share * share;
-    let fifth_root = (0..20).fold(1.0, |root: f64, _| (4.0 * root + square / (root * root * root * root)) / 5.0);
+    let (mut fifth_root, mut step) = (1.0, 0);
+    while step < 20 {
+        fifth_root = (4.0 * fifth_root + square / (fifth_root * fifth_root * fifth_root * fifth_root)) / 5.0;
+        step += 1;
+    }
     square * fifth_root
 }
 
-fn luminance(rgb: [u8; 3]) -> f64 {
-    let linear = rgb.map(|v| {
-        let v = f64::from(v) / 255.0;
-        if v <= 0.04045 { v / 12.92 } else { to_the_power_of_2_4((v + 0.055) / 1.055) }
-    });
-    0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+/// The light of each value of a channel.
+static LINEAR: [f64; 256] = {
+    let (mut linear, mut value) = ([0.0; 256], 0);
+    while value < linear.len() {
+        let share = value as f64 / 255.0;
+        linear[value] = if share <= 0.04045 { share / 12.92 } else { to_the_power_of_2_4((share + 0.055) / 1.055) };
+        value += 1;
+    }
+    linear
+};
+
+fn luminance([r, g, b]: [u8; 3]) -> f64 {
+    let linear = |value: u8| LINEAR[usize::from(value)];
+    0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b)
 }
 
 const CHIP_BACKGROUND: [RoleColor; 2] =

@@ -16,7 +16,7 @@ pub fn width(text: &str) -> usize {
     if is_plain(text) {
         return text.chars().count();
     }
-    text.graphemes(true).map(columns).sum()
+    text.graphemes(true).map(grapheme_columns).sum()
 }
 
 /// The columns that spans take together.
@@ -25,7 +25,7 @@ pub(crate) fn spans_width(spans: &[Span<'_>]) -> usize {
 }
 
 /// The columns a grapheme takes; none for a control character, as in a buffer.
-fn columns(grapheme: &str) -> usize {
+pub(crate) fn grapheme_columns(grapheme: &str) -> usize {
     if grapheme.contains(char::is_control) { 0 } else { usize::from(grapheme.cell_width()) }
 }
 
@@ -85,7 +85,7 @@ pub(crate) fn wrap_exactly(text: &str, columns: usize) -> Vec<(Range<usize>, Sta
             continue;
         }
         for (i, grapheme) in line.grapheme_indices(true) {
-            let wide = self::columns(grapheme);
+            let wide = grapheme_columns(grapheme);
             if column > 0 && column + wide > limit {
                 rows.push((from..at + i, start));
                 (from, column, start) = (at + i, 0, Start::Wrapped);
@@ -148,7 +148,7 @@ fn is_boundary(text: &str, at: usize) -> bool {
 
 /// Whether every character is a grapheme of its own and one column wide: ASCII and box drawing. A fast path, since most
 /// text is.
-fn is_plain(text: &str) -> bool {
+pub(crate) fn is_plain(text: &str) -> bool {
     text.chars().all(|c| matches!(c, ' '..='~' | '·' | '•' | '…' | '←'..='↓' | '─'..='╿' | '█' | '○' | '●' | '✔'))
 }
 
@@ -182,7 +182,7 @@ impl Lines {
         }
         // A word longer than a line.
         for (i, grapheme) in segment.grapheme_indices(true) {
-            let wide = columns(grapheme);
+            let wide = grapheme_columns(grapheme);
             if self.column > 0 && grapheme != " " && self.column + wide > self.limit() {
                 self.end_at(at + i, at + i);
             }
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn plain_characters_are_one_column_each() {
         for c in (' '..='\u{2FFF}').filter(|c| is_plain(&c.to_string())) {
-            assert_eq!(columns(&c.to_string()), 1, "{c:?}");
+            assert_eq!(grapheme_columns(&c.to_string()), 1, "{c:?}");
         }
         assert!(!is_plain("e\u{301}") && !is_plain("✔\u{FE0F}") && !is_plain("世"));
     }
