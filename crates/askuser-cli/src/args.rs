@@ -2,6 +2,7 @@
 
 use crate::settings::{Of, SETTINGS, Setting};
 use clap::builder::PossibleValuesParser;
+use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Arg, ArgAction, Command};
 
 const EXIT_CODES: &str = include_str!("help/exit-codes.txt").trim_ascii_end();
@@ -11,6 +12,13 @@ pub(crate) const PROVIDERS: [&str; 6] = ["json-schema", "anthropic", "openai", "
 /// Help takes the width of the terminal, as long as lines stay readable.
 pub(crate) const MAX_WIDTH: usize = 100;
 
+/// Of help on a terminal, in the terminal's own colours.
+pub(crate) const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Yellow.on_default().bold())
+    .usage(AnsiColor::Yellow.on_default().bold())
+    .literal(AnsiColor::Green.on_default())
+    .placeholder(AnsiColor::Cyan.on_default());
+
 /// The whole command. The arguments of a subcommand are made only once it is the one called: this is on the way to the
 /// first frame.
 pub(crate) fn command() -> Command {
@@ -18,6 +26,7 @@ pub(crate) fn command() -> Command {
         .version(env!("CARGO_PKG_VERSION"))
         .about("Lets an AI agent stop, put one to four structured questions to a person, and continue with the answer")
         .max_term_width(MAX_WIDTH)
+        .styles(STYLES)
         .subcommand_required(true)
         .subcommands([ask(), confirm(), input(), pick(), inbox(), wait(), answer(), withdraw(), log(), mcp(), agent()])
         .subcommands([serve(), token(), devices(), pair(), people()])
@@ -61,30 +70,37 @@ pub(crate) fn confirm() -> Command {
     Command::new("confirm")
         .about("Ask for a yes or no; the exit code is the answer")
         .after_help(CONFIRM_EXIT_CODES)
-        .defer(|command| command.arg(asked("QUESTION").required(true)).args(of_a_form()))
+        .defer(|command| {
+            let default = value("default", "ANSWER", "Where the cursor starts [default: yes]");
+            let default = default.value_parser(PossibleValuesParser::new(["yes", "no"])).hide_possible_values(true);
+            command.arg(asked("QUESTION").required(true)).arg(default.value_name("yes|no")).args(of_a_form())
+        })
 }
 
 const CONFIRM_EXIT_CODES: &str = include_str!("help/exit-codes-of-confirm.txt").trim_ascii_end();
 
 pub(crate) fn input() -> Command {
-    Command::new("input")
-        .about("Ask for a text and print it")
-        .after_help(EXIT_CODES)
-        .defer(|command| command.arg(asked("QUESTION").required(true)).args(of_a_form()))
+    Command::new("input").about("Ask for a text and print it").after_help(EXIT_CODES).defer(|command| {
+        let filled_in = value("value", "TEXT", "Fill in this text; it can be changed").value_parser(not_blank);
+        let placeholder = value("placeholder", "TEXT", "Show this text while nothing is typed");
+        let command = command.arg(asked("QUESTION").required(true));
+        command.args([filled_in, placeholder.value_parser(not_blank)]).args(of_a_form())
+    })
 }
 
 pub(crate) fn pick() -> Command {
-    let more = "Takes up to 10,000 lines of up to 500 characters; blank lines and repeated ones are left out. Type to \
+    let more = "Takes up to 10,000 items of up to 500 characters; blank ones and repeated ones are left out. Type to \
                 search. The prompt is drawn on the terminal itself.";
-    described("pick", "Pick from the lines on standard input and print the choice", more).after_help(EXIT_CODES).defer(
-        |command| {
-            let multi = switch("multi", "Allow several lines to be picked; each is printed on a line of its own");
+    described("pick", "Pick from ITEMs, or from the lines on standard input, and print the choice", more)
+        .after_help(EXIT_CODES)
+        .defer(|command| {
+            let asked = value("question", "TEXT", "What to ask [default: Choose from the list]").short('q');
+            let multi = switch("multi", "Allow several items to be picked; each is printed on a line of its own");
             command
-                .arg(asked("QUESTION").help("What to ask [default: Choose from the list]"))
-                .arg(multi)
+                .arg(word("item", "ITEM", "What to pick from; without any, the lines on standard input").num_args(1..))
+                .args([asked.value_parser(not_blank), multi])
                 .args(of_a_form())
-        },
-    )
+        })
 }
 
 fn asked(name: &'static str) -> Arg {

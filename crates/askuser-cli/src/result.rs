@@ -86,9 +86,9 @@ pub(crate) fn print(set: &QuestionSet, resolution: &Resolution, settings: &Setti
         Format::Nothing => return Ok(()),
         Format::Value => {
             let names = |answer: &Answer| match set.rules().form() {
-                Form::Tool => report::names(answer).collect(),
                 // A line is what it was.
-                _ => answer.selected_options.clone(),
+                Form::Pick => answer.selected_options.clone(),
+                _ => report::names(answer).collect(),
             };
             let answers = resolution.outcome().answers().iter();
             let values = answers.flat_map(|answer| names(answer).into_iter().chain(answer.custom_input.clone()));

@@ -3,7 +3,7 @@
 use crate::config::Settings;
 use crate::failure::{self, Failure, reason};
 use askuser::input::QuestionInput;
-use askuser::{Limits, QuestionSet, Rules, Violation, Violations};
+use askuser::{Form, Limits, QuestionSet, Rules, Violation, Violations};
 use clap::ArgMatches;
 use serde_json::Value;
 use std::fs::File;
@@ -202,7 +202,7 @@ pub(crate) fn invalid(violations: Violations) -> Failure {
 }
 
 fn quick_question(question: &str, args: &ArgMatches) -> QuestionInput {
-    let header = args.get_one::<String>("header").map_or("Question", String::as_str);
+    let header = args.get_one::<String>("header").map_or(Form::Tool.default_header(), String::as_str);
     let options = args.get_many::<String>("option").unwrap_or_default();
     let input = options.fold(QuestionInput::new(question, header), |input, option| {
         let (label, description) = option.split_once(": ").unwrap_or((option, ""));

@@ -1,6 +1,9 @@
 //! Wraps text at words for a terminal, which would break inside them.
 
+use askuser_terminal::text::Line;
+use askuser_terminal::{Theme, styled};
 use std::borrow::Cow;
+use std::io::IsTerminal;
 use terminal_size::{Width, terminal_size_of};
 
 #[cfg(unix)]
@@ -12,6 +15,14 @@ use std::os::windows::io::AsHandle as Stream;
 pub(crate) fn columns(stream: impl Stream) -> Option<usize> {
     let size = terminal_size_of(stream).map(|(Width(columns), _)| usize::from(columns));
     size.filter(|columns| *columns > 0)
+}
+
+/// Lines as standard output gets them: in colours on a terminal.
+pub(crate) fn for_stdout(lines: &[Line<'_>], theme: &Theme) -> String {
+    if std::io::stdout().is_terminal() {
+        return styled(lines, theme);
+    }
+    lines.iter().map(|line| format!("{}\n", line.to_string().trim_end())).collect()
 }
 
 /// The text, wrapped at words if the stream is a terminal.

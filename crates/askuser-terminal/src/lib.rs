@@ -64,6 +64,7 @@ pub use editor::{EditedText, FALLBACK_EDITOR, open_editor};
 pub use environment::Presentation;
 pub use kept_question::KeepsDrafts;
 pub use line_prompt::LinePrompt;
+pub use paint::styled;
 pub use patience::patience;
 pub use session::PromptSession;
 pub use view::{

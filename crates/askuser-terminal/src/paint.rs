@@ -10,6 +10,7 @@ mod pen;
 mod resize;
 
 use crate::environment::encode;
+use crate::view::Theme;
 use askuser::exact::Charset;
 use cells::{Drawn, Glyph, length, row_of};
 use pen::{PLAIN, Pen, push_number};
@@ -277,6 +278,13 @@ impl Painter {
         pen.write_change(self.pen, &mut self.out);
         self.pen = pen;
     }
+}
+
+/// Lines as text with the codes of their styles, for a terminal that no prompt uses.
+pub fn styled(lines: &[Line<'_>], theme: &Theme) -> String {
+    let mut painter = Painter::new(theme.charset);
+    painter.print(lines);
+    String::from_utf8_lossy(&painter.take()).replace("\r\n", "\n")
 }
 
 #[cfg(test)]

@@ -18,12 +18,19 @@ pub struct QuestionInput {
     header: String,
     options: Vec<Value>,
     multi_select: bool,
+    placeholder: Option<String>,
 }
 
 impl QuestionInput {
     /// A single-select question without options yet.
     pub fn new(question: impl Into<String>, header: impl Into<String>) -> QuestionInput {
-        QuestionInput { question: question.into(), header: header.into(), options: Vec::new(), multi_select: false }
+        QuestionInput {
+            question: question.into(),
+            header: header.into(),
+            options: Vec::new(),
+            multi_select: false,
+            placeholder: None,
+        }
     }
 
     /// Adds an option.
@@ -51,12 +58,21 @@ impl QuestionInput {
         QuestionInput { multi_select: true, ..self }
     }
 
+    /// Shows this text in the empty field of a question that is answered by a text.
+    pub fn placeholder(self, text: impl Into<Option<String>>) -> QuestionInput {
+        QuestionInput { placeholder: text.into(), ..self }
+    }
+
     pub(crate) fn into_value(self) -> Value {
-        json!({
+        let mut value = json!({
             "question": self.question,
             "header": self.header,
             "options": self.options,
             "multiSelect": self.multi_select,
-        })
+        });
+        if let Some(text) = self.placeholder {
+            value["placeholder"] = text.into();
+        }
+        value
     }
 }

@@ -88,6 +88,8 @@ pub struct Question {
     options: Vec<Choice>,
     multi_select: bool,
     #[serde(skip)]
+    placeholder: Option<Untrusted>,
+    #[serde(skip)]
     form: Form,
 }
 
@@ -219,6 +221,16 @@ impl Question {
     /// The header as the model wrote it.
     pub fn header_verbatim(&self) -> &str {
         &self.header.raw
+    }
+
+    /// The header, unless it is the default of the question's form.
+    pub fn chip(&self) -> Option<&str> {
+        Some(self.header()).filter(|header| *header != self.form.default_header())
+    }
+
+    /// The text in the empty field of a question that is answered by a text.
+    pub fn placeholder(&self) -> Option<&str> {
+        self.placeholder.as_ref().map(Untrusted::shown)
     }
 
     /// The options; Other is not among them. A question that is answered by a text has none.

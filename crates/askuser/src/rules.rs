@@ -40,6 +40,17 @@ impl Form {
         *self == Form::Tool
     }
 
+    /// The header of a question of ours that was given none. It says nothing, so [`Question::chip`](crate::Question::chip)
+    /// leaves it out.
+    pub fn default_header(self) -> &'static str {
+        match self {
+            Form::Tool => "Question",
+            Form::Confirm => "Confirm",
+            Form::Input => "Input",
+            Form::Pick => "Pick",
+        }
+    }
+
     /// Whether the person may answer in their own words.
     pub fn takes_text(self) -> bool {
         matches!(self, Form::Tool | Form::Input)

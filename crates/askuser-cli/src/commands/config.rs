@@ -1,13 +1,17 @@
 //! `askuser config`: every setting, its value and where it came from; `config set` changes the user's file.
 
 use super::init::file::{File, Owner};
-use crate::config::{Layers, misspelt_variables, user_folder};
+use crate::config::{Layers, Origin, misspelt_variables, user_folder};
 use crate::environment;
 use crate::failure::{Failure, exit, notice};
 use crate::result::write;
+use crate::settings::Setting;
 use crate::store::only_a_person;
+use crate::wrapped::for_stdout;
 use askuser::sanitize;
 use askuser_inbox::Location;
+use askuser_terminal::text::{Line, Span};
+use askuser_terminal::{Options, Role};
 use clap::ArgMatches;
 use toml_edit::{DocumentMut, Item, TomlError, Value};
 
@@ -17,12 +21,17 @@ pub(super) fn run(args: &ArgMatches) -> Result<u8, Failure> {
         return set(key, value, args);
     }
     let layers = Layers::inspect(args);
-    let mut out = String::new();
-    for (setting, value, origin) in layers.rows() {
-        out.push_str(&sanitize::line(&format!("{:<16}{:<15} {origin}", setting.name, shown(value))));
-        out.push('\n');
-    }
-    write(&out)?;
+    let theme = Options::detect().theme;
+    let line = |(setting, value, origin): (&Setting, &str, &Origin)| {
+        let value_role = if *origin == Origin::Default { Role::Secondary } else { Role::Success };
+        let parts = [
+            (format!("{:<16}", setting.name), theme.strong(Role::Text)),
+            (format!("{:<15} ", shown(value)), theme.style(value_role)),
+            (origin.to_string(), theme.style(Role::Muted)),
+        ];
+        Line::from_iter(parts.map(|(text, style)| Span::styled(sanitize::line(&text).into_owned(), style)))
+    };
+    write(&for_stdout(&layers.rows().map(line).collect::<Vec<_>>(), &theme))?;
     for (variable, meant) in misspelt_variables(environment::names()) {
         notice(&format!("{variable}: unknown variable, sets nothing; did you mean {meant}?"));
     }

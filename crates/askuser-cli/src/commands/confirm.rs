@@ -5,18 +5,25 @@ use crate::config::{Format, Settings};
 use crate::failure::Failure;
 use crate::source;
 use askuser::input::QuestionInput;
-use askuser::{QuestionSet, Rules, Violation};
+use askuser::{Form, QuestionSet, Rules, Violation};
 use clap::ArgMatches;
 
 pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
-    let question = question(args, "Confirm").option("Yes", "").option("No", "");
+    // The cursor starts at the recommended option.
+    let no = if args.get_one::<String>("default").is_some_and(|default| default == "no") {
+        "No (Recommended)"
+    } else {
+        "No"
+    };
+    let question = question(args, Form::Confirm).option("Yes", "").option(no, "");
     put(question, &Rules::confirm(), Format::Nothing, args, settings)
 }
 
 /// The question of a command, without its options.
-pub(super) fn question(args: &ArgMatches, header: &str) -> QuestionInput {
+pub(super) fn question(args: &ArgMatches, form: Form) -> QuestionInput {
     let given = |name: &str| args.get_one::<String>(name).map(String::as_str);
-    QuestionInput::new(given("question").unwrap_or("Choose from the list"), given("header").unwrap_or(header))
+    let header = given("header").unwrap_or(form.default_header());
+    QuestionInput::new(given("question").unwrap_or("Choose from the list"), header)
 }
 
 /// Asks by rules that no model's input is read by.

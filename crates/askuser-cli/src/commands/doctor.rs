@@ -1,5 +1,7 @@
 //! `askuser doctor`: whether questions reach a person here, how, and what to do where they do not.
 
+mod report;
+
 use super::init::status;
 use crate::config::{self, Layers, Origin, Settings};
 use crate::environment;
@@ -9,14 +11,14 @@ use crate::result::write;
 use crate::state_folder::{check_state_folder, state_folder};
 use crate::store::{self, done};
 use crate::surfaces::{Surfaces, terminal_options};
-use crate::wrapped::columns;
+use crate::wrapped::{columns, for_stdout};
 use askuser::policy::Headless;
-use askuser::sanitize;
 use askuser::store::{FailedCredentials, NotifierFailure, Store};
 use askuser_inbox::Location;
 use askuser_serve::Kept;
-use askuser_terminal::{Background, ColorDepth, FALLBACK_EDITOR, Options, Presentation, Signs, wrap};
+use askuser_terminal::{Background, ColorDepth, FALLBACK_EDITOR, Options, Presentation};
 use clap::ArgMatches;
+use report::Row;
 use std::io;
 use std::sync::{Arc, mpsc};
 use std::thread;
@@ -47,45 +49,6 @@ struct Here {
     options: Options,
     /// Why the state folder is not used, if it is not.
     untrusted: Option<Failure>,
-}
-
-/// One thing that was looked at: what is so, and what to do if it is not as it should be.
-struct Row {
-    name: String,
-    /// Nothing where there is no right and wrong.
-    is_well: Option<bool>,
-    facts: Vec<String>,
-    fix: Option<String>,
-}
-
-impl Row {
-    fn plain(name: &str, fact: impl Into<String>) -> Row {
-        Row { name: name.to_owned(), is_well: None, facts: vec![fact.into()], fix: None }
-    }
-
-    fn good(name: &str, fact: impl Into<String>) -> Row {
-        Row { is_well: Some(true), ..Row::plain(name, fact) }
-    }
-
-    fn bad(name: &str, fact: impl Into<String>, fix: impl Into<String>) -> Row {
-        Row { is_well: Some(false), fix: Some(fix.into()), ..Row::plain(name, fact) }
-    }
-
-    fn failed(name: &str, what: &str, failure: &Failure) -> Row {
-        let fact = format!("{what}{}", failure.message);
-        Row { is_well: Some(false), fix: failure.hint.clone(), ..Row::plain(name, fact) }
-    }
-
-    /// A check that has no result in time.
-    fn late(name: &str) -> Row {
-        let fact = format!("not checked: no result within {} s", LIMIT.as_secs());
-        Row { is_well: Some(false), ..Row::plain(name, fact) }
-    }
-
-    fn and(mut self, fact: impl Into<String>) -> Row {
-        self.facts.push(fact.into());
-        self
-    }
 }
 
 pub(super) fn run(args: &ArgMatches) -> Result<u8, Failure> {
@@ -127,7 +90,8 @@ pub(super) fn run(args: &ArgMatches) -> Result<u8, Failure> {
         reported.recv_timeout(end.saturating_duration_since(Instant::now())).unwrap_or_else(late)
     });
     let rows: Vec<Row> = rows.collect();
-    write(&report(&verdict, &rows, &here.options.theme.signs, columns(io::stdout())))?;
+    let theme = &here.options.theme;
+    write(&for_stdout(&report::lines(&verdict, &rows, theme, columns(io::stdout())), theme))?;
     Ok(code)
 }
 
@@ -391,31 +355,4 @@ impl Reasons<'_> {
             Presentation::Line => format!("line by line, {}", self.set("plain").unwrap_or(reason)),
         }
     }
-}
-
-/// The verdict, then a row for each thing, wrapped at words.
-fn report(verdict: &Row, rows: &[Row], signs: &Signs, columns: Option<usize>) -> String {
-    const NAME: usize = 14;
-    let mark = |row: &Row| row.is_well.map_or(" ", |is_well| if is_well { signs.done } else { signs.not_done });
-    let columns = columns.unwrap_or(usize::MAX);
-    let mut text = String::new();
-    let mut put = |first: &str, indent: usize, row: &Row| {
-        let room = columns.saturating_sub(indent).max(20);
-        let fix = row.fix.iter().map(|fix| format!("fix: {fix}"));
-        let mut first = Some(first.to_owned());
-        for line in row.facts.iter().cloned().chain(fix) {
-            let line = sanitize::line(&line).into_owned();
-            for range in wrap(&line, room, room) {
-                let before = first.take().unwrap_or_else(|| " ".repeat(indent));
-                text.push_str(format!("{before}{}", &line[range]).trim_end());
-                text.push('\n');
-            }
-        }
-    };
-    put(&format!("{} ", mark(verdict)), 2, verdict);
-    put("", 0, &Row::plain("", ""));
-    for row in rows {
-        put(&format!("{} {:<NAME$}", mark(row), row.name), 2 + NAME, row);
-    }
-    text
 }

@@ -3,9 +3,10 @@
 use super::confirm::{put, question};
 use crate::config::{Format, Settings};
 use crate::failure::Failure;
-use askuser::Rules;
+use askuser::{Form, Rules};
 use clap::ArgMatches;
 
 pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
-    put(question(args, "Input"), &Rules::input(), Format::Value, args, settings)
+    let question = question(args, Form::Input).placeholder(args.get_one("placeholder").cloned());
+    put(question, &Rules::input(), Format::Value, args, settings)
 }

@@ -11,11 +11,13 @@ use askuser::exact::{self, Charset};
 use askuser::store::{Ending, Filter, Purged, State, Store, StoredQuestion};
 use askuser::{Context, report, sanitize};
 use askuser_inbox::Location;
-use askuser_terminal::{Options, Theme, context_lines, width, wrap};
+use askuser_terminal::text::{Line, Span, Style};
+use askuser_terminal::{Options, Role, Theme, context_lines, styled, width, wrap};
 use clap::ArgMatches;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -45,11 +47,11 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
     for_each_page(&store, Filter { since_ms, from, ..Filter::default() }, |questions| {
         is_empty &= questions.is_empty();
         let shown = |question| match (json, columns) {
-            (true, _) => escape_invisible(&report::stored(question)),
-            (false, None) => line(question),
-            (false, Some(columns)) => entry(question, &theme, columns),
+            (true, _) => escape_invisible(&report::stored(question)) + "\n",
+            (false, None) => line(question) + "\n",
+            (false, Some(columns)) => styled(&entry(question, &theme, columns), &theme),
         };
-        write(&questions.iter().map(|question| shown(question) + "\n").collect::<String>())
+        write(&questions.iter().map(shown).collect::<String>())
     })?;
     if is_empty && !json {
         notice("no questions to show");
@@ -64,27 +66,35 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
 ///   "Which database?"
 ///   ✔ answered: Database: PostgreSQL (ada from terminal, after 2 min)
 /// ```
-fn entry(question: &StoredQuestion, theme: &Theme, columns: usize) -> String {
+fn entry(question: &StoredQuestion, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     let is_not_run = question.ending.as_ref().is_some_and(|end| words::not_run(&question.request, end).is_some());
-    let mark = match question.state() {
-        State::Pending => theme.signs.ellipsis,
-        State::Answered if !is_not_run => theme.signs.done,
-        _ => theme.signs.not_done,
+    let (mark, role) = match question.state() {
+        State::Pending => (theme.signs.ellipsis, Role::Warning),
+        State::Answered if !is_not_run => (theme.signs.done, Role::Success),
+        _ => (theme.signs.not_done, Role::Danger),
     };
     let (date, id) = (words::date_time(question.asked_ms), &question.id);
     let room = columns.saturating_sub(width(&date) + width(id.as_str()) + 4);
     let who = truncate(&words::who_and_where(question), room, theme);
     let head = truncate(&format!("{date}  {who}  {id}"), columns, theme);
-    // Only their first rows begin at this depth: no text can pass for a row of ours.
-    let title = quoted(&question.request.title());
-    let [asked, outcome] = [title, format!("{mark} {}", outcome(question))].map(|text| {
+    // Only the first row of a text begins at this depth: no text can pass for a row of ours.
+    let rows = |mark: Option<Span<'static>>, text: &str, style: Style| {
         let room = columns.saturating_sub(4).max(1);
-        let rows = wrap(&text, room, room).into_iter().map(|range| text[range].trim_end().to_owned());
-        rows.collect::<Vec<_>>().join("\n    ")
-    });
+        let row = |(i, range): (usize, Range<usize>)| {
+            let lead = if i == 0 { Span::raw("  ") } else { Span::raw("    ") };
+            let words = Span::styled(text[range].trim_end().to_owned(), style);
+            Line::from_iter([lead].into_iter().chain(mark.clone().filter(|_| i == 0)).chain([words]))
+        };
+        wrap(text, room, room).into_iter().enumerate().map(row).collect::<Vec<_>>()
+    };
+    let asked = rows(None, &quoted(&question.request.title()), theme.strong(Role::Text));
     let agreed = agreed_to(question).map(|context| context_lines(context, theme, columns.saturating_sub(4) as u16));
-    let agreed: String = agreed.into_iter().flatten().map(|line| format!("\n    {line}")).collect();
-    format!("{head}\n  {asked}{agreed}\n  {outcome}")
+    let indented = |line: Line<'static>| Line::from_iter([Span::raw("    ")].into_iter().chain(line.spans));
+    let mark = Span::styled(format!("{mark} "), theme.style(role));
+    let outcome = rows(Some(mark), &outcome(question), Style::default());
+    let head = Line::styled(head, theme.style(Role::Muted));
+    let agreed = agreed.into_iter().flatten().map(indented);
+    [head].into_iter().chain(asked).chain(agreed).chain(outcome).collect()
 }
 
 /// A text in quotes: it cannot pass for an outcome of ours.

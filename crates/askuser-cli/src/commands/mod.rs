@@ -128,7 +128,7 @@ fn first_steps() {
 /// The arguments of a command. Its definition is left to the end of the process, which is cheaper than taking it apart.
 fn arguments(command: Command, words: impl Iterator<Item = OsString>) -> Result<ArgMatches, Failure> {
     let name = format!("askuser {}", command.get_name());
-    let command = command.name("askuser").bin_name(&name).max_term_width(args::MAX_WIDTH);
+    let command = command.name("askuser").bin_name(&name).max_term_width(args::MAX_WIDTH).styles(args::STYLES);
     let matches = ManuallyDrop::new(command).try_get_matches_from_mut(words);
     matches.map_err(|error| usage::failure(&name, &error))
 }

@@ -1,40 +1,52 @@
-//! `askuser pick`: a choice among the lines on standard input.
+//! `askuser pick`: a choice among items, given as arguments or as lines on standard input.
 
 use super::confirm::{put, question};
 use crate::config::{Format, Settings};
 use crate::failure::Failure;
 use crate::source;
-use askuser::Rules;
+use askuser::{Form, Rules};
 use clap::ArgMatches;
 use std::collections::HashSet;
 use std::io::IsTerminal;
 
 pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
-    if std::io::stdin().is_terminal() {
-        return Err(Failure::new("there is nothing to pick from: standard input is a terminal")
-            .hint("pipe the lines into it: git branch | askuser pick \"Which branch?\""));
+    let given: Option<Vec<&str>> = args.get_many::<String>("item").map(|items| items.map(String::as_str).collect());
+    let text = match &given {
+        Some(_) => String::new(),
+        None if std::io::stdin().is_terminal() => {
+            return Err(Failure::new("there is nothing to pick from: standard input is a terminal")
+                .hint("name the items, or pipe lines into it: git branch | askuser pick -q \"Which branch?\""));
+        }
+        None => source::read_list()?,
+    };
+    let items = match &given {
+        Some(items) => distinct("arguments", "argument", items.iter().copied())?,
+        None => distinct("standard input", "line", text.lines())?,
+    };
+    if let (Some(_), [only]) = (&given, &items[..]) {
+        let hint = format!("a question goes with -q: git branch | askuser pick -q {only:?}");
+        return Err(Failure::new("arguments: one item, needs at least two").hint(hint));
     }
-    let text = source::read_list()?;
-    let lines = lines(&text)?;
-    let asked = if args.get_flag("multi") { question(args, "Pick").multi_select() } else { question(args, "Pick") };
-    let asked = lines.into_iter().fold(asked, |question, line| question.option(line, ""));
+    let asked = question(args, Form::Pick);
+    let asked = if args.get_flag("multi") { asked.multi_select() } else { asked };
+    let asked = items.into_iter().fold(asked, |question, item| question.option(item, ""));
     put(asked, &Rules::pick(), Format::Value, args, settings)
 }
 
-/// The lines to pick from: without blank ones, and each once.
-fn lines(text: &str) -> Result<Vec<&str>, Failure> {
+/// The items to pick from: without blank ones, and each once.
+fn distinct<'a>(source: &str, noun: &str, items: impl Iterator<Item = &'a str>) -> Result<Vec<&'a str>, Failure> {
     let limits = *Rules::pick().limits();
     let (most, longest) = (limits.options.max, limits.label_chars.max);
     let mut seen = HashSet::new();
-    let lines = text.lines().enumerate().filter(|(_, line)| !askuser::sanitize::is_blank(line) && seen.insert(*line));
-    let lines: Vec<(usize, &str)> = lines.collect();
-    if let Some((i, line)) = lines.iter().find(|(_, line)| line.chars().count() > longest) {
-        let chars = line.chars().count();
-        return Err(Failure::new(format!("line {}: {chars} characters, at most {longest}", i + 1)));
+    let items = items.enumerate().filter(|(_, item)| !askuser::sanitize::is_blank(item) && seen.insert(*item));
+    let items: Vec<(usize, &str)> = items.collect();
+    if let Some((i, item)) = items.iter().find(|(_, item)| item.chars().count() > longest) {
+        let chars = item.chars().count();
+        return Err(Failure::new(format!("{noun} {}: {chars} characters, at most {longest}", i + 1)));
     }
-    match lines.len() {
-        0 => Err(Failure::new("standard input: no lines, needs at least one to pick from")),
-        count if count > most => Err(Failure::new(format!("standard input: {count} lines, at most {most}"))),
-        _ => Ok(lines.into_iter().map(|(_, line)| line).collect()),
+    match items.len() {
+        0 => Err(Failure::new(format!("{source}: no {noun}s, needs at least one to pick from"))),
+        count if count > most => Err(Failure::new(format!("{source}: {count} {noun}s, at most {most}"))),
+        _ => Ok(items.into_iter().map(|(_, item)| item).collect()),
     }
 }

@@ -54,11 +54,11 @@ pub(crate) fn not_run(request: &Request, ending: &Ending) -> Option<String> {
     Some(format!("not run: {}", sanitize::line(note)))
 }
 
-/// The header and what is asked: `Database: Which database?`. The header that `ask -q` gives by default says nothing.
+/// The header and what is asked: `Database: Which database?`.
 pub(crate) fn titled(question: &StoredQuestion) -> String {
-    match question.request.set().questions()[0].header() {
-        "Question" => question.request.title(),
-        header => format!("{header}: {}", question.request.title()),
+    match question.request.set().questions()[0].chip() {
+        None => question.request.title(),
+        Some(header) => format!("{header}: {}", question.request.title()),
     }
 }
 

@@ -210,3 +210,17 @@ fn in_tmux_no_text_is_black_in_a_terminal_of_eight_colours() {
             .output();
     }
 }
+
+#[test]
+fn reports_have_colours_on_a_terminal_and_none_elsewhere() {
+    let stage = Stage::new().env("COLORTERM", "truecolor");
+    assert_eq!(stage.run(&["confirm", "Deploy?", "--via", "inbox", "--popup", "none", "--detach"]).code, Some(75));
+    for report in ["doctor", "config", "log", "--help", "ask --help"] {
+        let shown = codes(&stage.shell(&format!("exec askuser {report}")).finish().raw);
+        assert!(!shown.is_empty(), "{report} has no colours");
+        let plain = codes(&stage.clone().env("NO_COLOR", "1").shell(&format!("exec askuser {report}")).finish().raw);
+        assert!(plain.is_empty(), "{report} has {plain:?}");
+        let printed = stage.run(&report.split(' ').collect::<Vec<_>>()).stdout;
+        assert!(printed.len() > 50 && !printed.contains('\x1b'), "{report}: {printed}");
+    }
+}

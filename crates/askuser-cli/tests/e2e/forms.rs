@@ -100,7 +100,7 @@ fn a_text_is_printed_as_it_was_typed() {
 fn a_value_stands_once_on_the_terminal() {
     for (script, keys) in [
         ("askuser input 'Name?'", "Ann<enter>"),
-        ("printf 'Ann\\nBob\\n' | askuser pick 'Name?'", "<enter>"),
+        ("printf 'Ann\\nBob\\n' | askuser pick -q 'Name?'", "<enter>"),
         ("askuser input 'Name?' --via terminal,inbox", "Ann<enter>"),
         ("askuser input 'Name?' --plain", "Ann<enter>"),
     ] {
@@ -116,6 +116,90 @@ fn a_value_stands_once_on_the_terminal() {
 }
 
 #[test]
+fn items_given_as_arguments_are_picked_from_without_reading_the_input() {
+    let mut terminal = run(&Stage::new(), "askuser pick -q 'Which?' dev prod dev >out 2>err </dev/tty");
+    terminal.wait_for("2 of 2");
+    terminal.keys("<down><enter>");
+    let ended = terminal.finish();
+    assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), "prod\n"), "{}", ended.stderr);
+    let one = Stage::new().run(&["pick", "Which branch?"]);
+    assert!(one.code == Some(2) && one.stderr.contains("one item, needs at least two"), "{}", one.stderr);
+    assert!(one.stderr.contains("pick -q \"Which branch?\""), "{}", one.stderr);
+}
+
+#[test]
+fn enter_says_no_where_that_is_the_default() {
+    for (args, keys, code, left) in [
+        ("--default no", "<enter>", 1, "✔ Deploy? No"),
+        ("--default no", "y", 0, "✔ Deploy? Yes"),
+        ("--default yes", "<enter>", 0, "✔ Deploy? Yes"),
+        ("--default no --plain", "<enter>", 1, "✔ Deploy? No"),
+        ("--default no --plain", "y<enter>", 0, "✔ Deploy? Yes"),
+    ] {
+        let ended = confirm(args, keys);
+        assert_eq!(ended.code, Some(code), "{args} {keys}: {}", ended.screen);
+        assert!(ended.screen.ends_with(left), "{args} {keys}: {}", ended.screen);
+    }
+    let bad = Stage::new().run(&["confirm", "Deploy?", "--default", "maybe"]);
+    assert!(bad.code == Some(2) && bad.stderr.contains("--default: \"maybe\", must be yes|no"), "{}", bad.stderr);
+}
+
+#[test]
+fn a_default_of_no_is_chosen_by_no_rule_for_a_yes() {
+    let stage = Stage::new();
+    assert_eq!(stage.run(&["confirm", "Deploy?", "--default", "no", "--headless", "recommended"]).code, Some(3));
+    let id = detached(&stage, &["confirm", "Deploy?", "--default", "no"], b"");
+    assert_eq!(stage.run(&["answer", &id, "--select", "No"]).code, Some(0));
+    let waited = stage.run(&["wait", &id, "--format", "value"]);
+    assert_eq!((waited.code, waited.stdout.as_str()), (Some(1), "No\n"), "{}", waited.stderr);
+}
+
+#[test]
+fn a_text_that_is_filled_in_can_be_sent_or_changed() {
+    for (args, keys, out) in [
+        ("", "<enter>", "shop\n"),
+        ("", "-2<enter>", "shop-2\n"),
+        ("--via terminal,inbox", "<enter>", "shop\n"),
+        ("--plain", "<enter>", "shop\n"),
+        ("--plain", "store<enter>", "store\n"),
+    ] {
+        let mut terminal = run(&Stage::new(), &format!("askuser input 'Name?' --value shop {args} >out 2>err"));
+        terminal.wait_for("shop");
+        terminal.keys(keys);
+        let ended = terminal.finish();
+        assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), out), "{args} {keys}: {}", ended.stderr);
+    }
+}
+
+#[test]
+fn a_placeholder_is_shown_until_something_is_typed_and_never_sent() {
+    for (args, shown) in [("", "> such as shop"), ("--plain", "Your answer (such as shop; Ctrl-D cancels)")] {
+        let script = format!("askuser input 'Name?' --placeholder 'such as shop' {args} >out 2>err");
+        let mut terminal = run(&Stage::new(), &script);
+        terminal.wait_for(shown);
+        terminal.keys("<enter>");
+        terminal.keys("x<enter>");
+        let ended = terminal.finish();
+        assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), "x\n"), "{args}: {}", ended.screen);
+    }
+}
+
+#[test]
+fn only_a_header_that_was_given_is_shown() {
+    for (command, name) in [("confirm Deploy?", "Confirm"), ("input Deploy?", "Input"), ("pick a b -q Deploy?", "Pick")]
+    {
+        for (args, is_there) in [("", false), ("-H Shop", true)] {
+            let mut terminal = run(&Stage::new(), &format!("askuser {command} {args} >out 2>err"));
+            terminal.wait_for("Deploy?");
+            let screen = terminal.screen();
+            assert_eq!((screen.contains("Shop"), screen.contains(name)), (is_there, false), "{command}: {screen}");
+            terminal.keys("<c-c>");
+            terminal.finish();
+        }
+    }
+}
+
+#[test]
 fn the_second_line_of_a_text_stands_under_the_first() {
     let mut terminal = run(&Stage::new(), "askuser input 'Name?' >out 2>err");
     terminal.wait_for("Name?");
@@ -127,7 +211,7 @@ fn the_second_line_of_a_text_stands_under_the_first() {
 
 #[test]
 fn a_long_list_from_a_pipe_is_searched_and_the_line_is_printed_as_it_was() {
-    let mut terminal = run(&Stage::new(), "seq 1 10000 | sed 's/^/  item /' | askuser pick 'Which?' >out 2>err");
+    let mut terminal = run(&Stage::new(), "seq 1 10000 | sed 's/^/  item /' | askuser pick -q 'Which?' >out 2>err");
     terminal.wait_for("10000 of 10000");
     terminal.keys("9876");
     terminal.wait_for("Search: 9876  1 of 10000");
@@ -155,12 +239,12 @@ fn several_lines_are_picked_and_printed_in_the_order_of_the_list() {
 
 #[test]
 fn a_list_is_searched_line_by_line_too() {
-    let mut terminal = run(&Stage::new(), "seq -f 'item %g' 1 300 | TERM=dumb askuser pick 'Which?' >out 2>err");
+    let mut terminal = run(&Stage::new(), "seq -f 'item %g' 1 300 | TERM=dumb askuser pick -q 'Which?' >out 2>err");
     terminal.wait_for("280 more; type part of a name");
     terminal.keys("299<enter>");
     let ended = terminal.finish();
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), "item 299\n"), "a number is one of the whole list");
-    let mut terminal = run(&Stage::new(), "seq -f 'item %g' 1 300 | askuser pick --plain 'Which?' >out 2>err");
+    let mut terminal = run(&Stage::new(), "seq -f 'item %g' 1 300 | askuser pick --plain -q 'Which?' >out 2>err");
     terminal.wait_for("280 more");
     terminal.keys("m 25<enter>");
     terminal.wait_for("255. item 255");
@@ -202,7 +286,7 @@ fn questions_of_scripts_wait_in_the_inbox_and_are_answered_there() {
     let yes = detached(&stage, &["confirm", "Deploy?"], b"");
     let no = detached(&stage, &["confirm", "Really?"], b"");
     let text = detached(&stage, &["input", "Name?"], b"");
-    let line = detached(&stage, &["pick", "Which?"], b"one\ntwo (Recommended)\n");
+    let line = detached(&stage, &["pick", "-q", "Which?"], b"one\ntwo (Recommended)\n");
     let listed = stage.run(&["inbox", "--json"]).stdout;
     let shown = ["Deploy?", "Really?", "Name?", "Which?", "askuser confirm", "askuser input", "askuser pick"];
     assert!(shown.iter().all(|words| listed.contains(words)), "{listed}");
@@ -237,7 +321,7 @@ fn a_note_is_no_part_of_a_yes() {
 fn the_examples_of_the_documentation_run() {
     let docs = include_str!("../../../../docs/scripts.md");
     let examples: Vec<&str> = docs.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
-    assert_eq!(examples.len(), 4);
+    assert_eq!(examples.len(), 5);
     for example in examples {
         let mut terminal = run(&Stage::new(), &format!("set -e\n{example}"));
         let (shown, keys) = match example {
@@ -254,7 +338,7 @@ fn the_examples_of_the_documentation_run() {
         }
         let ended = terminal.finish();
         assert_eq!(ended.code, Some(0), "{example}: {}", ended.screen);
-        let left = ["deploying", "Name of the project? demo", "main", "file: "];
+        let left = ["deploying", "Name of the project? demo", "development", "main", "file: "];
         assert!(left.iter().any(|words| ended.screen.contains(words)), "{example}: {}", ended.screen);
     }
 }

@@ -37,7 +37,12 @@ impl LinePrompt {
                 if !self.rejected {
                     self.write_heading(&mut out, i);
                 }
-                out.push_str("Your answer (Ctrl-D cancels): ");
+                let entry = self.prompt.draft(i);
+                let _ = match (entry.other.as_str(), self.prompt.set().questions()[i].placeholder()) {
+                    ("", None) => write!(out, "Your answer (Ctrl-D cancels): "),
+                    ("", Some(words)) => write!(out, "Your answer ({words}; Ctrl-D cancels): "),
+                    (text, _) => write!(out, "Your answer (Enter for {text:?}, Ctrl-D cancels): "),
+                };
             }
             (InputMode::Typing(TextField::Other), _) => out.push_str("Please specify (empty to go back): "),
             (InputMode::Typing(TextField::Note(row)), _) => {
@@ -70,13 +75,11 @@ impl LinePrompt {
     fn write_heading(&self, out: &mut String, i: usize) {
         let questions = self.prompt.set().questions();
         let question = &questions[i];
-        match questions.len() {
-            1 => {}
-            count => {
-                let _ = write!(out, "Question {} of {count}, ", i + 1);
-            }
-        }
-        let _ = writeln!(out, "{}:", question.header());
+        let _ = match (questions.len(), question.chip()) {
+            (1, None) => Ok(()),
+            (1, Some(header)) => writeln!(out, "{header}:"),
+            (count, _) => writeln!(out, "Question {} of {count}, {}:", i + 1, question.header()),
+        };
         self.write_quoted(out, &self.plain(question.text()));
     }
 
@@ -142,7 +145,11 @@ impl LinePrompt {
     fn write_input_hint(&self, out: &mut String) {
         let _ = match self.prompt.current() {
             None => write!(out, "Send them? (Enter to send, a number to change one, ? for help): "),
-            Some((question, _)) if question.form() == Form::Confirm => write!(out, "Yes or no (y/n, ? for help): "),
+            Some((question, entry)) if question.form() == Form::Confirm => {
+                let enter = if self.is_on_recommended() { question.options().get(entry.focus) } else { None };
+                let enter = enter.map(|option| format!(", Enter for {}", option.name())).unwrap_or_default();
+                write!(out, "Yes or no (y/n{enter}, ? for help): ")
+            }
             Some((question, _)) if question.form() == Form::Pick && self.prompt.answer(0).is_some() => {
                 write!(out, "Choose one or more, or press Enter for what is chosen (? for help): ")
             }

@@ -88,18 +88,18 @@ impl<'a> Composer<'a, '_> {
         let questions = self.prompt.set().questions();
         let several = questions.len() > 1;
         let (title, progress) = match (self.prompt.mode(), self.prompt.page()) {
-            (InputMode::Help, _) => ("Keys", Vec::new()),
+            (InputMode::Help, _) => (Some("Keys"), Vec::new()),
             (_, Page::Question(i)) if several => {
                 let (number, count) = (i + 1, questions.len());
                 (
-                    questions[i].header(),
+                    Some(questions[i].header()),
                     vec![format!("  Question {number} of {count}"), format!("  {number} of {count}")],
                 )
             }
-            (_, Page::Question(i)) => (questions[i].header(), Vec::new()),
+            (_, Page::Question(i)) => (questions[i].chip(), Vec::new()),
             (_, Page::Review) => {
                 let long = "  Check your answers before they are sent".to_owned();
-                ("Review", vec![long, "  Check your answers".to_owned()])
+                (Some("Review"), vec![long, "  Check your answers".to_owned()])
             }
         };
         let chip = match (self.phase, self.border) {
@@ -108,11 +108,9 @@ impl<'a> Composer<'a, '_> {
             (_, border) => border,
         };
         let edge = self.theme.strong(chip);
-        let mut line = vec![
-            Span::styled(signs.chip_left, edge),
-            Span::styled(format!(" {title} "), self.style(Role::Chip)),
-            Span::styled(signs.chip_right, edge),
-        ];
+        let mut line = vec![Span::styled(signs.chip_left, edge)];
+        line.extend(title.map(|title| Span::styled(format!(" {title} "), self.style(Role::Chip))));
+        line.extend(title.map(|_| Span::styled(signs.chip_right, edge)));
         let room = self.columns.saturating_sub(spans_width(&line));
         let progress = progress.into_iter().find(|text| width(text) <= room);
         line.extend(progress.map(|text| Span::styled(text, self.style(Role::Muted))));
@@ -216,7 +214,7 @@ impl<'a> Composer<'a, '_> {
     }
 
     /// Adds text to the last line, or below it if it does not fit.
-    fn append(&mut self, indent: usize, text: &'static str, role: Role) {
+    fn append(&mut self, indent: usize, text: &'a str, role: Role) {
         match self.lines.body.last_mut() {
             Some(line) if spans_width(&line.spans) + width(text) <= self.text_columns => {
                 line.spans.push(Span::styled(text, self.theme.style(role)));

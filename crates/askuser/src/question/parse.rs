@@ -3,7 +3,7 @@
 
 use super::{Choice, Content, Question, QuestionSet, Untrusted};
 use crate::alike::{alike, is_other};
-use crate::limits::Span;
+use crate::limits::{Limits, Span};
 use crate::repair;
 use crate::rules::{Faults, Form, Rules};
 use crate::sanitize;
@@ -101,10 +101,15 @@ impl Reader<'_> {
             }
         };
         let multi_select = self.given(raw.remove("multiSelect"), &format!("{path}.multiSelect"));
+        let placeholder = raw.remove("placeholder").filter(|_| form == Form::Input);
+        let placeholder = placeholder.and_then(|text| {
+            let text = self.text(Some(text), &format!("{path}.placeholder"), Limits::DEFAULT.description_chars)?;
+            Some(Untrusted::new(text.clone(), &shown_line(&text)))
+        });
         let (question, header) = (question?, header?);
         let shown_header = short_header.unwrap_or_else(|| shown_line(&header));
         let header = Untrusted::new(header, &shown_header);
-        Some(Question { question, header, options: options?, multi_select: multi_select?, form })
+        Some(Question { question, header, options: options?, multi_select: multi_select?, placeholder, form })
     }
 
     fn option(&mut self, mut raw: Object, path: &str, names: &mut Distinct<'_>) -> Option<Choice> {
@@ -124,7 +129,8 @@ impl Reader<'_> {
     fn label(&mut self, label: String, path: String, names: &mut Distinct<'_>) -> Option<(Untrusted, bool)> {
         // A line of a list is never recommended, and one may well be called Other.
         let is_tool = self.rules.form() == Form::Tool;
-        let (name, recommended) = if is_tool { name_of(&label) } else { (shown_line(&label), false) };
+        let is_line = self.rules.form() == Form::Pick;
+        let (name, recommended) = if is_line { (shown_line(&label), false) } else { name_of(&label) };
         if is_tool && sanitize::is_blank(&name) {
             self.bad.add(path, "only \"(Recommended)\"", "must name the option");
             return None;

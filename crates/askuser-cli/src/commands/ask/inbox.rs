@@ -27,7 +27,7 @@ pub(super) fn run(set: QuestionSet, args: &ArgMatches, settings: &Settings) -> R
     };
     let from = args.get_one::<String>("from").map_or(command, String::as_str);
     let request = Request::new(key(args)?, set).with_origin(origin(from)).with_deadline(settings.timeout);
-    let request = request.with_audience(audience(args, settings)?);
+    let request = super::filled_in(request.with_audience(audience(args, settings)?), args)?;
     let surfaces = Surfaces::of(settings)?;
     let known = match super::decide(&surfaces, &request)? {
         Decision::Settled(resolution) => {

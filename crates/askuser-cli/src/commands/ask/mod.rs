@@ -7,7 +7,7 @@ use crate::config::{Format, Settings, Surface};
 use crate::failure::{Failure, notice, outlive_file_size_limit};
 use crate::surfaces::{Surfaces, terminal_options};
 use crate::{result, source};
-use askuser::{Decision, QuestionSet, Request};
+use askuser::{Decision, QuestionSet, Request, Violation};
 use askuser_terminal::{Confirm, Options};
 use clap::ArgMatches;
 use std::io::IsTerminal;
@@ -37,6 +37,14 @@ fn prompt_options(args: &ArgMatches, settings: &Settings) -> Options {
     options
 }
 
+/// Fills in the text of `input --value`.
+fn filled_in(request: Request, args: &ArgMatches) -> Result<Request, Failure> {
+    let Ok(Some(text)) = args.try_get_one::<String>("value") else { return Ok(request) };
+    let answer = request.set().questions()[0].answer(&[], Some(text.clone()), None);
+    let in_flags = |bad: Violation| Violation { path: "--value".to_owned(), ..bad };
+    request.with_known(answer.into_iter().collect()).map_err(|bad| source::invalid(bad.map(in_flags)))
+}
+
 /// Whether the confirmation that a prompt leaves on this terminal is all that has to be printed.
 fn confirmation_suffices(settings: &Settings) -> bool {
     settings.format.is_none() && settings.confirm != Confirm::None && std::io::stdout().is_terminal()
@@ -47,5 +55,8 @@ fn decide(surfaces: &Surfaces, request: &Request) -> Result<Decision, Failure> {
     if let Some(words) = surfaces.unmatched(request) {
         notice(&words);
     }
-    surfaces.decide(request)
+    Ok(match surfaces.decide(request)? {
+        Decision::Ask(known) if known.is_empty() => Decision::Ask(request.known().to_vec()),
+        decision => decision,
+    })
 }

@@ -17,7 +17,7 @@ pub(super) fn run(set: QuestionSet, args: &ArgMatches, settings: &Settings) -> R
                 .hint("add --via inbox, or --via terminal,inbox to ask here too"));
         }
     }
-    let request = request(set, settings);
+    let request = super::filled_in(request(set, settings), args)?;
     let mut options = super::prompt_options(args, settings);
     options.ends_process = true;
     let resolution = ask(&request, settings, &options, &mut |_| Ok(Stored::Done))?;

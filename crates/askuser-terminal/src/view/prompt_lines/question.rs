@@ -41,7 +41,7 @@ impl<'a> Composer<'a, '_> {
             self.append(INDENT, " (Select multiple with Space)", Role::Muted);
         }
         match question.form() {
-            Form::Input => return self.answer_field(entry),
+            Form::Input => return self.answer_field(question, entry),
             Form::Pick => self.search_field(question, entry),
             _ => self.gap(),
         }
@@ -80,11 +80,14 @@ impl<'a> Composer<'a, '_> {
     }
 
     /// The field for an answer that is a text.
-    fn answer_field(&mut self, entry: &'a AnswerDraft) {
+    fn answer_field(&mut self, question: &'a Question, entry: &'a AnswerDraft) {
         self.gap();
         let start = self.lines.body.len();
         let typing = self.prompt.mode() == InputMode::Typing(TextField::Other);
         self.field(INDENT, "> ", &entry.other, typing);
+        if let Some(words) = question.placeholder().filter(|_| entry.other.is_empty()) {
+            self.append(INDENT, words, Role::Muted);
+        }
         self.lines.rows.push(start..self.lines.body.len());
     }
 
