@@ -39,6 +39,7 @@ mod line_prompt;
 pub mod markdown;
 mod paint;
 mod patience;
+mod popup;
 mod session;
 mod view;
 
@@ -66,6 +67,7 @@ pub use kept_question::KeepsDrafts;
 pub use line_prompt::LinePrompt;
 pub use paint::styled;
 pub use patience::patience;
+pub use popup::popup_size;
 pub use session::PromptSession;
 pub use view::{
     Background, ColorDepth, Confirm, PromptPhase, PromptWidget, Role, ShownDiffLine, Signs, Theme, closing_lines,

@@ -1,27 +1,31 @@
 //! `askuser answer`: a question of the inbox, answered at its prompt or by arguments.
 
 use super::ask::terminal::broken_off;
+use super::inbox::{broken, console};
 use crate::config::Settings;
 use crate::failure::{self, Failure, OrFail, exit};
 use crate::json;
+use crate::notifier::popup::Popups;
 use crate::result::finish;
 use crate::signals::{self, Signal};
 use crate::source;
 use crate::store::{
-    attempt, block_on, done, ended_elsewhere, failed, only_a_person, open_for_person, question, runtime, words,
+    attempt, block_on, done, ended_elsewhere, failed, location, only_a_person, open_for_person, question, runtime,
+    words,
 };
 use crate::surfaces::{answers_file, terminal_options};
 use askuser::policy::Policy;
 use askuser::prompt::Trigger;
 use askuser::store::{AskerPresence, Filter, Handle, Principal, State, StoreError, StoredQuestion};
-use askuser::{AskError, Decision, Outcome, QuestionSet, Via, Violation, reply};
+use askuser::{AskError, Decision, KeyCode, Outcome, QuestionSet, Via, Violation, reply};
 use askuser_inbox::{Shown, answer_at};
-use askuser_terminal::TerminalAsker;
+use askuser_terminal::text::{Line, Span};
+use askuser_terminal::{ConsoleEvent, Options, Role, TerminalAsker, TerminalInput};
 use clap::ArgMatches;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How many questions are looked through for the next one.
 const MANY: u32 = 100;
@@ -41,20 +45,63 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
     if !args.get_flag("unbidden") {
         return at_the_prompt(&store, &question, settings, Trigger::Opened);
     }
-    // There is one popup at a time: what came meanwhile is shown in it too, until something is put aside.
-    let mut next = Some(question);
-    let mut code = exit::ANSWERED;
-    while let Some(question) = next {
-        code = match at_the_prompt(&store, &question, settings, Trigger::Popup) {
+    in_a_popup(&store, question, settings)
+}
+
+/// Answers a question in a popup, and those that came meanwhile if the person wants that, until one is put aside.
+fn in_a_popup(store: &Handle, mut question: StoredQuestion, settings: &Settings) -> Result<u8, Failure> {
+    let popups = Popups::of(settings, &location(settings)?);
+    loop {
+        let code = match at_the_prompt(store, &question, settings, Trigger::Popup) {
             Err(failure) if failure.code == exit::ENDED_ELSEWHERE => exit::ENDED_ELSEWHERE,
             Err(failure) => return Err(failure),
             Ok(exit::ANSWERED) => exit::ANSWERED,
             Ok(code) => return Ok(code),
         };
-        let waiting = done(store.list(&Filter::mine().at_most(MANY)))?;
-        next = waiting.questions.into_iter().find(|question| question.asker == AskerPresence::Waits);
+        let mut waiting = done(store.list(&Filter::mine().at_most(MANY)))?.questions;
+        waiting.retain(|question| question.asker == AskerPresence::Waits);
+        if waiting.is_empty() || !wants_next(waiting.len(), &terminal_options(settings))? {
+            return Ok(code);
+        }
+        question = waiting.swap_remove(0);
+        // The next one gets a popup of its own size where there is a multiplexer.
+        if popups.as_ref().is_some_and(|popups| popups.open_next(&question)) {
+            return Ok(code);
+        }
     }
-    Ok(code)
+}
+
+/// Says how many questions wait, for three seconds. Returns whether the person wants the next one. Enter counts once the
+/// keyboard has rested: the last one may still be down.
+fn wants_next(count: usize, options: &Options) -> Result<bool, Failure> {
+    const SHOWN: Duration = Duration::from_secs(3);
+    const REST: Duration = Duration::from_millis(500);
+    let (theme, begun) = (&options.theme, Instant::now());
+    let (style, waiting) = (theme.style(Role::Muted), format!("  {count} more waiting "));
+    let words = [(waiting, theme.style(Role::Text)), (format!("{} enter next", theme.signs.dot), style)];
+    let line = Line::from_iter(words.map(|(words, style)| Span::styled(words, style)));
+    let (mut console, mut inputs, mut last) = (console(options)?, Vec::new(), begun);
+    let wants_next = loop {
+        console.set_live(std::slice::from_ref(&line), None);
+        let Some(rest) = SHOWN.checked_sub(begun.elapsed()) else { break false };
+        match console.wait(Some(rest), &mut inputs).map_err(broken)? {
+            ConsoleEvent::Signal(_) | ConsoleEvent::Closed | ConsoleEvent::EndOfInput => break false,
+            _ => {}
+        }
+        let has = |code: KeyCode| inputs.iter().any(|input| *input == TerminalInput::Key(code.into()));
+        match (has(KeyCode::Esc), has(KeyCode::Enter)) {
+            (true, _) => break false,
+            (_, true) if last.elapsed() >= REST => break true,
+            _ => {}
+        }
+        if !inputs.is_empty() {
+            last = Instant::now();
+        }
+        inputs.clear();
+    };
+    console.clear_live();
+    console.close().map_err(broken)?;
+    Ok(wants_next)
 }
 
 /// The answer that the arguments give, if they give one, and through what: options and words are the person's, a file of answers

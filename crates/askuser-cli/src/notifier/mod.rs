@@ -7,19 +7,18 @@
 pub(crate) mod announced;
 mod command;
 mod desktop;
+pub(crate) mod popup;
 
 use crate::config::Settings;
 use crate::signals;
 use crate::store::words;
-use crate::surfaces::terminal_options;
 use askuser::sanitize;
 use askuser::store::{Handle, NotifierFailure, Principal, StoredQuestion};
 use askuser::{Inbox, Via};
 use askuser_inbox::{InboxAsker, Location};
-use askuser_sys::programs;
-use askuser_terminal::Background;
+use popup::Popups;
 use std::io::{IsTerminal, Write};
-use std::process::{Child, Stdio};
+use std::process::Child;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -37,16 +36,8 @@ pub(crate) fn notifier(
 ) -> impl Fn(&StoredQuestion) + Send + Sync + use<> {
     let call = Call {
         command: settings.on_question.clone(),
-        // A prompt of its own could not open the database.
-        popup: settings.popup && !matches!(location, Location::Postgres(_)),
+        popups: Popups::of(settings, location),
         notify: settings.notify,
-        location: location.to_string(),
-        theme: match terminal_options(settings).theme.background {
-            Background::Dark => Some("dark"),
-            Background::Light => Some("light"),
-            Background::Contrast => Some("contrast"),
-            Background::Told(_) | Background::Unknown => None,
-        },
         // As the person would see it.
         person: asker.handle(Principal::person(asker.person(), Via::Inbox)),
         is_shown_here,
@@ -65,7 +56,7 @@ pub(crate) fn notifier(
 /// What calls the person, from here, to a question of a process that has no terminal.
 pub(crate) fn ways(settings: &Settings) -> Vec<&'static str> {
     let command = settings.on_question.is_some();
-    let popup = settings.popup && (std::env::var_os("ZELLIJ").is_some() || last_active_client().is_some());
+    let popup = settings.popup && Popups::are_there();
     let desktop = settings.notify && !command && !popup && desktop::is_there();
     let ways = [(command, "your on_question command"), (popup, "a popup"), (desktop, "a desktop notification")];
     ways.into_iter().filter(|(is_used, _)| *is_used).map(|(_, way)| way).collect()
@@ -84,11 +75,8 @@ fn lock() -> std::sync::MutexGuard<'static, usize> {
 
 struct Call {
     command: Option<String>,
-    popup: bool,
+    popups: Option<Popups>,
     notify: bool,
-    location: String,
-    /// The theme, where it is known here: in a popup the terminal does not tell it.
-    theme: Option<&'static str>,
     person: Handle,
     /// Whether a prompt of the asking process shows it.
     is_shown_here: bool,
@@ -101,19 +89,22 @@ impl Call {
         }
         let announced =
             self.command.as_ref().map(|command| command::run(command, &question.request, Some(question.id.as_str())));
-        if self.is_shown_here {
+        // Only the command is called for others: it may know how to reach them.
+        let is_asked = self.person.principal().is_asked(&question.request);
+        let popups = self.popups.as_ref().filter(|_| is_asked);
+        let mut pause = if self.is_shown_here { Some(SHOWN_HERE) } else { popups.and_then(|_| popup::pause()) };
+        while let Some(wait) = pause {
             self.left();
-            std::thread::sleep(SHOWN_HERE);
+            std::thread::sleep(wait);
             let question = pollster::block_on(self.person.get(&question.id));
             let is_over = question.is_ok_and(|question| question.ending.is_some());
             if is_over || self.is_list_shown() {
                 return;
             }
             *lock() += 1;
+            pause = popups.and_then(|_| popup::pause());
         }
-        // Only the command is called for others: it may know how to reach them.
-        let is_asked = self.person.principal().is_asked(&question.request);
-        let popup = if self.popup && is_asked { self.popup(question) } else { None };
+        let popup = popups.and_then(|popups| popups.open(question));
         let popup = popup.and_then(|opened| opened.inspect_err(|error| self.failed("popup", error)).ok());
         let mut desktop = None;
         if popup.is_none() && self.notify && is_asked && !self.is_shown_here {
@@ -169,31 +160,6 @@ impl Call {
         pollster::block_on(self.person.is_list_shown()).unwrap_or(false)
     }
 
-    /// Opens the prompt in a popup of the multiplexer that the person used last; `None` where there is none.
-    fn popup(&self, question: &StoredQuestion) -> Option<Result<Child, String>> {
-        // By its name: Linux adds " (deleted)" to the path of a program that an upgrade has replaced.
-        let program = std::env::current_exe().ok()?.with_file_name(format!("askuser{}", std::env::consts::EXE_SUFFIX));
-        let id = question.id.as_str();
-        let mut prompt = vec![program.as_os_str().to_str()?, "answer", id, "--unbidden", "--store", &self.location];
-        prompt.extend(self.theme.into_iter().flat_map(|theme| ["--theme", theme]));
-        let mut command = if std::env::var_os("ZELLIJ").is_some() {
-            let mut command = programs::command("zellij").ok()?;
-            command.args(["run", "--floating", "--close-on-exit", "--name", "askuser", "--"]).args(prompt);
-            command
-        } else {
-            let client = last_active_client()?;
-            let mut command = programs::command("tmux").ok()?;
-            let prompt: Vec<String> = prompt.iter().map(|word| shell_quoted(word)).collect();
-            command
-                // Not who asks: the question of another may follow in it.
-                .args(["display-popup", "-c", &client, "-E", "-w", "90%", "-h", "90%", "-T", " askuser "])
-                .arg(prompt.join(" "));
-            command
-        };
-        let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        Some(quiet.spawn().map_err(|error| error.to_string()))
-    }
-
     /// Rings and notifies through the terminal of the process that asks.
     fn say_here(&self, question: &StoredQuestion) {
         let mut stderr = std::io::stderr();
@@ -212,30 +178,10 @@ impl Call {
     }
 }
 
-fn last_active_client() -> Option<String> {
-    let output = programs::command("tmux")
-        .ok()?
-        .args(["list-clients", "-F", "#{client_activity} #{client_name}"])
-        .stdin(Stdio::null())
-        .stderr(Stdio::null())
-        .output()
-        .ok()?;
-    let text = String::from_utf8(output.stdout).ok()?;
-    let clients = text.lines().filter_map(|line| {
-        let (activity, name) = line.split_once(' ')?;
-        Some((activity.parse::<u64>().ok()?, name.to_owned()))
-    });
-    clients.max().map(|(_, name)| name)
-}
-
 /// Nothing that a terminal or a multiplexer could take for more than text: tmux runs `#(…)` in a title.
 fn plain(text: &str) -> String {
     let plain = |c: &char| c.is_alphanumeric() || " .,:?!'()/_-".contains(*c);
     sanitize::line(text).chars().filter(plain).take(120).collect()
-}
-
-fn shell_quoted(word: &str) -> String {
-    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 #[cfg(test)]
@@ -245,6 +191,5 @@ mod tests {
     #[test]
     fn a_title_holds_nothing_that_a_multiplexer_would_run() {
         assert_eq!(plain("#(touch /tmp/x) a\u{1b}]0;b `c` $(d)"), "(touch /tmp/x) a0b c (d)");
-        assert_eq!(shell_quoted("it's"), r"'it'\''s'");
     }
 }

@@ -43,13 +43,13 @@ pub(super) fn run(store: &Handle, settings: &Settings) -> Result<u8, Failure> {
     }
 }
 
-pub(super) fn console(options: &Options) -> Result<Console, Failure> {
+pub(in crate::commands) fn console(options: &Options) -> Result<Console, Failure> {
     signals::listen()?;
     Console::open(options)
         .map_err(|error| Failure::new(format!("no person can be asked: {error}")).code(exit::UNAVAILABLE))
 }
 
-pub(super) fn broken(error: io::Error) -> Failure {
+pub(in crate::commands) fn broken(error: io::Error) -> Failure {
     Failure::new(format!("the terminal failed: {error}")).code(exit::UNAVAILABLE)
 }
 

@@ -4,6 +4,8 @@ mod backup;
 mod lines;
 mod live;
 
+pub(super) use live::{broken, console};
+
 use crate::commands::answer::{self, Opened, at_the_prompt};
 use crate::config::Settings;
 use crate::failure::{self, Failure, exit};

@@ -1,0 +1,56 @@
+//! The size of a popup for a question.
+
+use crate::paint::Painter;
+use crate::session::PromptSession;
+use crate::view::{Theme, spans_width};
+use askuser::prompt::{Action, Event, Trigger};
+use askuser::{Prompt, Request};
+use std::time::Duration;
+
+/// Narrower, the messages of a prompt wrap.
+const LEAST_COLUMNS: u16 = 48;
+/// Rows for a text field or a message, which come and go.
+const SPARE_ROWS: u16 = 2;
+
+/// Returns the columns and rows that the pages of a request need, at most `most`. In fewer rows a prompt scrolls.
+pub fn popup_size(request: &Request, theme: Theme, most: (u16, u16)) -> (u16, u16) {
+    let room = Painter::room(most);
+    let prompt = Prompt::of(request, Duration::ZERO).on(Trigger::Popup);
+    let context = request.context().cloned();
+    let mut session = PromptSession { context, ..PromptSession::from_prompt(prompt, theme) };
+    let (mut columns, mut rows) = (LEAST_COLUMNS, 0);
+    // The review is a page too.
+    for _ in 0..=request.set().questions().len() {
+        let lines = session.view(room.0, u16::MAX).lines;
+        let widest = lines.iter().map(|line| spans_width(&line.spans)).max().unwrap_or(0);
+        columns = columns.max(u16::try_from(widest).unwrap_or(u16::MAX));
+        rows = rows.max(u16::try_from(lines.len()).unwrap_or(u16::MAX));
+        session.prompt.update(Event::Act(Action::Next), Duration::MAX);
+    }
+    // One column and one row stay free.
+    let with_margin = |size: u16, most: u16| size.saturating_add(1).min(most);
+    (with_margin(columns, most.0), with_margin(rows.saturating_add(SPARE_ROWS), most.1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use askuser::input::QuestionInput;
+    use askuser::{QuestionSet, RequestKey, Rules};
+
+    fn request(description: &str) -> Request {
+        let question = QuestionInput::new("Which database?", "Database").option("A", description).option("B", "b");
+        let set = QuestionSet::new([question], &Rules::strict()).unwrap();
+        Request::new(RequestKey::new("session", "call"), set)
+    }
+
+    #[test]
+    fn a_popup_is_as_large_as_its_question_and_never_larger_than_the_client() {
+        let size = |description: &str, most| popup_size(&request(description), Theme::default(), most);
+        let (short, long) = (size("a", (200, 60)), size(&"word ".repeat(30), (200, 60)));
+        assert!(short.0 <= long.0 && short.1 <= long.1 && long.0 <= 102, "{short:?} {long:?}");
+        let narrow = size(&"word ".repeat(30), (60, 60));
+        assert!(narrow.0 <= 60 && narrow.1 > long.1, "{narrow:?} {long:?}");
+        assert_eq!(size(&"word ".repeat(30), (40, 8)), (40, 8));
+    }
+}
