@@ -105,7 +105,6 @@ impl LinePrompt {
                 self.end_search();
                 self.press(KeyCode::Enter)
             }
-            "" if form == Form::Confirm && self.is_on_recommended() => self.press(KeyCode::Enter),
             "" => self.reject_line(),
             "y" if form == Form::Confirm => self.choose(&[1]),
             "n" if form == Form::Confirm => self.choose(&[2]),
@@ -144,11 +143,6 @@ impl LinePrompt {
         let (question, _) = self.prompt.current()?;
         let name = word.to_lowercase();
         question.options().iter().position(|option| option.name().to_lowercase() == name)
-    }
-
-    fn is_on_recommended(&self) -> bool {
-        let focused = self.prompt.current().and_then(|(question, entry)| question.options().get(entry.focus));
-        focused.is_some_and(|option| option.is_recommended())
     }
 
     /// Lists what matches these words alone; numbers stay those of the whole list.

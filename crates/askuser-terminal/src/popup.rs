@@ -18,7 +18,8 @@ pub fn popup_size(request: &Request, theme: Theme, most: (u16, u16)) -> (u16, u1
     let prompt = Prompt::of(request, Duration::ZERO).on(Trigger::Popup);
     let context = request.context().cloned();
     let mut session = PromptSession { context, ..PromptSession::from_prompt(prompt, theme) };
-    let (mut columns, mut rows) = (LEAST_COLUMNS, 0);
+    let mut columns = LEAST_COLUMNS;
+    let mut rows = 0;
     // The review is a page too.
     for _ in 0..=request.set().questions().len() {
         let lines = session.view(room.0, u16::MAX).lines;
@@ -47,7 +48,8 @@ mod tests {
     #[test]
     fn a_popup_is_as_large_as_its_question_and_never_larger_than_the_client() {
         let size = |description: &str, most| popup_size(&request(description), Theme::default(), most);
-        let (short, long) = (size("a", (200, 60)), size(&"word ".repeat(30), (200, 60)));
+        let short = size("a", (200, 60));
+        let long = size(&"word ".repeat(30), (200, 60));
         assert!(short.0 <= long.0 && short.1 <= long.1 && long.0 <= 102, "{short:?} {long:?}");
         let narrow = size(&"word ".repeat(30), (60, 60));
         assert!(narrow.0 <= 60 && narrow.1 > long.1, "{narrow:?} {long:?}");

@@ -20,7 +20,7 @@ use askuser::store::{AskerPresence, Filter, Handle, Principal, State, StoreError
 use askuser::{AskError, Decision, KeyCode, Outcome, QuestionSet, Via, Violation, reply};
 use askuser_inbox::{Shown, answer_at};
 use askuser_terminal::text::{Line, Span};
-use askuser_terminal::{ConsoleEvent, Options, Role, TerminalAsker, TerminalInput};
+use askuser_terminal::{ConsoleEvent, Options, Presentation, Role, TerminalAsker, TerminalInput};
 use clap::ArgMatches;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -71,37 +71,40 @@ fn in_a_popup(store: &Handle, mut question: StoredQuestion, settings: &Settings)
     }
 }
 
-/// Says how many questions wait, for three seconds. Returns whether the person wants the next one. Enter counts once the
+/// Shows the number of questions that wait, for three seconds. Returns whether the person wants the next one. Enter counts once the
 /// keyboard has rested: the last one may still be down.
 fn wants_next(count: usize, options: &Options) -> Result<bool, Failure> {
     const SHOWN: Duration = Duration::from_secs(3);
     const REST: Duration = Duration::from_millis(500);
-    let (theme, begun) = (&options.theme, Instant::now());
-    let (style, waiting) = (theme.style(Role::Muted), format!("  {count} more waiting "));
-    let words = [(waiting, theme.style(Role::Text)), (format!("{} enter next", theme.signs.dot), style)];
-    let line = Line::from_iter(words.map(|(words, style)| Span::styled(words, style)));
-    let (mut console, mut inputs, mut last) = (console(options)?, Vec::new(), begun);
-    let wants_next = loop {
+    if options.presentation == Presentation::Line {
+        return Ok(true);
+    }
+    let theme = &options.theme;
+    let waiting = Span::styled(format!("  {count} more waiting "), theme.style(Role::Text));
+    let line =
+        Line::from_iter([waiting, Span::styled(format!("{} enter next", theme.signs.dot), theme.style(Role::Muted))]);
+    let mut console = console(options)?;
+    let mut inputs = Vec::new();
+    let begun = Instant::now();
+    let mut last = begun;
+    let mut wants_next = None;
+    while wants_next.is_none() {
         console.set_live(std::slice::from_ref(&line), None);
-        let Some(rest) = SHOWN.checked_sub(begun.elapsed()) else { break false };
-        match console.wait(Some(rest), &mut inputs).map_err(broken)? {
-            ConsoleEvent::Signal(_) | ConsoleEvent::Closed | ConsoleEvent::EndOfInput => break false,
-            _ => {}
-        }
-        let has = |code: KeyCode| inputs.iter().any(|input| *input == TerminalInput::Key(code.into()));
-        match (has(KeyCode::Esc), has(KeyCode::Enter)) {
-            (true, _) => break false,
-            (_, true) if last.elapsed() >= REST => break true,
-            _ => {}
-        }
-        if !inputs.is_empty() {
+        let event = console.wait(Some(SHOWN.saturating_sub(begun.elapsed())), &mut inputs).map_err(broken)?;
+        let has = |code: KeyCode| inputs.contains(&TerminalInput::Key(code.into()));
+        wants_next = match event {
+            ConsoleEvent::Input if has(KeyCode::Esc) => Some(false),
+            ConsoleEvent::Input => (has(KeyCode::Enter) && last.elapsed() >= REST).then_some(true),
+            ConsoleEvent::Signal(_) | ConsoleEvent::Closed | ConsoleEvent::EndOfInput => Some(false),
+            _ => (begun.elapsed() >= SHOWN).then_some(false),
+        };
+        if !std::mem::take(&mut inputs).is_empty() {
             last = Instant::now();
         }
-        inputs.clear();
-    };
+    }
     console.clear_live();
     console.close().map_err(broken)?;
-    Ok(wants_next)
+    Ok(wants_next == Some(true))
 }
 
 /// The answer that the arguments give, if they give one, and through what: options and words are the person's, a file of answers

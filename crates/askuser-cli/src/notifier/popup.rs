@@ -13,7 +13,7 @@ use std::ffi::OsStr;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// How long after a key in a pane the person is taken to look at it.
+/// The time after a key in a pane in which the person is taken to look at it.
 const AT_WORK: Duration = Duration::from_secs(20);
 /// The most that passes until it is noticed that the person left the pane.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
@@ -37,7 +37,7 @@ struct Client {
     size: (u16, u16),
     is_focused: bool,
     /// The active pane: its id, and its first process.
-    pane: (String, u32),
+    pane: [String; 2],
 }
 
 impl Popups {
@@ -64,10 +64,8 @@ impl Popups {
         let is_in_popup = is_in_zellij() || std::env::var_os("TMUX").is_some();
         let Some(command) = self.command(question).filter(|_| is_in_popup) else { return false };
         let Ok(mut shell) = programs::command("sh") else { return false };
-        shell
-            .args(["-c", ONCE_ENDED, &std::process::id().to_string()])
-            .arg(command.get_program())
-            .args(command.get_args());
+        shell.args(["-c", ONCE_ENDED, &std::process::id().to_string()]);
+        shell.arg(command.get_program()).args(command.get_args());
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut shell, 0);
         started(&mut shell).is_ok()
@@ -114,12 +112,12 @@ fn theme_name(background: Background) -> Option<&'static str> {
     }
 }
 
-/// How long to wait before the next look whether a popup may open. `None` if the person does not type in the pane of this process.
+/// The time until the next look whether a popup may open. `None` if the person does not type in the pane of this process, which is
+/// known by its id, or by its session: many agents start their servers without `TMUX_PANE`.
 pub(super) fn pause() -> Option<Duration> {
-    let pane = std::env::var("TMUX_PANE").unwrap_or_default();
+    let own = [std::env::var("TMUX_PANE").ok(), session()];
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let rest = clients().iter().filter_map(|client| client.at_work_for(&pane, session(), now)).max()?;
-    Some(rest.min(LOOK_AGAIN))
+    clients().iter().filter_map(|client| client.at_work_for(&own, now)).max().map(|rest| rest.min(LOOK_AGAIN))
 }
 
 impl Client {
@@ -132,27 +130,23 @@ impl Client {
             name: name.to_owned(),
             size: (columns.parse().ok()?, rows.parse().ok()?),
             is_focused: flags.split(',').any(|flag| flag == "focused"),
-            pane: (pane.to_owned(), process.parse().ok()?),
+            pane: [pane, process].map(str::to_owned),
         })
     }
 
-    /// How much longer the person is taken to work in this pane. It is known by its id, or by the session of its first
-    /// process: many agents start their servers without `TMUX_PANE`.
-    fn at_work_for(&self, pane: &str, session: Option<u32>, now: Duration) -> Option<Duration> {
-        let is_there = self.is_focused && (self.pane.0 == pane || Some(self.pane.1) == session);
+    /// The rest of the time that the person is taken to work in the pane of this id or this first process.
+    fn at_work_for(&self, own: &[Option<String>; 2], now: Duration) -> Option<Duration> {
+        let is_own = self.pane.iter().zip(own).any(|(pane, own)| Some(pane) == own.as_ref());
         let until = Duration::from_secs(self.active_at) + AT_WORK;
-        until.checked_sub(now).filter(|rest| is_there && !rest.is_zero())
+        until.checked_sub(now).filter(|rest| self.is_focused && is_own && !rest.is_zero())
     }
 }
 
-#[cfg(unix)]
-fn session() -> Option<u32> {
-    let session = rustix::process::getsid(None).ok()?;
-    u32::try_from(session.as_raw_nonzero().get()).ok()
-}
-
-#[cfg(not(unix))]
-fn session() -> Option<u32> {
+/// The first process of this session.
+fn session() -> Option<String> {
+    #[cfg(unix)]
+    return Some(rustix::process::getsid(None).ok()?.as_raw_nonzero().to_string());
+    #[cfg(not(unix))]
     None
 }
 
@@ -192,20 +186,21 @@ mod tests {
     #[test]
     fn a_client_is_read_with_its_active_pane() {
         let client = Client::read(CLIENT).unwrap();
-        assert_eq!((client.size, client.is_focused, client.pane), ((100, 30), true, ("%3".to_owned(), 4711)));
+        assert_eq!((client.size, client.is_focused, client.pane), ((100, 30), true, ["%3", "4711"].map(str::to_owned)));
         assert_eq!(Client::read("1000 100 30"), None);
     }
 
     #[test]
     fn a_person_works_in_the_pane_for_twenty_seconds_after_a_key() {
-        let check = |line: &str, pane, session, now, expected: Option<u64>| {
-            let rest = Client::read(line).unwrap().at_work_for(pane, session, Duration::from_secs(now));
-            assert_eq!(rest, expected.map(Duration::from_secs), "{line} {pane} {session:?} {now}");
+        let check = |line: &str, pane: &str, session: &str, now, expected: Option<u64>| {
+            let own = [pane, session].map(|own| Some(own.to_owned()).filter(|own| !own.is_empty()));
+            let rest = Client::read(line).unwrap().at_work_for(&own, Duration::from_secs(now));
+            assert_eq!(rest, expected.map(Duration::from_secs), "{line} {own:?} {now}");
         };
-        check(CLIENT, "%3", None, 1_005, Some(15));
-        check(CLIENT, "", Some(4711), 1_019, Some(1));
-        check(CLIENT, "%3", None, 1_020, None);
-        check(CLIENT, "%4", Some(4712), 1_001, None);
-        check(&CLIENT.replace("focused", ""), "%3", None, 1_001, None);
+        check(CLIENT, "%3", "", 1_005, Some(15));
+        check(CLIENT, "", "4711", 1_019, Some(1));
+        check(CLIENT, "%3", "", 1_020, None);
+        check(CLIENT, "%4", "4712", 1_001, None);
+        check(&CLIENT.replace("focused", ""), "%3", "", 1_001, None);
     }
 }

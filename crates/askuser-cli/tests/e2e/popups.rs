@@ -5,7 +5,7 @@ use crate::terminal::{Stage, Terminal, example, wait_until};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A tmux server of its own with a person at it, in one pane that runs a shell.
+/// A tmux server with a person at its only pane, which runs a shell.
 struct Tmux {
     stage: Stage,
     person: Terminal,

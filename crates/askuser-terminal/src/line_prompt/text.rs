@@ -145,11 +145,7 @@ impl LinePrompt {
     fn write_input_hint(&self, out: &mut String) {
         let _ = match self.prompt.current() {
             None => write!(out, "Send them? (Enter to send, a number to change one, ? for help): "),
-            Some((question, entry)) if question.form() == Form::Confirm => {
-                let enter = if self.is_on_recommended() { question.options().get(entry.focus) } else { None };
-                let enter = enter.map(|option| format!(", Enter for {}", option.name())).unwrap_or_default();
-                write!(out, "Yes or no (y/n{enter}, ? for help): ")
-            }
+            Some((question, _)) if question.form() == Form::Confirm => write!(out, "Yes or no (y/n, ? for help): "),
             Some((question, _)) if question.form() == Form::Pick && self.prompt.answer(0).is_some() => {
                 write!(out, "Choose one or more, or press Enter for what is chosen (? for help): ")
             }

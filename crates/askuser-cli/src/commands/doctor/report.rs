@@ -6,7 +6,7 @@ use askuser::sanitize;
 use askuser_terminal::text::{Line, Span, Style};
 use askuser_terminal::{Role, Theme, wrap};
 
-/// One thing that was looked at: what is so, and what to do if it is not as it should be.
+/// A checked thing: its facts, and its fix if something is wrong.
 pub(super) struct Row {
     name: String,
     /// `None` if the row states a fact without a judgement.
@@ -62,7 +62,7 @@ pub(super) fn lines(verdict: &Row, rows: &[Row], theme: &Theme, columns: Option<
     lines
 }
 
-/// The facts of a row and its fix, each on lines of its own from this column on; the first stands behind `lead`.
+/// The facts and the fix of a row, from this column on. The first line begins with `lead`.
 fn row_lines(
     lead: Vec<Span<'static>>,
     column: usize,
@@ -73,7 +73,8 @@ fn row_lines(
     let room = columns.unwrap_or(usize::MAX).saturating_sub(column).max(20);
     let facts = row.facts.iter().map(|fact| (fact.clone(), Style::default()));
     let fix = row.fix.iter().map(|fix| (format!("fix: {fix}"), theme.style(Role::Warning)));
-    let (mut lead, mut lines) = (Some(lead), Vec::new());
+    let mut lead = Some(lead);
+    let mut lines = Vec::new();
     for (words, style) in facts.chain(fix) {
         let words = sanitize::line(&words);
         for range in wrap(&words, room, room) {
