@@ -2,6 +2,7 @@
 //!
 //! ```sh
 //! cargo build --release
+//! cargo run -p askuser-cli --example record hero > docs/hero.svg        # needs npm, python3, git and tmux
 //! cargo run -p askuser-cli --example record prompt > docs/prompt.svg
 //! cargo run -p askuser-cli --example record agent > docs/agent.svg
 //! cargo run -p askuser-cli --example record inbox > docs/inbox.svg      # needs tmux
@@ -9,6 +10,9 @@
 //!
 //! The binary runs in a PTY, keys are typed, and each screen is what a terminal emulator made of the bytes. Lines are drawn
 //! rather than written, since fonts leave gaps between them, and the keys that were pressed stand below.
+//!
+//! Each frame says its screen as text, for people who do not see it, and the keys that lead to the next one. `tests/e2e/pictures.rs`
+//! repeats them with the program of today.
 
 use portable_pty::{Child, CommandBuilder, NativePtySystem, PtySize, PtySystem};
 use std::fmt::Write as _;
@@ -19,8 +23,17 @@ use std::time::{Duration, Instant};
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-const COLUMNS: u16 = 80;
-const ROWS: u16 = 24;
+/// The columns and rows of a terminal.
+#[derive(Clone, Copy)]
+struct Size {
+    columns: u16,
+    rows: u16,
+}
+
+const USUAL: Size = Size { columns: 80, rows: 24 };
+const TALL: Size = Size { columns: 88, rows: 30 };
+/// The rows of the lower pane, where `askuser inbox` runs.
+const INBOX_ROWS: &str = "13";
 
 /// What is typed, and how long the screen before it is shown, in seconds.
 const PROMPT: &[(&str, f32)] = &[
@@ -56,15 +69,24 @@ const INBOX: &[(&str, &[(&str, f32)])] = &[
     ("Check your answers", &[("\r", 1.6)]),
     ("Write new file", &[("\r", 2.4)]),
 ];
+/// What is typed at Claude Code, and then in the pane below.
+const HERO: &[(&str, &[(&str, f32)])] = &[
+    ("Set up storage for the shop", &[("\r", 1.0)]),
+    ("claude-code", &[(DOWN_A_PANE, 0.0), ("\r", 1.4)]),
+    ("Type something else", &[("\x1b[B", 1.2), ("\r", 0.9)]),
+];
+/// The keys of tmux for the pane below.
+const DOWN_A_PANE: &str = "\x02\x1b[B";
 const LAST: f32 = 3.0;
 
 fn main() -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize()?;
-    let frames = match std::env::args().nth(1).as_deref() {
+    let recorder = match std::env::args().nth(1).as_deref() {
         Some("prompt") => {
             let input = root.join("examples/authentication.json");
             let args = ["ask", "--key-delay", "0", input.to_str().ok_or("a path that is not UTF-8")?];
-            let mut recorder = Recorder::start("askuser ask examples/authentication.json", &binary()?, &args, &root)?;
+            let mut recorder =
+                Recorder::start(USUAL, "askuser ask examples/authentication.json", &binary()?, &args, &root)?;
             for (keys, seconds) in PROMPT {
                 recorder.settle();
                 recorder.hold(*seconds);
@@ -73,7 +95,7 @@ fn main() -> Result<()> {
             recorder.child.wait()?;
             recorder.settle();
             recorder.hold(LAST);
-            recorder.frames
+            recorder
         }
         Some("agent") => {
             // An empty folder, and no sessions of the user.
@@ -83,13 +105,32 @@ fn main() -> Result<()> {
             let script = root.join("examples/agent/database.json");
             let args = ["agent", "--script", script.to_str().ok_or("a path that is not UTF-8")?];
             let typed = "askuser agent --script examples/agent/database.json";
-            let mut recorder = Recorder::start(typed, &binary()?, &args, &work)?;
+            let mut recorder = Recorder::start(USUAL, typed, &binary()?, &args, &work)?;
             recorder.play(AGENT)?;
             recorder.watch("or continue")?;
             recorder.settle();
             recorder.hold(LAST);
             recorder.child.kill()?;
-            recorder.frames
+            recorder
+        }
+        Some("hero") => {
+            let script = root.join("tests/clients/hero.py");
+            let script = script.to_str().ok_or("a path that is not UTF-8")?;
+            let folder = tempfile::tempdir()?;
+            let args = ["-B", script, INBOX_ROWS];
+            let mut recorder = Recorder::start(TALL, "", Path::new("python3"), &args, folder.path())?;
+            recorder.watch("auto mode")?;
+            recorder.watch("0 waiting")?;
+            recorder.settle();
+            recorder.keyboard.write_all(b"Set up storage for the shop")?;
+            recorder.play(HERO)?;
+            recorder.watch("SQLite it is")?;
+            recorder.settle();
+            recorder.frames.retain(|frame| !frame.is_passing);
+            recorder.hold(2.6);
+            recorder.keyboard.write_all(b"\x02:kill-server\r")?;
+            recorder.child.wait()?;
+            recorder
         }
         Some("inbox") => {
             // Its path is in the picture.
@@ -112,16 +153,16 @@ fn main() -> Result<()> {
             )?;
             let args = ["-f", "tmux.conf", "new-session", ";", "source-file", "start.conf"];
             std::fs::write(work.join("start.conf"), script.replace("; ", "\n"))?;
-            let mut recorder = Recorder::start("", Path::new("tmux"), &args, &work)?;
+            let mut recorder = Recorder::start(USUAL, "", Path::new("tmux"), &args, &work)?;
             recorder.play(INBOX)?;
             recorder.settle();
             recorder.hold(LAST);
             recorder.child.kill()?;
-            recorder.frames
+            recorder
         }
-        _ => return Err("which? prompt, agent or inbox".into()),
+        _ => return Err("which? hero, prompt, agent or inbox".into()),
     };
-    std::io::stdout().write_all(animate(&frames).as_bytes())?;
+    std::io::stdout().write_all(animate(&recorder.frames, recorder.size).as_bytes())?;
     Ok(())
 }
 
@@ -134,21 +175,33 @@ impl Drop for Removed {
     }
 }
 
+/// A screen that is shown for a while.
+struct Frame {
+    picture: String,
+    text: String,
+    /// The keys that lead to the next frame.
+    keys: String,
+    seconds: f32,
+    /// Whether it came by itself and went again.
+    is_passing: bool,
+}
+
 /// A program in a terminal, and what has been seen of it.
 struct Recorder {
+    size: Size,
     child: Box<dyn Child + Send + Sync>,
     bytes: Receiver<Vec<u8>>,
     keyboard: Box<dyn Write + Send>,
     screen: vt100::Parser,
-    frames: Vec<(String, f32)>,
+    frames: Vec<Frame>,
     /// The last keys that were pressed, by name.
     pressed: Vec<&'static str>,
 }
 
 impl Recorder {
-    fn start(typed: &str, program: &Path, args: &[&str], folder: &Path) -> Result<Recorder> {
-        let size = PtySize { rows: ROWS, cols: COLUMNS, pixel_width: 0, pixel_height: 0 };
-        let pty = NativePtySystem::default().openpty(size)?;
+    fn start(size: Size, typed: &str, program: &Path, args: &[&str], folder: &Path) -> Result<Recorder> {
+        let pty_size = PtySize { rows: size.rows, cols: size.columns, pixel_width: 0, pixel_height: 0 };
+        let pty = NativePtySystem::default().openpty(pty_size)?;
         let mut command = CommandBuilder::new(program);
         command.args(args);
         command.cwd(folder);
@@ -156,6 +209,7 @@ impl Recorder {
         command.env("COLORTERM", "truecolor");
         command.env("COLORFGBG", "15;0");
         command.env("HOME", folder.parent().unwrap_or(folder));
+        command.env("ASKUSER", binary()?);
         command.env_remove("XDG_STATE_HOME");
         command.env_remove("TMUX");
         command.env("TMUX_TMPDIR", folder);
@@ -165,12 +219,12 @@ impl Recorder {
         drop(pty.slave);
         let bytes = read_in_background(pty.master.try_clone_reader()?);
         let keyboard = pty.master.take_writer()?;
-        let size = |n: u16| n.try_into().map_err(|_| "a screen has rows and columns");
-        let mut screen = vt100::Parser::new(size(ROWS)?, size(COLUMNS)?, 0);
+        let known = |n: u16| n.try_into().map_err(|_| "a screen has rows and columns");
+        let mut screen = vt100::Parser::new(known(size.rows)?, known(size.columns)?, 0);
         if !typed.is_empty() {
             screen.process(format!("\x1b[32m$\x1b[m {typed}").as_bytes());
         }
-        Ok(Recorder { child, bytes, keyboard, screen, frames: Vec::new(), pressed: Vec::new() })
+        Ok(Recorder { size, child, bytes, keyboard, screen, frames: Vec::new(), pressed: Vec::new() })
     }
 
     /// Types what is to be typed whenever the screen shows what it has to. The first question is the first picture.
@@ -192,7 +246,11 @@ impl Recorder {
     }
 
     fn press(&mut self, keys: &str) -> Result<()> {
-        self.pressed.push(match keys {
+        if let Some(frame) = self.frames.last_mut() {
+            frame.keys.push_str(keys);
+            frame.is_passing = false;
+        }
+        let name = match keys {
             "\x1b[A" => "↑",
             "\x1b[B" => "↓",
             "\r" => "Enter",
@@ -200,7 +258,8 @@ impl Recorder {
             "1" => "1",
             "5" => "5",
             _ => "a letter",
-        });
+        };
+        self.pressed.extend(Some(name).filter(|_| keys != DOWN_A_PANE));
         Ok(self.keyboard.write_all(keys.as_bytes())?)
     }
 
@@ -213,10 +272,12 @@ impl Recorder {
 
     /// Shows the screen as it is.
     fn hold(&mut self, seconds: f32) {
-        let frame = draw(self.screen.screen()) + &keys(&self.pressed);
+        let screen = self.screen.screen();
+        let picture = draw(screen, self.size) + &keys(&self.pressed, self.size);
+        let text = screen.contents();
         match self.frames.last_mut() {
-            Some((last, shown)) if *last == frame => *shown += seconds,
-            _ => self.frames.push((frame, seconds)),
+            Some(last) if last.picture == picture => last.seconds += seconds,
+            _ => self.frames.push(Frame { picture, text, keys: String::new(), seconds, is_passing: true }),
         }
     }
 
@@ -237,8 +298,13 @@ impl Recorder {
     }
 }
 
+/// The program that was built last.
 fn binary() -> Result<PathBuf> {
-    Ok(std::env::current_exe()?.ancestors().nth(3).ok_or("no target folder")?.join("release/askuser"))
+    let here = std::env::current_exe()?;
+    let target = here.ancestors().nth(3).ok_or("no target folder")?;
+    let built = ["release/askuser", "debug/askuser"].map(|name| target.join(name)).into_iter();
+    let newest = built.filter_map(|path| Some((path.metadata().ok()?.modified().ok()?, path))).max();
+    newest.map(|(_, path)| path).ok_or_else(|| "run `cargo build` first".into())
 }
 
 fn read_in_background(mut reader: Box<dyn Read + Send>) -> Receiver<Vec<u8>> {
@@ -258,9 +324,9 @@ const CELL: (f32, f32) = (8.4, 18.0);
 const MARGIN: f32 = 16.0;
 
 /// The last keys, below the screen.
-fn keys(pressed: &[&str]) -> String {
+fn keys(pressed: &[&str], size: Size) -> String {
     let (mut out, mut x) = (String::new(), MARGIN);
-    let y = MARGIN + f32::from(ROWS) * CELL.1 + 6.0;
+    let y = MARGIN + f32::from(size.rows) * CELL.1 + 6.0;
     let mut last: Vec<&str> = pressed.to_vec();
     last.dedup_by(|a, b| *a == "a letter" && a == b);
     for (i, key) in last.iter().rev().take(8).rev().enumerate() {
@@ -280,11 +346,11 @@ fn keys(pressed: &[&str]) -> String {
 }
 
 /// One screen as SVG text, a run of equal style at a time.
-fn draw(screen: &vt100::Screen) -> String {
+fn draw(screen: &vt100::Screen, size: Size) -> String {
     let mut out = String::new();
-    for row in 0..ROWS {
+    for row in 0..size.rows {
         let mut column = 0;
-        while column < COLUMNS {
+        while column < size.columns {
             let Some(cell) = screen.cell(row, column) else { break };
             let style = (cell.fgcolor(), cell.bgcolor(), cell.bold());
             let start = column;
@@ -330,8 +396,12 @@ fn run(out: &mut String, row: u16, column: u16, text: &str, (fg, bg, bold): (vt1
     // By a class: the font of the style sheet would overrule an attribute.
     let weight = if bold { " class='b'" } else { "" };
     let (x, text) = (x + blanks as f32 * CELL.0, text.trim());
-    let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace(' ', "\u{a0}");
+    let text = escaped(text).replace(' ', "\u{a0}");
     let _ = write!(out, "<text x='{x:.1}' y='{:.1}' fill='{fill}'{weight}>{text}</text>", y + CELL.1 * 0.75);
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 const LINES: &str = "│┃─╭╮╰╯┌┐└┘";
@@ -361,17 +431,19 @@ fn line(out: &mut String, x: f32, y: f32, c: char, stroke: &str) {
 }
 
 /// The screens one after the other, for ever. Without animation the first one shows.
-fn animate(frames: &[(String, f32)]) -> String {
-    let total: f32 = frames.iter().map(|(_, seconds)| seconds).sum();
-    let (width, height) = (2.0 * MARGIN + f32::from(COLUMNS) * CELL.0, 2.0 * MARGIN + f32::from(ROWS) * CELL.1 + 22.0);
+fn animate(frames: &[Frame], size: Size) -> String {
+    let total: f32 = frames.iter().map(|frame| frame.seconds).sum();
+    let (columns, rows) = (f32::from(size.columns), f32::from(size.rows));
+    let (width, height) = (2.0 * MARGIN + columns * CELL.0, 2.0 * MARGIN + rows * CELL.1 + 22.0);
     let mut out = format!(
         "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width:.0} {height:.0}' width='{width:.0}' height='{height:.0}'>\
          <style>text{{font:14px ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace;white-space:pre}}.b{{font-weight:bold}}</style>\
          <rect width='100%' height='100%' rx='8' fill='#0f172a'/>\n"
     );
     let mut at = 0.0;
-    for (i, (frame, seconds)) in frames.iter().enumerate() {
+    for (i, Frame { picture, text, keys, seconds, .. }) in frames.iter().enumerate() {
         let (from, to) = (at / total, (at + seconds) / total);
+        let keys: String = keys.bytes().map(|byte| format!("{byte:02x}")).collect();
         at += seconds;
         let first = if i == 0 { "visible" } else { "hidden" };
         let (values, times) = match (i, i + 1 == frames.len()) {
@@ -381,8 +453,9 @@ fn animate(frames: &[(String, f32)]) -> String {
         };
         let _ = writeln!(
             out,
-            "<g visibility='{first}'><animate attributeName='visibility' calcMode='discrete' dur='{total:.2}s' \
-             repeatCount='indefinite' values='{values}' keyTimes='{times}'/>{frame}</g>"
+            "<g visibility='{first}' data-keys='{keys}'><desc>{}</desc><animate attributeName='visibility' calcMode='discrete' \
+             dur='{total:.2}s' repeatCount='indefinite' values='{values}' keyTimes='{times}'/>{picture}</g>",
+            escaped(text)
         );
     }
     out.push_str("</svg>\n");

@@ -252,13 +252,33 @@ fn crates_say_what_they_are_and_hold_no_logic_in_lib_rs() {
 #[test]
 fn the_readme_names_the_commands_that_exist() {
     let readme = read(root().join("README.md"));
-    assert!(readme.contains("cargo run --release -- demo"));
-    for document in ["CONTRIBUTING.md", ".ci/run"] {
-        assert!(read(root().join(document)).contains("./check"), "{document}");
-    }
     for line in readme.lines().filter_map(|line| line.trim().strip_prefix("askuser ")) {
         let name = line.split_whitespace().next().unwrap_or_default();
         assert!(commands().contains(&name.to_owned()), "README shows `askuser {line}`");
+    }
+}
+
+#[test]
+fn the_readme_is_short_and_its_test_command_is_the_gate() {
+    let readme = read(root().join("README.md"));
+    assert!(readme.lines().count() <= 120, "{} lines, at most 120", readme.lines().count());
+    for command in ["cargo run --release -- ask examples/database.json\n", "./check\n"] {
+        assert!(readme.contains(command), "{command}");
+    }
+    assert!(read(root().join(".ci/run")).trim_end().ends_with("exec ./check"));
+    assert!(read(root().join("CONTRIBUTING.md")).contains("./check"));
+}
+
+#[test]
+fn every_picture_and_page_that_a_document_shows_is_there() {
+    let docs = fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path());
+    let documents = docs.chain([root().join("README.md")]).filter(|path| path.extension().is_some_and(|e| e == "md"));
+    for document in documents {
+        let text = read(&document);
+        let linked = text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
+        for file in linked.filter(|file| !file.is_empty() && !file.contains("://")) {
+            assert!(document.with_file_name(file).exists(), "{}: {file}", document.display());
+        }
     }
 }
 
