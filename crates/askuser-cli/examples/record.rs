@@ -69,7 +69,7 @@ const INBOX: &[(&str, &[(&str, f32)])] = &[
     ("Check your answers", &[("\r", 1.6)]),
     ("Write new file", &[("\r", 2.4)]),
 ];
-/// What is typed at Claude Code, and then in the pane below.
+/// The keys at Claude Code, and then in the pane below.
 const HERO: &[(&str, &[(&str, f32)])] = &[
     ("Set up storage for the shop", &[("\r", 1.0)]),
     ("claude-code", &[(DOWN_A_PANE, 0.0), ("\r", 1.4)]),
@@ -433,8 +433,8 @@ fn line(out: &mut String, x: f32, y: f32, c: char, stroke: &str) {
 /// The screens one after the other, for ever. Without animation the first one shows.
 fn animate(frames: &[Frame], size: Size) -> String {
     let total: f32 = frames.iter().map(|frame| frame.seconds).sum();
-    let (columns, rows) = (f32::from(size.columns), f32::from(size.rows));
-    let (width, height) = (2.0 * MARGIN + columns * CELL.0, 2.0 * MARGIN + rows * CELL.1 + 22.0);
+    let width = 2.0 * MARGIN + f32::from(size.columns) * CELL.0;
+    let height = 2.0 * MARGIN + f32::from(size.rows) * CELL.1 + 22.0;
     let mut out = format!(
         "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width:.0} {height:.0}' width='{width:.0}' height='{height:.0}'>\
          <style>text{{font:14px ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace;white-space:pre}}.b{{font-weight:bold}}</style>\
