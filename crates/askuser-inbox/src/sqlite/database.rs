@@ -9,6 +9,7 @@ use crate::changes::Bell;
 use crate::process_lock::{self, ProcessLock};
 use askuser::store::{AskerPresence, Attempt, Ending, Principal, Scope, State, StoreError, StoredQuestion, Which};
 use askuser::{Outcome, RequestKey, Via};
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -108,6 +109,8 @@ impl Database {
         // On macOS a plain fsync leaves what it writes in the drive's own memory.
         #[cfg(target_vendor = "apple")]
         connection.pragma_update(None, "fullfsync", true).map_err(&failed)?;
+        // Otherwise SQLite plans a statement again whenever another value is bound.
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(&failed)?;
         connection.set_prepared_statement_cache_capacity(64);
         words::add_functions(&connection).map_err(&failed)?;
         let is_migrated = schema::migrate(&mut connection, path)?;

@@ -61,3 +61,14 @@ fn an_answer_is_synced_after_a_draft_that_panicked() {
     database.write(|_, _| Ok(())).unwrap();
     assert_eq!(synchronous(&database), FULL);
 }
+
+#[test]
+fn a_statement_is_planned_once_for_all_values() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = Database::open(&folder.path().join("inbox.sqlite"), Arc::new(|| 0), false).unwrap();
+    let mut statement = database.connection.prepare("SELECT n FROM question LIMIT ?1").unwrap();
+    for limit in 1..4 {
+        statement.query([limit]).unwrap().next().unwrap();
+    }
+    assert_eq!(statement.get_status(rusqlite::StatementStatus::RePrepare), 0);
+}

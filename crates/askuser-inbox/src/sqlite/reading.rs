@@ -64,14 +64,14 @@ impl Database {
                         return Ok((found, unreadable, last));
                     }
                     read += 1;
-                    let place = part.place(row.get::<_, i64>("n")?.unsigned_abs());
+                    let place = part.place(row.get::<_, i64>(0)?.unsigned_abs());
                     last = Some(place);
                     // A question of a later version that cannot be rebuilt here must not hide the others.
                     if let Ok(mut row) = StoredRow::read(row, requests, now) {
                         row.question.cursor = place;
                         found.push(row);
                     } else {
-                        unreadable.extend(QuestionId::parse(&row.get::<_, String>("id")?));
+                        unreadable.extend(QuestionId::parse(&row.get::<_, String>(1)?));
                     }
                 }
             }

@@ -7,6 +7,7 @@ use rusqlite::Row;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// The columns of a row, which are read by their place.
 pub(super) const SELECT: &str = "SELECT n, id, request, state, asked_ms, expires_ms, resolution, ended_by, ended_ms, \
      answer_key, delivered_ms, asker, left_ms, asker_died, conversation, claim, \
      (SELECT group_concat(process, ' ') FROM waiter WHERE waiter.question = n) AS waiters FROM question";
@@ -77,18 +78,18 @@ impl StoredRow {
     /// Reads a row; whether a process waits is not known yet.
     pub(super) fn read(row: &Row<'_>, requests: &mut Requests, now_ms: u64) -> Result<StoredRow, Fault> {
         let Known { n, id, request, state } = Known::read(row, requests)?;
-        let ending = match (state, row.get::<_, Option<String>>("resolution")?) {
+        let ending = match (state, row.get::<_, Option<String>>(6)?) {
             (State::Pending, _) => None,
             (State::Withdrawn, _) => Some(Ending::Withdrawn {
-                by: row.get::<_, Option<String>>("ended_by")?.unwrap_or_default(),
-                at_ms: row.get::<_, Option<u64>>("ended_ms")?.unwrap_or_default(),
+                by: row.get::<_, Option<String>>(7)?.unwrap_or_default(),
+                at_ms: row.get::<_, Option<u64>>(8)?.unwrap_or_default(),
             }),
             (_, Some(text)) => {
                 let value = serde_json::from_str(&text).map_err(unreadable)?;
                 let resolution = reply::resolution(request.set(), &value).map_err(unreadable)?;
                 Some(match state {
                     State::Settled => {
-                        let by = row.get::<_, Option<String>>("ended_by")?.unwrap_or_default();
+                        let by = row.get::<_, Option<String>>(7)?.unwrap_or_default();
                         Ending::settled(by, resolution)
                     }
                     _ => Ending::Resolved(resolution),
@@ -96,23 +97,23 @@ impl StoredRow {
             }
             (state, None) => return Err(unreadable(format!("{} without a resolution", state.name()))),
         };
-        let mut question = StoredQuestion::new(id, request, row.get("asked_ms")?, Cursor(n.unsigned_abs()));
-        let left = row.get::<_, Option<u64>>("left_ms")?.unwrap_or(question.asked_ms);
-        question.asker = match row.get("asker_died")? {
+        let mut question = StoredQuestion::new(id, request, row.get(4)?, Cursor(n.unsigned_abs()));
+        let left = row.get::<_, Option<u64>>(12)?.unwrap_or(question.asked_ms);
+        question.asker = match row.get(13)? {
             true => AskerPresence::Died(left),
             false => AskerPresence::Left(left),
         };
-        question.expires_ms = row.get("expires_ms")?;
-        question.delivered_ms = row.get("delivered_ms")?;
+        question.expires_ms = row.get(5)?;
+        question.delivered_ms = row.get(10)?;
         question.ending = ending;
         question.read_ms = now_ms;
-        let waiters = [row.get::<_, Option<String>>("waiters")?, row.get("asker")?];
+        let waiters = [row.get::<_, Option<String>>(16)?, row.get(11)?];
         let waiters = waiters.iter().flatten().flat_map(|names| names.split(' ')).map(str::to_owned).collect();
         Ok(StoredRow {
             n,
-            attempt: row.get("answer_key")?,
-            claim: row.get("claim")?,
-            conversation: row.get("conversation")?,
+            attempt: row.get(9)?,
+            claim: row.get(15)?,
+            conversation: row.get(14)?,
             waiters,
             question,
         })

@@ -65,11 +65,15 @@ fn browse(
     let mut inputs = Vec::new();
     // A person who sees it here is not called elsewhere.
     let mut focus = done(store.show_list()).ok();
+    list.is_stale = true;
     let next = loop {
         // A text that is opened has the room of the list.
-        list.height = if list.opened.is_some() { 1 } else { view::list_height(console.size()) };
+        let height = if list.opened.is_some() { 1 } else { view::list_height(console.size()) };
+        list.is_stale |= std::mem::replace(&mut list.height, height) != height;
         list.help_pages = view::help_pages(&options.theme, console.size());
-        if let Err(error) = list.load(store) {
+        if std::mem::take(&mut list.is_stale)
+            && let Err(error) = list.load(store)
+        {
             list.notice = Some(Notice::new(Role::Danger, error.chain()));
         }
         let (lines, caret) = view::lines(list, &options.theme, console.size());
@@ -83,7 +87,7 @@ fn browse(
                 console.bell();
             }
         }
-        if std::mem::take(&mut list.is_stale) {
+        if list.is_stale {
             continue;
         }
         match console.wait(Some(TICK), &mut inputs).map_err(broken)? {
@@ -95,6 +99,8 @@ fn browse(
             options.theme.background = background;
         }
         let mut next = Next::Stay;
+        // A key reads the rows that are shown next by itself.
+        list.is_stale = inputs.is_empty() || inputs.iter().any(|input| !matches!(input, TerminalInput::Key(_)));
         for input in inputs.drain(..) {
             match input {
                 TerminalInput::Focus(Focus::Gained) if focus.is_none() => focus = done(store.show_list()).ok(),
