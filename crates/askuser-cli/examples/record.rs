@@ -57,17 +57,17 @@ const PROMPT: &[(&str, f32)] = &[
 
 /// What the screen has to show, and what is typed then, with how long it is shown before, in seconds.
 const AGENT: &[(&str, &[(&str, f32)])] = &[
-    ("Question 1 of 2", &[("\x1b[B", 1.5), ("\x1b[B", 0.4), ("\r", 0.9)]),
-    ("Question 2 of 2", &[(" ", 1.0), ("\x1b[B", 0.4), (" ", 0.4), ("\r", 0.9)]),
-    ("Check your answers", &[("\r", 1.5)]),
-    ("Write new file", &[("\r", 2.0)]),
+    ("Which database", &[("\x1b[B", 1.5), ("\x1b[B", 0.4), ("\r", 0.9)]),
+    ("Full-text search", &[(" ", 1.0), ("\x1b[B", 0.4), (" ", 0.4), ("\r", 0.9)]),
+    ("Send these answers", &[("\r", 1.5)]),
+    ("Create STORAGE.md", &[("\r", 2.0)]),
 ];
 /// The same for a popup in tmux. Keys count there once the keyboard has rested for a second.
 const INBOX: &[(&str, &[(&str, f32)])] = &[
-    ("Asked by: askuser agent", &[("\x1b[B", 2.2), ("\r", 1.2)]),
-    ("Question 2 of 2", &[(" ", 1.2), ("\r", 0.9)]),
-    ("Check your answers", &[("\r", 1.6)]),
-    ("Write new file", &[("\r", 2.4)]),
+    ("Which database", &[("\x1b[B", 2.2), ("\r", 1.2)]),
+    ("Full-text search", &[(" ", 1.2), ("\r", 0.9)]),
+    ("Send these answers", &[("\r", 1.6)]),
+    ("Create STORAGE.md", &[("\r", 2.4)]),
 ];
 /// The keys at Claude Code, and then in the pane below.
 const HERO: &[(&str, &[(&str, f32)])] = &[
@@ -142,17 +142,9 @@ fn main() -> Result<()> {
             std::fs::create_dir(&work)?;
             std::fs::copy(root.join("examples/agent/database.json"), work.join("setup.json"))?;
             // A person at work on the right, an agent on the left that has no terminal to ask on.
-            let agent = "askuser agent --script setup.json --via inbox -p 'Set up storage' </dev/null";
-            let script = format!(
-                "set -g status off; split-window -h -l 38 \"echo '$ vim notes.md'; exec cat\"; select-pane -L; send-keys -l \
-                 \"{agent}\"; send-keys Enter; select-pane -R"
-            );
-            std::fs::write(
-                work.join("tmux.conf"),
-                "set -g default-terminal tmux-256color\nset -ga terminal-overrides ,*:Tc\nset -g default-shell /bin/sh\nset -g default-command 'PS1=\"$ \" sh'\n",
-            )?;
+            std::fs::write(work.join("tmux.conf"), include_str!("inbox/tmux.conf"))?;
+            std::fs::write(work.join("start.conf"), include_str!("inbox/start.conf"))?;
             let args = ["-f", "tmux.conf", "new-session", ";", "source-file", "start.conf"];
-            std::fs::write(work.join("start.conf"), script.replace("; ", "\n"))?;
             let mut recorder = Recorder::start(USUAL, "", Path::new("tmux"), &args, &work)?;
             recorder.play(INBOX)?;
             recorder.settle();

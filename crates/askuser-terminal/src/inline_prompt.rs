@@ -12,7 +12,7 @@ use crate::session::PromptSession;
 use crate::view::{Background, Confirm, Role};
 use crate::{Options, editor};
 use askuser::prompt::{Effect, InputMode};
-use askuser::{AskError, Context, Key, Outcome, Prompt, Resolution, Status, Via};
+use askuser::{AskError, Context, Form, Key, Outcome, Prompt, Resolution, Status, Via};
 use ratatui_core::text::Line;
 use std::io;
 use std::time::Instant;
@@ -57,8 +57,15 @@ struct InlinePrompt<'a> {
 
 impl InlinePrompt<'_> {
     fn run(&mut self) -> io::Result<End> {
-        // Keep what is on the current line.
-        self.painter.raw(b"\r\n");
+        if self.session.prompt.set().rules().form() == Form::Tool {
+            // Keeps the current line. What an agent asks stands apart from what it said.
+            self.painter.raw(b"\r\n");
+        } else {
+            // So many blanks fill the current row from its first column, and wrap to the next row from any other. The row is deleted,
+            // because tmux would take it for a full one and rewrap it.
+            self.painter.raw(" ".repeat(self.size.0.into()).as_bytes());
+            self.painter.raw(b"\r\x1b[M");
+        }
         // A prompt that was killed may have left rows below.
         self.painter.raw(CLEAR_BELOW);
         self.painter.raw(ENTER);

@@ -184,6 +184,19 @@ fn a_placeholder_is_shown_until_something_is_typed_and_never_sent() {
 }
 
 #[test]
+fn a_prompt_of_a_script_begins_on_the_next_row() {
+    for (before, above) in
+        [("", ""), ("printf 'one\\ntwo\\n'; ", "one\ntwo\n"), ("printf unfinished; ", "unfinished\n")]
+    {
+        let mut terminal = run(&Stage::new(), &format!("{before}exec askuser confirm 'Deploy?' 2>err"));
+        terminal.wait_for("Deploy?");
+        assert!(terminal.screen().starts_with(&format!("{above}╭")), "{}", terminal.screen());
+        terminal.keys("y");
+        assert_eq!(terminal.finish().screen, format!("{above}✔ Deploy? Yes"));
+    }
+}
+
+#[test]
 fn only_a_header_that_was_given_is_shown() {
     for (command, name) in [("confirm Deploy?", "Confirm"), ("input Deploy?", "Input"), ("pick a b -q Deploy?", "Pick")]
     {

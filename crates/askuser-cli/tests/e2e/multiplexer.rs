@@ -123,6 +123,25 @@ fn narrower_and_wider_leave_one_frame_where_lines_are_rewrapped() {
 }
 
 #[test]
+fn a_prompt_of_a_script_leaves_one_frame_where_lines_are_rewrapped() {
+    let Some(tmux) = Tmux::start("seq 12; askuser confirm --arm 0 --flash 0 Deploy?; echo code $?; exec sleep 60")
+    else {
+        return;
+    };
+    tmux.wait_for("? keys");
+    for columns in [60, 45, 50, 100, 70, 120, 80] {
+        tmux.resize(columns, 40);
+        tmux.wait_until(&format!("one frame at {columns}"), |_| {
+            let history = tmux.history();
+            history.matches("Deploy?").count() == 1 && history.starts_with(&after(12, "╭"))
+        });
+    }
+    tmux.keys(&["y"]);
+    tmux.wait_for("code 0");
+    assert_eq!(tmux.history(), after(12, "✔ Deploy? Yes\ncode 0"));
+}
+
+#[test]
 fn a_resize_while_typing_leaves_one_frame_where_lines_are_rewrapped() {
     let Some(tmux) = Tmux::ask("database", 12) else { return };
     tmux.wait_for("? keys");
