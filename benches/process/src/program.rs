@@ -65,11 +65,11 @@ const WHIPTAIL_ARGUMENTS: &[&str] = &[
 ];
 
 /// Without the two delays that are there for people: before keys count, and to show that the answer was taken.
-const ASKUSER_ARGUMENTS: &[&str] = &["ask", "--arm", "0", "--flash", "0", "--json", QUESTION];
+const ASKUSER_ARGUMENTS: &[&str] = &["ask", "--key-delay", "0", "--success-flash", "0", "--json", QUESTION];
 
 /// The same question, asked by an agent that follows a script.
 const AGENT_ARGUMENTS: &[&str] =
-    &["agent", "--arm", "0", "--flash", "0", "--script", concat!(env!("CARGO_MANIFEST_DIR"), "/agent-script.json")];
+    &["agent", "--key-delay", "0", "--success-flash", "0", "--script", concat!(env!("CARGO_MANIFEST_DIR"), "/agent-script.json")];
 
 pub const QUESTION: &str = r#"{"questions":[{
     "question":"Which database should we use for this project?","header":"Database","multiSelect":false,"options":[

@@ -529,7 +529,6 @@ fn input_source() -> [Arg; 2] {
 fn settings(of: &[Of]) -> Vec<Arg> {
     let flag = |setting: &'static Setting| {
         let arg = Arg::new(setting.name).long(setting.flag).help(setting.help).help_heading("Settings");
-        let arg = setting.old_name.into_iter().fold(arg, |arg, old| arg.alias(old));
         match setting.value {
             "" => arg
                 .num_args(0..=1)

@@ -8,8 +8,6 @@ pub(crate) struct Setting {
     pub(crate) name: &'static str,
     /// Without the dashes before it.
     pub(crate) flag: &'static str,
-    /// The name it had in earlier versions, still read from files, variables and flags.
-    pub(crate) old_name: Option<&'static str>,
     /// What stands for its value in help; empty for a switch.
     pub(crate) value: &'static str,
     /// What its value has to be, as an error says it.
@@ -104,12 +102,12 @@ macro_rules! settings {
             }
             key_delay: Duration = duration => {
                 "Ignore keys that answer, cancel or open a text field for this long after the first frame; 0 is off",
-                value: "DURATION", default: "250ms", by: User, of: Asking, flag: "key-delay", old_name: "arm",
+                value: "DURATION", default: "250ms", by: User, of: Asking, flag: "key-delay",
                 must_be: "a duration such as 250ms, 30s, 5m or 1h",
             }
             success_flash: Duration = |v| duration(v).filter(|flash| *flash <= Duration::from_secs(1)) => {
                 "Show the answered prompt in the success colour for this long; 0 is off",
-                value: "DURATION", default: "80ms", by: User, of: Asking, flag: "success-flash", old_name: "flash",
+                value: "DURATION", default: "80ms", by: User, of: Asking, flag: "success-flash",
                 must_be: "a duration of at most 1s",
             }
             confirm: Confirm = |v| one_of(v, &[
@@ -210,13 +208,12 @@ macro_rules! describe {
     ($($name:ident: $kind:ty = $parse:expr => {
         $help:literal,
         value: $value:literal, default: $default:literal, by: $by:ident, of: $of:ident
-            $(, flag: $flag:literal)? $(, old_name: $old_name:literal)?,
+            $(, flag: $flag:literal)?,
         $(must_be: $must_be:literal,)?
     })*) => {
         pub(crate) const SETTINGS: &[Setting] = &[$(Setting {
             name: stringify!($name),
             flag: [$($flag,)? stringify!($name)][0],
-            old_name: [$(Some($old_name),)? None][0],
             value: $value,
             must_be: [$($must_be,)? $value][0],
             default: $default,
@@ -240,11 +237,5 @@ mod tests {
             let expected = setting.name.trim_start_matches("mcp_").replace('_', "-");
             assert_eq!(setting.flag, expected);
         }
-    }
-
-    #[test]
-    fn names_of_earlier_versions_belong_to_the_same_settings() {
-        let old: Vec<_> = SETTINGS.iter().filter_map(|setting| Some((setting.old_name?, setting.name))).collect();
-        assert_eq!(old, [("arm", "key_delay"), ("flash", "success_flash")]);
     }
 }

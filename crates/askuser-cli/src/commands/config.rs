@@ -71,9 +71,7 @@ fn set(key: &str, value: &str, args: &ArgMatches) -> Result<u8, Failure> {
         (_, Ok(number)) => Value::from(number),
         _ => Value::from(value.as_str()),
     };
-    // A name of an earlier version is still read: it stays, instead of standing beside the new one.
-    let name = setting.old_name.filter(|old| document.contains_key(old) && !document.contains_key(setting.name));
-    let slot = &mut document[name.unwrap_or(setting.name)];
+    let slot = &mut document[setting.name];
     let decor = slot.as_value().map(|old| old.decor().clone());
     *slot = Item::Value(item);
     if let (Some(new), Some(decor)) = (slot.as_value_mut(), decor) {

@@ -88,11 +88,9 @@ impl Layers {
             layers.warnings.push(format!("{}{fact}: it is ignored", path.display()));
         }
         for (i, setting) in SETTINGS.iter().enumerate() {
-            // The old name first, so that the new one wins.
-            for name in setting.old_name.into_iter().chain([setting.name]).map(variable_of) {
-                if let Some(value) = (sources.environment)(&name).filter(|value| !value.is_empty()) {
-                    layers.replace(i, (value, Origin::Environment(name)));
-                }
+            let name = variable_of(setting.name);
+            if let Some(value) = (sources.environment)(&name).filter(|value| !value.is_empty()) {
+                layers.replace(i, (value, Origin::Environment(name)));
             }
             if let Some(value) = (sources.flag)(setting.name) {
                 layers.replace(i, (value, Origin::Flag(setting.flag)));
@@ -253,9 +251,9 @@ fn unknown(key: &str) -> Failure {
 /// How much of an unknown key is shown.
 const MOST_KEY_CHARS: usize = 40;
 
-/// The setting of this name, or that had it once, by its index.
+/// The index of the setting with this name.
 fn setting_named(key: &str) -> Option<usize> {
-    SETTINGS.iter().position(|setting| setting.name == key || setting.old_name == Some(key))
+    SETTINGS.iter().position(|setting| setting.name == key)
 }
 
 fn as_text(value: &Value) -> Option<String> {

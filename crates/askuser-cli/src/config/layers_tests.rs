@@ -45,10 +45,10 @@ fn check(layers: &Layers, name: &str, value: &str, origin: &str) {
 fn later_layers_win_and_the_origin_is_known() {
     let user = Some("timeout = \"1m\"\narm = \"1s\"\ntheme = \"light\"\nconfirm = \"none\"");
     let project = Some("color = \"16\"\nrepair = true\ntheme = \"dark\"");
-    let environment = [("ASKUSER_TIMEOUT", "3m"), ("ASKUSER_ARM", "3s"), ("ASKUSER_COLOR", "256")];
+    let environment = [("ASKUSER_TIMEOUT", "3m"), ("ASKUSER_KEY_DELAY", "3s"), ("ASKUSER_COLOR", "256")];
     let layers = lay(user, project, &environment, &[("timeout", "4m")]).unwrap();
     check(&layers, "timeout", "4m", "flag, --timeout");
-    check(&layers, "key_delay", "3s", "environment, ASKUSER_ARM");
+    check(&layers, "key_delay", "3s", "environment, ASKUSER_KEY_DELAY");
     check(&layers, "color", "256", "environment, ASKUSER_COLOR");
     check(&layers, "repair", "true", "project.toml");
     check(&layers, "theme", "dark", "project.toml");
@@ -60,15 +60,6 @@ fn later_layers_win_and_the_origin_is_known() {
 /// Everything a project may say. A new setting is added here on purpose if it belongs to projects; none of these
 /// says who answers, what runs, or where a key goes.
 const OF_PROJECTS: [&str; 7] = ["plain", "repair", "confirm", "theme", "color", "format", "max_tokens"];
-
-#[test]
-fn the_old_names_of_settings_are_still_read_and_the_new_ones_win() {
-    let layers = lay(Some("arm = \"1s\"\nflash = \"0\""), None, &[], &[]).unwrap();
-    check(&layers, "key_delay", "1s", "user.toml");
-    check(&layers, "success_flash", "0", "user.toml");
-    let both = [("ASKUSER_ARM", "2s"), ("ASKUSER_KEY_DELAY", "3s")];
-    check(&lay(None, None, &both, &[]).unwrap(), "key_delay", "3s", "environment, ASKUSER_KEY_DELAY");
-}
 
 #[test]
 fn a_project_sets_nothing_that_says_who_answers_what_runs_or_where_a_key_goes() {

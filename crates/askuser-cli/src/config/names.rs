@@ -1,6 +1,6 @@
 //! What settings are called in the environment, and which one a misspelt name may have meant.
 
-use crate::settings::{SETTINGS, Setting};
+use crate::settings::SETTINGS;
 use crate::usage::similar;
 
 /// The variable of a setting: `ASKUSER_TIMEOUT`.
@@ -18,10 +18,8 @@ pub(crate) fn misspelt_variables(names: impl Iterator<Item = String>) -> Vec<(St
     // What commands of ours are started with, and a secret.
     const NO_SETTINGS: [&str; 5] =
         ["ASKUSER_HEADER", "ASKUSER_QUESTION", "ASKUSER_FROM", "ASKUSER_STARTED_BY_AGENT", "ASKUSER_TOKEN"];
-    let known = |name: &str| {
-        let of = |setting: &Setting| setting.old_name.into_iter().chain([setting.name]).map(variable_of);
-        NO_SETTINGS.contains(&name) || SETTINGS.iter().flat_map(of).any(|variable| variable == name)
-    };
+    let known =
+        |name: &str| NO_SETTINGS.contains(&name) || SETTINGS.iter().any(|setting| variable_of(setting.name) == name);
     let meant = |name: String| {
         let similar = similar_setting(&name.strip_prefix("ASKUSER_")?.to_lowercase())?;
         (!known(&name)).then(|| (name, variable_of(similar)))
@@ -35,7 +33,8 @@ mod tests {
 
     #[test]
     fn a_misspelt_variable_is_found_and_others_of_ours_are_not() {
-        let names = ["ASKUSER_TIMEOT", "ASKUSER_TIMEOUT", "ASKUSER_ARM", "ASKUSER_XYZZY", "ASKUSER_QUESTION", "TIMEOT"];
+        let names =
+            ["ASKUSER_TIMEOT", "ASKUSER_TIMEOUT", "ASKUSER_KEY_DELAY", "ASKUSER_XYZZY", "ASKUSER_QUESTION", "TIMEOT"];
         let found = misspelt_variables(names.iter().map(|name| (*name).to_owned()));
         assert_eq!(found, [("ASKUSER_TIMEOT".to_owned(), "ASKUSER_TIMEOUT".to_owned())]);
     }
@@ -43,10 +42,7 @@ mod tests {
     #[test]
     fn what_we_tell_our_own_commands_is_no_misspelt_setting() {
         let told = ["ASKUSER_HEADER", "ASKUSER_QUESTION", "ASKUSER_FROM", "ASKUSER_STARTED_BY_AGENT"];
-        let set = SETTINGS
-            .iter()
-            .map(|setting| variable_of(setting.name))
-            .chain(["ASKUSER_ARM", "ASKUSER_FLASH"].map(str::to_owned));
+        let set = SETTINGS.iter().map(|setting| variable_of(setting.name));
         assert_eq!(misspelt_variables(set.chain(told.map(str::to_owned))), []);
     }
 

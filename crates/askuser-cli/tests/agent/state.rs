@@ -114,7 +114,7 @@ fn where_edits_are_accepted_the_state_and_the_settings_of_the_user_are_still_ask
 }
 
 #[test]
-fn what_an_earlier_version_kept_as_allowed_is_still_allowed_and_only_there() {
+fn a_recorded_allowance_counts_only_for_its_own_call() {
     let place = Place::new();
     fs::create_dir_all(place.state()).unwrap();
     let folder = place.folder().canonicalize().unwrap().display().to_string();
@@ -132,7 +132,7 @@ fn what_an_earlier_version_kept_as_allowed_is_still_allowed_and_only_there() {
 }
 
 #[test]
-fn the_settings_of_an_earlier_version_are_still_read_every_one() {
+fn every_setting_of_the_users_file_is_read() {
     let place = Place::new();
     let settings = place.state().parent().unwrap().parent().unwrap().join("config/askuser");
     fs::create_dir_all(&settings).unwrap();
@@ -144,12 +144,6 @@ fn the_settings_of_an_earlier_version_are_still_read_every_one() {
     let answers = settings.join("answers.toml").display().to_string();
     for line in include_str!("../fixtures/settings/askuser.toml").lines() {
         let (name, value) = line.split_once(" = ").unwrap();
-        // Settings that have got another name since.
-        let name = match name {
-            "arm" => "key_delay",
-            "flash" => "success_flash",
-            name => name,
-        };
         let value = value.trim_matches('"').replace("answers.toml", &answers);
         let is_it = |shown: &&str| shown.split_once(' ').is_some_and(|(first, _)| first == name);
         let shown = stdout.lines().find(is_it).unwrap_or_else(|| panic!("no {name} in {stdout}"));

@@ -25,7 +25,7 @@ pub(crate) fn stage(turns: Value) -> Stage {
     Stage::new().env("XTERM_VERSION", "1").file("script.json", json!({"turns": turns}).to_string())
 }
 
-const QUICK: &[&str] = &["agent", "--script", "script.json", "--arm", "0", "--flash", "0"];
+const QUICK: &[&str] = &["agent", "--script", "script.json", "--key-delay", "0", "--success-flash", "0"];
 
 pub(crate) fn start(stage: &Stage, args: &[&str]) -> Terminal {
     stage.askuser(&[QUICK, args].concat(), "")
@@ -628,7 +628,7 @@ fn the_title_is_the_shells_while_the_process_is_stopped_also_at_a_question() {
     let stage = stage(json!([{"calls": [question("Database")]}])).env("PS1", "ready$ ");
     let mut terminal = stage.command(&["bash", "--norc", "--noprofile", "--noediting", "-i"]);
     terminal.wait_behind("ready$ ");
-    terminal.keys("askuser agent --script script.json --arm 0 hello 2>err<enter>");
+    terminal.keys("askuser agent --script script.json --key-delay 0 hello 2>err<enter>");
     terminal.wait_for("╭─ Database ─╮");
     terminal.keys("<c-z>");
     terminal.wait_for("Stopped");
@@ -659,7 +659,7 @@ fn a_session_that_is_open_elsewhere_is_not_offered() {
 fn what_is_begun_as_a_question_opens_goes_to_the_draft() {
     let turns = json!([{"text": "Wait.", "calls": [question("Database")]}, {"text": "Good."}]);
     // Long enough to type in on a busy machine.
-    let mut terminal = stage(turns).askuser(&["agent", "--arm", "1s", "--script", "script.json", "hello"], "");
+    let mut terminal = stage(turns).askuser(&["agent", "--key-delay", "1s", "--script", "script.json", "hello"], "");
     terminal.wait_for("╭─ Database ─╮");
     terminal.keys("so 1d it");
     // A person who has seen the question rests first.

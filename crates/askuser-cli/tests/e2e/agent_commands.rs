@@ -11,7 +11,10 @@ fn stage(turns: Value) -> Stage {
 }
 
 fn start(stage: &Stage, args: &[&str]) -> Terminal {
-    stage.askuser(&[&["agent", "--script", "script.json", "--arm", "0", "--flash", "0"], args].concat(), "")
+    stage.askuser(
+        &[&["agent", "--script", "script.json", "--key-delay", "0", "--success-flash", "0"], args].concat(),
+        "",
+    )
 }
 
 fn bash(command: &str) -> Value {

@@ -97,7 +97,7 @@ fn a_permission_for_a_client_is_not_given_before_its_end_was_on_the_screen() {
 #[test]
 fn a_permission_in_the_list_of_the_inbox_is_not_given_before_its_end_was_on_the_screen() {
     let (stage, hook) = hook(&long());
-    let mut terminal = stage.size(80, 24).shell("exec askuser inbox --arm 0 --flash 0 2>err");
+    let mut terminal = stage.size(80, 24).shell("exec askuser inbox --key-delay 0 --success-flash 0 2>err");
     terminal.wait_for("enter shows all");
     terminal.keys("<enter>");
     let terminal = check_read_first(terminal, "1");
@@ -221,7 +221,7 @@ fn approve(command: &str, capabilities: &Value) -> (Stage, Client) {
 
 fn open(stage: &Stage, args: &[&str]) -> Terminal {
     let question = pending(stage, 1).remove(0);
-    stage.askuser(&[&["answer", id(&question), "--arm", "0", "--flash", "0"], args].concat(), "")
+    stage.askuser(&[&["answer", id(&question), "--key-delay", "0", "--success-flash", "0"], args].concat(), "")
 }
 
 /// The question is opened at a terminal.
@@ -253,7 +253,7 @@ fn in_a_dialog(command: &str) -> String {
 }
 
 fn listed(stage: &Stage) -> String {
-    let terminal = stage.shell("exec askuser inbox --arm 0 --flash 0 2>err");
+    let terminal = stage.shell("exec askuser inbox --key-delay 0 --success-flash 0 2>err");
     terminal.wait_for("┃   Don't run it");
     let rows = terminal.rows();
     // The question stands below, behind the same bar.
@@ -269,7 +269,7 @@ fn agent(content: &str, args: &[&str]) -> (Stage, Terminal) {
 fn agent_calls(call: &Value, args: &[&str]) -> (Stage, Terminal) {
     let script = json!({"turns": [{"calls": [call]}, {"text": "Written."}]});
     let stage = stage().env("XTERM_VERSION", "1").file("script.json", script.to_string());
-    let quick = ["agent", "--script", "script.json", "--arm", "0", "--flash", "0", "go"];
+    let quick = ["agent", "--script", "script.json", "--key-delay", "0", "--success-flash", "0", "go"];
     let terminal = stage.askuser(&[&quick, args].concat(), "");
     (stage, terminal)
 }

@@ -329,7 +329,7 @@ fn application_cursor_keys_are_understood() {
 fn what_stood_on_the_screen_before_stays() {
     let stage = Stage::new();
     let mut terminal = stage.shell(&format!(
-        "printf 'one\\ntwo\\nunfinished'; askuser ask --arm 0 --flash 0 {} >out; echo after",
+        "printf 'one\\ntwo\\nunfinished'; askuser ask --key-delay 0 --success-flash 0 {} >out; echo after",
         example("database")
     ));
     terminal.wait_for("? keys");
@@ -341,8 +341,10 @@ fn what_stood_on_the_screen_before_stays() {
 #[test]
 fn a_prompt_at_the_bottom_of_the_screen_scrolls_the_conversation_up() {
     let stage = Stage::new();
-    let mut terminal =
-        stage.shell(&format!("seq 1 40; askuser ask --arm 0 --flash 0 {} >out; echo after", example("database")));
+    let mut terminal = stage.shell(&format!(
+        "seq 1 40; askuser ask --key-delay 0 --success-flash 0 {} >out; echo after",
+        example("database")
+    ));
     terminal.wait_for("? keys");
     terminal.keys("1");
     terminal.wait_for("after");
@@ -354,7 +356,7 @@ fn a_prompt_at_the_bottom_of_the_screen_scrolls_the_conversation_up() {
 #[test]
 fn the_flash_of_success_shows_what_was_chosen() {
     let file = example("database");
-    let mut terminal = Stage::new().askuser(&["ask", "--arm", "0", "--flash", "50ms", &file], "");
+    let mut terminal = Stage::new().askuser(&["ask", "--key-delay", "0", "--success-flash", "50ms", &file], "");
     terminal.wait_for("? keys");
     terminal.keys("2");
     let ended = terminal.finish();
@@ -385,7 +387,8 @@ fn a_rejected_key_says_what_to_do() {
 /// What stays on the screen where the result goes there too.
 fn left_on_the_screen(args: &str) -> String {
     let stage = Stage::new();
-    let mut terminal = stage.shell(&format!("exec askuser ask --arm 0 --flash 0 {} {args}", example("database")));
+    let mut terminal =
+        stage.shell(&format!("exec askuser ask --key-delay 0 --success-flash 0 {} {args}", example("database")));
     terminal.wait_for("? keys");
     terminal.keys("1");
     terminal.finish().screen
@@ -423,7 +426,7 @@ fn a_record_is_keyed_by_question_text() {
 #[test]
 fn the_demo_shows_choices_words_a_preview_a_diff_a_deadline_and_an_inbox_and_says_what_comes_next() {
     let stage = Stage::new();
-    let mut terminal = stage.shell("exec askuser demo --arm 0 --flash 0");
+    let mut terminal = stage.shell("exec askuser demo --key-delay 0 --success-flash 0");
     let steps = [
         ("Which database", "<enter>"),
         ("Which features", "<enter>"),

@@ -276,7 +276,7 @@ fn the_list_ends_on_a_signal_while_it_reads() {
 fn answer_ends_on_a_signal_while_the_server_is_away() {
     let start = |place: &Place| {
         let id = place.question();
-        let mut terminal = place.client.askuser(&["answer", &id, "--arm", "0"], "");
+        let mut terminal = place.client.askuser(&["answer", &id, "--key-delay", "0"], "");
         terminal.wait_for("? keys");
         terminal.keys("4Du");
         terminal.wait_for("Du");
@@ -329,7 +329,7 @@ fn serve_ends_on_a_signal_while_clients_are_connected() {
 #[test]
 fn a_prompt_takes_keys_while_the_server_is_away() {
     let mut place = Place::new("--ask");
-    let words = format!("ask '{}' --arm 0 --flash 0 --via terminal,inbox", example("database"));
+    let words = format!("ask '{}' --key-delay 0 --success-flash 0 --via terminal,inbox", example("database"));
     let mut terminal = place.client.shell(&format!("exec askuser {words} >out"));
     terminal.wait_for("? keys");
     place.leave(Away::Killed);

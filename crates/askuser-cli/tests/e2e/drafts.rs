@@ -53,7 +53,7 @@ impl Drafts {
 
 /// Opens the prompt of a question.
 pub(crate) fn answer(stage: &Stage, id: &str, args: &[&str]) -> Terminal {
-    stage.askuser(&[&["answer", id, "--arm", "0", "--flash", "0"], args].concat(), "")
+    stage.askuser(&[&["answer", id, "--key-delay", "0", "--success-flash", "0"], args].concat(), "")
 }
 
 /// Opens the prompt of the example with one question, and types.
@@ -161,7 +161,7 @@ fn what_was_typed_is_saved_when_the_terminal_is_closed() {
         let Some(tmux) = Tmux::new() else { return };
         let stage = &tmux.0;
         let id = detached(stage, "database", &[]);
-        let mut terminal = tmux.person(&format!("{before}exec askuser answer {id} --arm 0 --flash 0"));
+        let mut terminal = tmux.person(&format!("{before}exec askuser answer {id} --key-delay 0 --success-flash 0"));
         terminal.wait_for("esc later");
         terminal.keys("4my own");
         terminal.wait_for("my own");
@@ -199,7 +199,7 @@ fn what_was_typed_in_a_popup_is_saved_when_it_is_closed_and_when_its_client_is_d
 
 /// The prompt of the process that asks, beside the inbox.
 fn asking(stage: &Stage, args: &[&str]) -> Terminal {
-    let asks = ["ask", "--arm", "0", "--flash", "0", "--popup", "none", "--via", "terminal,inbox"];
+    let asks = ["ask", "--key-delay", "0", "--success-flash", "0", "--popup", "none", "--via", "terminal,inbox"];
     stage.askuser(&[&asks[..], args, &[&example("database")]].concat(), "")
 }
 

@@ -96,7 +96,7 @@ fn visual_is_tried_before_editor() {
 fn the_editor_has_the_terminal_whatever_the_streams_are() {
     let stage = stage("if [ -t 0 ] && [ -t 1 ] && [ -t 2 ]; then echo yes >\"$1\"; fi");
     let input = example("package-manager");
-    let mut terminal = stage.shell(&format!("askuser ask --arm 0 --flash 0 - <{input} >out 2>err"));
+    let mut terminal = stage.shell(&format!("askuser ask --key-delay 0 --success-flash 0 - <{input} >out 2>err"));
     terminal.wait_for("? keys");
     terminal.keys("4<c-g>");
     terminal.wait_for("yes█");
@@ -106,7 +106,8 @@ fn the_editor_has_the_terminal_whatever_the_streams_are() {
 fn the_editor_gets_the_terminal_as_it_was_before() {
     let stage = stage("stty -a >during; echo done >\"$1\"");
     let input = example("package-manager");
-    let mut terminal = stage.shell(&format!("stty -a >before; askuser ask --arm 0 --flash 0 {input} >out 2>err"));
+    let mut terminal =
+        stage.shell(&format!("stty -a >before; askuser ask --key-delay 0 --success-flash 0 {input} >out 2>err"));
     terminal.wait_for("? keys");
     terminal.keys("4<c-g>");
     terminal.wait_for("done█");

@@ -146,7 +146,7 @@ fn control_c_while_typing_restores_the_terminal() {
 
 #[test]
 fn control_c_counts_before_the_prompt_is_armed() {
-    let terminal = Stage::new().askuser(&["ask", "--arm", "1h", &example("database")], "");
+    let terminal = Stage::new().askuser(&["ask", "--key-delay", "1h", &example("database")], "");
     terminal.wait_for("? keys");
     let mut terminal = terminal;
     terminal.keys("<c-c>");
@@ -228,7 +228,8 @@ fn sigint_from_outside_is_an_interrupt() {
 
 #[test]
 fn a_signal_during_the_flash_of_success_does_not_leave_the_terminal_raw() {
-    let mut terminal = Stage::new().askuser(&["ask", "--arm", "0", "--flash", "1s", &example("database")], "");
+    let mut terminal =
+        Stage::new().askuser(&["ask", "--key-delay", "0", "--success-flash", "1s", &example("database")], "");
     terminal.wait_for("? keys");
     terminal.keys("1");
     terminal.wait_raw("●");
@@ -239,8 +240,10 @@ fn a_signal_during_the_flash_of_success_does_not_leave_the_terminal_raw() {
 #[test]
 fn keys_typed_after_the_answer_are_for_the_next_reader() {
     let stage = Stage::new();
-    let script =
-        format!("askuser ask --arm 0 --flash 500ms {} >out; read word; echo \"read: $word\"", example("database"));
+    let script = format!(
+        "askuser ask --key-delay 0 --success-flash 500ms {} >out; read word; echo \"read: $word\"",
+        example("database")
+    );
     let mut terminal = stage.shell(&script);
     terminal.wait_for("? keys");
     terminal.keys("1");
@@ -253,8 +256,10 @@ fn keys_typed_after_the_answer_are_for_the_next_reader() {
 
 /// A prompt that has asked its terminal for the background, and the program that reads after it.
 fn asking_its_terminal(stage: &Stage) -> Terminal {
-    let script =
-        format!("askuser ask --arm 0 --flash 500ms {} >out; read word; echo \"read: $word\"", example("database"));
+    let script = format!(
+        "askuser ask --key-delay 0 --success-flash 500ms {} >out; read word; echo \"read: $word\"",
+        example("database")
+    );
     let terminal = stage.shell(&script);
     terminal.wait_raw("\x1b]11;?\x1b\\\x1b[c");
     terminal
@@ -288,7 +293,7 @@ fn the_modes_a_shell_sees_are_the_same_before_and_after() {
     for (keys, code) in [("1", "0"), ("<esc>", "1"), ("<c-c>", "130")] {
         let stage = Stage::new();
         let script = format!(
-            "stty -a >before; askuser ask --arm 0 --flash 0 {} >out 2>err; echo $? >code; stty -a >after",
+            "stty -a >before; askuser ask --key-delay 0 --success-flash 0 {} >out 2>err; echo $? >code; stty -a >after",
             example("database")
         );
         let mut terminal = stage.shell(&script);
@@ -305,7 +310,7 @@ fn the_modes_a_shell_sees_are_the_same_before_and_after() {
 fn modes_that_were_unusual_before_are_unusual_after() {
     let stage = Stage::new();
     let script = format!(
-        "stty -echo -ixon intr ^X; stty -a >before; askuser ask --arm 0 --flash 0 {} >out; stty -a >after",
+        "stty -echo -ixon intr ^X; stty -a >before; askuser ask --key-delay 0 --success-flash 0 {} >out; stty -a >after",
         example("database")
     );
     let mut terminal = stage.shell(&script);
@@ -322,7 +327,7 @@ fn modes_that_were_unusual_before_are_unusual_after() {
 #[test]
 fn two_prompts_in_a_row_each_leave_one_confirmation() {
     let stage = Stage::new();
-    let ask = "askuser ask --arm 0 --flash 0";
+    let ask = "askuser ask --key-delay 0 --success-flash 0";
     let (first, second) = (example("database"), example("package-manager"));
     let mut terminal = stage.shell(&format!("{ask} {first} >one && {ask} {second} >two"));
     terminal.wait_for("Which database");

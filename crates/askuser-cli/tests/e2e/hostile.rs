@@ -248,7 +248,7 @@ fn errors_about_a_hostile_input_are_safe_too() {
 fn the_prose_for_the_model_is_safe_on_the_terminal_too() {
     let json = input("Go\x1b[2J?", "\x1b[HDB", &[("\x1b]0;t\x07A", "d"), ("B", "d")], Select::Single);
     let stage = Stage::new().file("q.json", json);
-    let mut terminal = stage.shell("exec askuser ask --arm 0 --flash 0 --format text q.json");
+    let mut terminal = stage.shell("exec askuser ask --key-delay 0 --success-flash 0 --format text q.json");
     terminal.wait_for("? keys");
     terminal.keys("1");
     let ended = terminal.finish();
@@ -260,7 +260,7 @@ fn the_prose_for_the_model_is_safe_on_the_terminal_too() {
 fn json_on_the_terminal_is_safe_too() {
     let json = input("Go\u{9b}2J\u{202e}?", "DB", &[("\x1b]0;t\x07A", "d"), ("B", "d")], Select::Single);
     let stage = Stage::new().file("q.json", json);
-    let mut terminal = stage.shell("exec askuser ask --arm 0 --flash 0 --format json q.json");
+    let mut terminal = stage.shell("exec askuser ask --key-delay 0 --success-flash 0 --format json q.json");
     terminal.wait_for("? keys");
     terminal.keys("1");
     let ended = terminal.finish();
@@ -272,7 +272,8 @@ fn json_on_the_terminal_is_safe_too() {
 fn bytes_that_another_charset_takes_for_controls_are_not_written() {
     // In ISO 8859-1 the second byte of this character begins a control sequence.
     let stage = Stage::new().env("LC_ALL", "en_US.ISO-8859-1");
-    let args = ["ask", "--arm", "0", "--flash", "0", "-q", "\u{96db}\u{96db}2J ok?", "-o", "a", "-o", "b"];
+    let args =
+        ["ask", "--key-delay", "0", "--success-flash", "0", "-q", "\u{96db}\u{96db}2J ok?", "-o", "a", "-o", "b"];
     for manner in ["--plain=false", "--plain"] {
         let mut terminal = stage.askuser(&[&args[..], &[manner]].concat(), "");
         terminal.wait_for("ok?");

@@ -310,7 +310,7 @@ fn scripts_can_count_and_follow() {
 
 /// The prompt is here, and the question in the inbox too.
 fn here_too(stage: &Stage) -> Terminal {
-    let args = ["ask", "--arm", "0", "--flash", "0", "--popup", "none", "--via", "terminal,inbox"];
+    let args = ["ask", "--key-delay", "0", "--success-flash", "0", "--popup", "none", "--via", "terminal,inbox"];
     stage.askuser(&[&args[..], &[&example("database")]].concat(), ">out 2>err")
 }
 
@@ -344,7 +344,19 @@ fn an_answer_given_here_ends_the_question_everywhere() {
 #[test]
 fn a_key_pressed_here_stops_the_clock_that_the_inbox_keeps() {
     let stage = Stage::new();
-    let args = ["ask", "--arm", "0", "--flash", "0", "--popup", "none", "--via", "terminal,inbox", "--timeout", "3s"];
+    let args = [
+        "ask",
+        "--key-delay",
+        "0",
+        "--success-flash",
+        "0",
+        "--popup",
+        "none",
+        "--via",
+        "terminal,inbox",
+        "--timeout",
+        "3s",
+    ];
     let mut terminal = stage.askuser(&[&args[..], &[&example("database")]].concat(), "");
     terminal.wait_for("? keys");
     assert!(pending(&stage, 1)[0]["expires_ms"].is_number());
@@ -361,7 +373,8 @@ fn the_review_says_that_the_asker_filled_in_an_answer() {
     let stage = Stage::new().file("known.json", r#"{"Auth Method": "JWT"}"#);
     let ask = ["ask", &example("authentication"), "--via", "policy,inbox", "--answers", "known.json", "--detach"];
     let asked = run(&stage, &[&ask[..], &["--popup", "none"]].concat());
-    let mut terminal = stage.askuser(&["answer", asked.stdout.trim(), "--arm", "0", "--flash", "0"], "2>err");
+    let mut terminal =
+        stage.askuser(&["answer", asked.stdout.trim(), "--key-delay", "0", "--success-flash", "0"], "2>err");
     terminal.wait_for("Question 2 of 2");
     terminal.keys("1");
     terminal.wait_for("☑");
@@ -375,7 +388,7 @@ fn the_review_says_that_the_asker_filled_in_an_answer() {
 fn what_was_put_aside_is_offered_again() {
     let stage = Stage::new();
     let id = detached(&stage, "authentication", &[]);
-    let answer = ["answer", &id, "--arm", "0", "--flash", "0"];
+    let answer = ["answer", &id, "--key-delay", "0", "--success-flash", "0"];
     let mut terminal = stage.askuser(&answer, "2>err");
     terminal.wait_for("Asked by: askuser ask in ");
     terminal.wait_for("esc later");
@@ -421,7 +434,7 @@ fn in_line_mode_too_a_question_is_put_aside_and_not_said_to_be_cancelled() {
 fn what_was_typed_and_not_sent_is_kept_however_often_it_is_looked_at() {
     let stage = Stage::new();
     let id = detached(&stage, "database", &[]);
-    let answer = ["answer", &id, "--arm", "0", "--flash", "0"];
+    let answer = ["answer", &id, "--key-delay", "0", "--success-flash", "0"];
     for is_typed in [true, false, false] {
         let mut terminal = stage.askuser(&answer, "2>err");
         terminal.wait_for("esc later");

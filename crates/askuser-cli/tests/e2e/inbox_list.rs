@@ -10,7 +10,7 @@ fn put(stage: &Stage, name: &str, from: &str) {
 }
 
 fn list(stage: &Stage) -> Terminal {
-    stage.shell("exec askuser inbox --arm 0 --flash 0 2>err")
+    stage.shell("exec askuser inbox --key-delay 0 --success-flash 0 2>err")
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn the_oldest_is_answered_by_a_key_binding() {
     let stage = Stage::new();
     put(&stage, "database", "claude-code");
     put(&stage, "features", "codex");
-    let mut terminal = stage.shell("exec askuser inbox --next --arm 0 --flash 0 2>err");
+    let mut terminal = stage.shell("exec askuser inbox --next --key-delay 0 --success-flash 0 2>err");
     terminal.wait_for("Which database");
     terminal.keys("1");
     assert_eq!(terminal.finish().code, Some(0));
@@ -297,7 +297,7 @@ fn without_a_screen_the_list_is_read_and_answered_by_the_line() {
         let stage = Stage::new().env(variable, value);
         put(&stage, "database", "claude-code");
         put(&stage, "features", "codex");
-        let mut terminal = stage.shell(&format!("exec askuser inbox --arm 0 --flash 0{flag} 2>err"));
+        let mut terminal = stage.shell(&format!("exec askuser inbox --key-delay 0 --success-flash 0{flag} 2>err"));
         terminal.wait_for("Inbox: 2 waiting");
         terminal.wait_for("1. claude-code in ~, ");
         terminal.wait_for("Number to answer (? for help):");
@@ -326,7 +326,7 @@ fn a_long_question_is_shortened_in_a_list_and_whole_once_it_is_opened() {
     let question = format!("{}the end?", "very long ".repeat(300));
     let args = ["ask", "-q", &question, "-o", "A", "-o", "B", "--via", "inbox", "--popup", "none", "--detach"];
     assert_eq!(run(&stage, &args).code, Some(75));
-    let mut terminal = stage.shell("exec askuser inbox --arm 0 --flash 0 2>err");
+    let mut terminal = stage.shell("exec askuser inbox --key-delay 0 --success-flash 0 2>err");
     terminal.wait_for("very long [...]");
     assert!(!terminal.screen().contains("the end?"), "{}", terminal.screen());
     terminal.keys("1<enter>");
@@ -344,7 +344,7 @@ fn a_long_list_is_printed_by_pages_with_the_numbers_it_is_answered_by() {
         let args = ["ask", "-q", &format!("Number {n}?"), "-o", "A", "-o", "B", "--via", "inbox", "--popup", "none"];
         assert_eq!(run(&stage, &[&args[..], &["--detach"]].concat()).code, Some(75));
     }
-    let mut terminal = stage.shell("exec askuser inbox --arm 0 --flash 0 2>err");
+    let mut terminal = stage.shell("exec askuser inbox --key-delay 0 --success-flash 0 2>err");
     terminal.wait_for("3 more: m");
     terminal.keys("m<enter>");
     terminal.wait_for("23. ");

@@ -289,8 +289,8 @@ fn a_bad_value_of_a_flag_is_named_with_what_it_must_be() {
         "askuser: timeout: \"soon\" (from flag, --timeout), must be a duration above 0, such as 30s, 5m or 1h\n",
     );
     check_says(&bad("--timeout", "0"), "above 0");
-    check_says(&bad("--flash", "2s"), "at most 1s");
-    check_says(&bad("--arm", "soon"), "a duration such as 250ms");
+    check_says(&bad("--success-flash", "2s"), "at most 1s");
+    check_says(&bad("--key-delay", "soon"), "a duration such as 250ms");
     check(
         &bad("--confirm", "loud"),
         "askuser: confirm: \"loud\" (from flag, --confirm), must be boxed|full|inline|none\n",
@@ -299,7 +299,7 @@ fn a_bad_value_of_a_flag_is_named_with_what_it_must_be() {
     check_says(&bad("--headless", "guess"), "fail|recommended");
     check_says(&bad("--format", "xml"), "auto|text|json|record");
     check_says(&bad("--color", "8"), "auto|none|16|256|truecolor");
-    let ended = Stage::new().run(&["ask", &example("database"), "--arm=-1s"]);
+    let ended = Stage::new().run(&["ask", &example("database"), "--key-delay=-1s"]);
     check_says(&ended, "key_delay: \"-1s\" (from flag, --key-delay), must be a duration");
 }
 
@@ -335,7 +335,7 @@ fn questions_with_a_preview_are_shown_as_markdown() {
     let input = serde_json::json!({"questions": [question]}).to_string();
     let stage = Stage::new().file("in.json", &input);
     for args in [&["in.json"][..], &["--json", &input]] {
-        let quick = ["ask", "--arm", "0", "--flash", "0"];
+        let quick = ["ask", "--key-delay", "0", "--success-flash", "0"];
         let mut terminal = stage.askuser(&[&quick[..], args].concat(), "");
         // The marks are gone: the program that shows it reads Markdown.
         terminal.wait_for("┃ Grid it is");

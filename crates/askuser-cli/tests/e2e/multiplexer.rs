@@ -33,7 +33,7 @@ impl Tmux {
     /// Asks an example under this many lines of conversation.
     fn ask(name: &str, lines: usize) -> Option<Tmux> {
         Tmux::start(&format!(
-            "seq {lines}; askuser ask --arm 0 --flash 0 {} >out 2>err; echo code $?; exec sleep 60",
+            "seq {lines}; askuser ask --key-delay 0 --success-flash 0 {} >out 2>err; echo code $?; exec sleep 60",
             example(name)
         ))
     }
@@ -258,7 +258,8 @@ fn a_long_answer_is_left_whole_in_the_scrollback() {
 #[test]
 fn the_modes_are_as_before_under_tmux() {
     let example = example("database");
-    let script = format!("stty -a >before; askuser ask --arm 0 {example} >out; stty -a >after; echo code $?; sleep 60");
+    let script =
+        format!("stty -a >before; askuser ask --key-delay 0 {example} >out; stty -a >after; echo code $?; sleep 60");
     let Some(tmux) = Tmux::start(&script) else { return };
     tmux.wait_for("? keys");
     tmux.keys(&["Escape"]);

@@ -11,7 +11,19 @@ fn adas() -> Stage {
 }
 
 fn asked_here(stage: &Stage, names: &str) -> Terminal {
-    let args = ["ask", "--arm", "0", "--flash", "0", "--popup", "none", "--via", "terminal,inbox", "--for", names];
+    let args = [
+        "ask",
+        "--key-delay",
+        "0",
+        "--success-flash",
+        "0",
+        "--popup",
+        "none",
+        "--via",
+        "terminal,inbox",
+        "--for",
+        names,
+    ];
     stage.askuser(&[&args[..], &[&example("database")]].concat(), ">out 2>err")
 }
 
@@ -50,7 +62,7 @@ fn what_is_for_others_is_listed_last_and_cannot_be_answered() {
         assert_eq!(refused.code, Some(2), "{words:?}: {}", refused.stderr);
         assert!(refused.stderr.contains("for bob"), "{words:?}: {}", refused.stderr);
     }
-    let mut terminal = stage.shell("exec askuser inbox --arm 0 --flash 0 2>err");
+    let mut terminal = stage.shell("exec askuser inbox --key-delay 0 --success-flash 0 2>err");
     terminal.wait_for("Inbox ─╮  2 waiting");
     terminal.wait_for("for bob");
     terminal.wait_for("1 > codex");

@@ -35,8 +35,10 @@ fn check_frame(terminal: &Terminal, (columns, rows): (u16, u16), expected: &str)
 #[track_caller]
 fn check_sizes(keys: &str, text: &str, sizes: &[(u16, u16)]) -> Terminal {
     let stage = stage(80, 24);
-    let mut terminal = stage
-        .shell(&format!("echo conversation; exec askuser ask --arm 0 --flash 0 {} >out 2>err", example("database")));
+    let mut terminal = stage.shell(&format!(
+        "echo conversation; exec askuser ask --key-delay 0 --success-flash 0 {} >out 2>err",
+        example("database")
+    ));
     terminal.wait_for("? keys");
     terminal.keys(keys);
     terminal.wait_for(text);
@@ -162,8 +164,10 @@ fn a_terminal_of_one_row_still_takes_an_answer() {
 
 #[test]
 fn a_terminal_that_does_not_tell_its_size_is_taken_for_the_classic_one() {
-    let mut terminal = stage(80, 24)
-        .shell(&format!("stty cols 0 rows 0; exec askuser ask --arm 0 --flash 0 {} >out 2>err", example("database")));
+    let mut terminal = stage(80, 24).shell(&format!(
+        "stty cols 0 rows 0; exec askuser ask --key-delay 0 --success-flash 0 {} >out 2>err",
+        example("database")
+    ));
     terminal.wait_for(&format!("╰{}╯", "─".repeat(77)));
     terminal.keys("1");
     assert_eq!(terminal.finish().status(), ("answered".into(), 0));

@@ -9,7 +9,7 @@ fn of_two_prompts_on_one_terminal_neither_gets_the_others_answer() {
     let stage = Stage::new().env("PS1", "ready$ ");
     let mut terminal = stage.command(&["bash", "--norc", "--noprofile", "--noediting", "-i"]);
     terminal.wait_behind("ready$ ");
-    let ask = "askuser ask --arm 0 --flash 0";
+    let ask = "askuser ask --key-delay 0 --success-flash 0";
     // In a shell with job control the second waits in the background, stopped, until it is brought to the front.
     let (first, second) = (example("database"), example("package-manager"));
     terminal.keys(&format!("{ask} {second} >two & {ask} {first} >one<enter>"));
@@ -34,7 +34,7 @@ fn of_two_prompts_on_one_terminal_neither_gets_the_others_answer() {
 #[test]
 fn two_prompts_in_one_pipeline_are_asked_one_after_the_other_and_each_gets_its_own_answer() {
     let stage = Stage::new();
-    let ask = "askuser ask --arm 0 --flash 0";
+    let ask = "askuser ask --key-delay 0 --success-flash 0";
     let (first, second) = (example("database"), example("package-manager"));
     let script =
         format!("({ask} {first} >one 2>err1; echo $? >code1) & ({ask} {second} >two 2>err2; echo $? >code2) & wait");

@@ -20,7 +20,7 @@ fn stage() -> Stage {
 
 fn command() -> String {
     // A script that becomes the prompt tells which process it is.
-    format!("sh -c 'echo $$ >pid; exec askuser ask --arm 0 --flash 0 {} >out 2>err'", example("database"))
+    format!("sh -c 'echo $$ >pid; exec askuser ask --key-delay 0 --success-flash 0 {} >out 2>err'", example("database"))
 }
 
 fn ask(terminal: &mut Terminal) {

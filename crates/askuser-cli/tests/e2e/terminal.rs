@@ -113,7 +113,7 @@ impl Stage {
 
     /// Asks, with neither arming delay nor flash, the result in the file `out`, errors in `err`.
     pub(crate) fn ask(&self, args: &[&str]) -> Terminal {
-        let quick = ["ask", "--arm", "0", "--flash", "0"];
+        let quick = ["ask", "--key-delay", "0", "--success-flash", "0"];
         self.askuser(&[&quick, args].concat(), "")
     }
 

@@ -12,7 +12,7 @@ const DOWN: (&str, &str) = ("<down>", "> ○ MongoDB");
 fn check_discarded(args: &str, keys: &str, echo: &str, unanswered: &str, (harmless, shown): (&str, &str)) {
     let stage = Stage::new();
     let script = format!(
-        "echo busy; while [ ! -e go ]; do sleep 0.02; done; clear; exec askuser ask --flash 0 {args} {} >out 2>err",
+        "echo busy; while [ ! -e go ]; do sleep 0.02; done; clear; exec askuser ask --success-flash 0 {args} {} >out 2>err",
         example("database")
     );
     let mut terminal = stage.shell(&script);
@@ -32,17 +32,17 @@ fn check_discarded(args: &str, keys: &str, echo: &str, unanswered: &str, (harmle
 
 #[test]
 fn enter_typed_before_the_prompt_answers_nothing() {
-    check_discarded("--arm 0", "x<enter>", "x", "> ○ PostgreSQL", DOWN);
+    check_discarded("--key-delay 0", "x<enter>", "x", "> ○ PostgreSQL", DOWN);
 }
 
 #[test]
 fn a_digit_and_arrows_typed_before_the_prompt_answer_nothing() {
-    check_discarded("--arm 0", "<down><down>3", "3", "> ○ PostgreSQL", DOWN);
+    check_discarded("--key-delay 0", "<down><down>3", "3", "> ○ PostgreSQL", DOWN);
 }
 
 #[test]
 fn escape_typed_before_the_prompt_cancels_nothing() {
-    check_discarded("--arm 0", "x<esc><esc>", "x", "> ○ PostgreSQL", DOWN);
+    check_discarded("--key-delay 0", "x<esc><esc>", "x", "> ○ PostgreSQL", DOWN);
 }
 
 #[test]
@@ -58,7 +58,8 @@ fn a_line_typed_before_line_mode_answers_nothing() {
 
 #[test]
 fn enter_space_and_digits_are_ignored_until_the_prompt_is_armed() {
-    let mut terminal = Stage::new().askuser(&["ask", "--arm", "3s", "--flash", "0", &example("database")], "");
+    let mut terminal =
+        Stage::new().askuser(&["ask", "--key-delay", "3s", "--success-flash", "0", &example("database")], "");
     terminal.wait_for("? keys");
     let seen = Instant::now();
     terminal.keys("<enter><space>3<down>");
@@ -75,7 +76,7 @@ fn enter_space_and_digits_are_ignored_until_the_prompt_is_armed() {
 
 #[test]
 fn a_paste_is_ignored_until_the_prompt_is_armed() {
-    let mut terminal = Stage::new().askuser(&["ask", "--arm", "1h", &example("database")], "");
+    let mut terminal = Stage::new().askuser(&["ask", "--key-delay", "1h", &example("database")], "");
     terminal.wait_for("? keys");
     terminal.paste("3\r");
     terminal.keys("<down>");
