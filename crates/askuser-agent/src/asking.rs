@@ -111,9 +111,7 @@ impl ToolContext {
     /// Takes back what a call has asked, if that still waits for its answer.
     pub(crate) fn withdraw(&self, purpose: Purpose, call: &str) {
         let recorded = self.shared.transcript.question(&self.shared.tasks, call, purpose);
-        if let (Some(asker), Some(RecordedQuestion { resolution: None, request: Some(request), .. })) =
-            (&self.asker, recorded)
-        {
+        if let (Some(asker), Some(RecordedQuestion { resolution: None, request })) = (&self.asker, recorded) {
             asker.close(request.key(), &Closed::Withdrawn);
         }
     }
@@ -122,9 +120,7 @@ impl ToolContext {
     /// answer is recorded, and a permission that it gave is used up.
     pub(crate) async fn take_back(&self, call: &str) -> Result<bool, Stop> {
         let recorded = self.shared.transcript.question(&self.shared.tasks, call, Purpose::Permission);
-        let (Some(asker), Some(RecordedQuestion { resolution: None, request: Some(request), .. })) =
-            (&self.asker, recorded)
-        else {
+        let (Some(asker), Some(RecordedQuestion { resolution: None, request })) = (&self.asker, recorded) else {
             return Ok(false);
         };
         let delivery = asker.take_back(&request).await;
@@ -144,7 +140,7 @@ impl ToolContext {
     }
 }
 
-/// The outcome of asking, with the questions as they were put: after an upgrade a recorded one may have other words.
+/// The outcome of asking, with the questions as they were put.
 pub(crate) struct Asked {
     pub(crate) set: QuestionSet,
     pub(crate) resolution: Resolution,
@@ -154,20 +150,16 @@ impl Shared {
     fn record_question(&self, request: &Request) -> Result<(), Stop> {
         self.append(&Entry::Asked {
             id: request.key().call.clone(),
-            purpose: Some(request.key().purpose),
-            questions: serde_json::Value::Null,
-            request: Some(Box::new(request.clone())),
+            purpose: request.key().purpose,
+            request: Box::new(request.clone()),
         })
     }
 
     /// Writes down what came of asking, and tells the surface whether that worked.
     fn record_resolution(&self, request: &Request, delivery: Delivery) -> Result<Asked, Stop> {
         let outcome = serde_json::to_value(delivery.resolution()).unwrap_or_default();
-        let entry = Entry::Outcome {
-            id: request.key().call.clone(),
-            purpose: Some(request.key().purpose),
-            outcome: outcome.clone(),
-        };
+        let entry =
+            Entry::Outcome { id: request.key().call.clone(), purpose: request.key().purpose, outcome: outcome.clone() };
         match self.append(&entry).and_then(|()| Ok(self.transcript.sync()?)) {
             Ok(()) => Ok(Asked { set: request.set().clone(), resolution: delivery.stored() }),
             Err(Stop::Failed(Failure { kind, message })) => {
@@ -190,7 +182,7 @@ impl Shared {
         if !recorded.is_about(request) || (key.purpose == Purpose::Choice && is_nobodys()) {
             return None;
         }
-        Some(Asked { set: recorded.request?.set().clone(), resolution: recorded.resolution? })
+        Some(Asked { set: recorded.request.set().clone(), resolution: recorded.resolution? })
     }
 
     /// The recorded outcome of the question of a call.
@@ -199,9 +191,9 @@ impl Shared {
         purposes.iter().find_map(|purpose| self.transcript.question(&self.tasks, call, *purpose)?.resolution)
     }
 
-    /// The questions of a call as they were asked before the process was cut off, read by the rules of that time.
+    /// The questions of a call as they were asked before the process was cut off.
     pub(crate) fn recorded_set(&self, call: &str) -> Option<QuestionSet> {
-        self.transcript.question(&self.tasks, call, Purpose::Question)?.request.map(|request| request.set().clone())
+        self.transcript.question(&self.tasks, call, Purpose::Question).map(|recorded| recorded.request.set().clone())
     }
 }
 

@@ -180,13 +180,8 @@ async fn try_call(call: &ToolCall, context: &ToolContext) -> Result<Ended, Stop>
         .into());
     };
     if shared.transcript.has_started(&shared.tasks, &call.id) {
-        let mut output = String::from(
-            "The session was cut off while this ran. It may have taken effect, in part or as a whole: look before you \
-             do it again.",
-        );
-        if let Some(note) = permission::recorded_note(call, context) {
-            output.push_str(&note);
-        }
+        let output = "The session was cut off while this ran. It may have taken effect, in part or as a whole: look before \
+                      you do it again.";
         return Ok(ToolResult::error(output).into());
     }
     // An answer from the time when no process waited counts, although the person continued with a message.

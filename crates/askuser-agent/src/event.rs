@@ -3,9 +3,9 @@
 
 use crate::permission::PermissionMode;
 use crate::tool::ToolResult;
-use askuser::{Answer, Request, RequestKey, Resolution, Status, Via};
+use askuser::{Answer, Reported, Request, RequestKey, Resolution, Status, Via};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::ops::AddAssign;
 
 /// One thing that happened. An `id` names the call it is about.
@@ -102,9 +102,9 @@ pub struct QuestionOutcome {
     /// The credential whose asker settled the question itself: no person is known to have answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reported_by: Option<String>,
-    /// What the answer says of itself.
-    #[serde(default, rename = "claim", skip_serializing_if = "Option::is_none")]
-    pub self_reported: Option<Map<String, Value>>,
+    /// The provenance that the sender of the answer stated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reported: Option<Reported>,
     /// What was repaired in the questions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mended: Vec<String>,
@@ -120,7 +120,7 @@ impl QuestionOutcome {
             by: resolution.by().map(str::to_owned),
             at_ms: resolution.at_ms(),
             reported_by: resolution.reported_by().map(str::to_owned),
-            self_reported: resolution.self_reported().cloned(),
+            reported: resolution.reported().cloned(),
             mended: mended.to_vec(),
         }
     }

@@ -10,7 +10,7 @@ use crate::message::ToolCall;
 use crate::permission_rules::{AllowedRule, PermissionRule};
 use crate::tool::{Agreed, Consent, Stop, Tool, ToolContext, ToolResult};
 use askuser::permission::{MayPermit, Permission, Verdict, verdict};
-use askuser::{Purpose, Via, report};
+use askuser::{Purpose, report};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -216,14 +216,4 @@ fn allow_always(rule: &PermissionRule, is_kept: bool, context: &ToolContext) {
         let message = format!("\"Always allow\" lasts only as long as this session: {error}");
         context.emit(AgentEvent::Notice { message });
     }
-}
-
-/// What was noted when a call was allowed that was then cut off, as the model reads it: an earlier version let it run.
-pub(crate) fn recorded_note(call: &ToolCall, context: &ToolContext) -> Option<String> {
-    let shared = &context.shared;
-    let resolution = shared.transcript.question(&shared.tasks, &call.id, Purpose::Permission)?.resolution?;
-    let note = resolution.outcome().answers().first()?.note.as_deref()?;
-    let is_a_persons = resolution.via().is_none_or(Via::is_a_person);
-    let by = if is_a_persons { "The user" } else { "Answers that were written beforehand" };
-    Some(format!("\n\n{by} allowed this, and noted: {note}"))
 }

@@ -21,8 +21,8 @@ pub(crate) async fn ask(agent: &mut Agent, events: &EventSender, abort: &Cancell
     let shared = agent.shared.clone();
     let recorded = shared.transcript.question(&shared.tasks, &call.id, Purpose::Choice);
     if let Some(asked) = recorded
-        && let (Some(request), Some(resolution)) = (asked.request, asked.resolution)
-        && let Ok(None) = decided(&call, request.set(), &resolution)
+        && let Some(resolution) = asked.resolution
+        && let Ok(None) = decided(&call, asked.request.set(), &resolution)
     {
         return Ok(());
     }

@@ -145,7 +145,6 @@ impl Transcript {
         } else if whole < bytes.len() {
             file.set_len(whole as u64).and_then(|()| file.seek(io::SeekFrom::End(0))).map_err(failed)?;
         }
-        questions::upgrade(id, &mut lines);
         let mut inner = Inner { id: id.to_owned(), cwd, file: Some((path, file)), ..Inner::default() };
         lines.iter().for_each(|line| inner.remember(line));
         Ok(Transcript::from(Inner { read_back: lines, ..inner }))
@@ -245,7 +244,7 @@ impl Transcript {
         let open = &inner.open;
         let mut pending: Vec<Request> = Vec::new();
         for (i, line) in open.iter().enumerate() {
-            let Entry::Asked { id, request: Some(request), .. } = &line.entry else { continue };
+            let Entry::Asked { id, request, .. } = &line.entry else { continue };
             let is_its_result = |later: &Line| {
                 later.tasks == line.tasks && matches!(&later.entry, Entry::Result { id: ended, .. } if ended == id)
             };
@@ -253,7 +252,7 @@ impl Transcript {
             let recorded = RecordedQuestion::find(open, &key.tasks, &key.call, key.purpose);
             let waits = recorded.filter(|recorded| recorded.resolution.is_none());
             let is_new = pending.iter().all(|other| other.key() != key) && !open[i..].iter().any(is_its_result);
-            pending.extend(waits.and_then(|recorded| recorded.request).filter(|_| is_new));
+            pending.extend(waits.map(|recorded| recorded.request).filter(|_| is_new));
         }
         pending
     }
@@ -285,7 +284,7 @@ impl Transcript {
                 Some((path, (*halt)?, Some(format!("{name}: {}", result.output))))
             }
             // It may have been cut off before there was a result.
-            Entry::Outcome { id, purpose: Some(purpose), .. } if !line.tasks.is_empty() => {
+            Entry::Outcome { id, purpose, .. } if !line.tasks.is_empty() => {
                 let recorded = RecordedQuestion::find(open, &line.tasks, id, *purpose)?;
                 Some((line.tasks.clone(), recorded.halt(*purpose)?, None))
             }
@@ -299,7 +298,7 @@ impl Transcript {
         self.inner().mode
     }
 
-    /// The model that answered last; `None` also for sessions of before 0.2, and where a script was followed.
+    /// The model that answered last; `None` where a script was followed.
     pub fn model(&self) -> Option<RecordedModel> {
         self.inner().model.clone()
     }

@@ -202,6 +202,7 @@ pub(crate) fn log() -> Command {
         command
             .args([
                 switch("json", "Print one JSON object per line"),
+                switch("reverse", "Show the oldest first, instead of the newest"),
                 value("since", "WHEN", "Only questions asked since then: 2h, 3d, 2026-11-15 or 2026-11-15T12:00"),
                 value("from", "NAME", "Only questions of agents whose name contains this"),
                 purge.conflicts_with_all(["since", "from"]),

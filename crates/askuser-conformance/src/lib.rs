@@ -143,9 +143,11 @@ macro_rules! conformance {
                 a_list_is_narrowed_by_state_age_and_agent,
                 words_are_those_that_a_person_reads_in_any_case,
                 a_list_holds_what_its_reader_sees,
-                what_waits_for_a_person_comes_before_what_waits_for_others_on_every_page;
+                what_waits_for_a_person_comes_before_what_waits_for_others_on_every_page,
+                what_has_ended_is_listed_by_the_time_of_its_ending,
+                a_list_has_the_unsent_words_of_its_reader;
             model:
-                the_store_does_what_a_small_model_of_it_does;
+                the_store_does_what_the_store_in_memory_does;
             principals:
                 every_principal_may_do_what_the_table_says_and_nothing_else,
                 no_file_and_no_rule_gives_permission_or_approves_a_plan,

@@ -3,7 +3,9 @@
 use crate::Place;
 use crate::support::{Stage, agent, by_agent, ok, person, request, set, wait};
 use askuser::input::QuestionInput;
-use askuser::store::{Cursor, Filter, Page, Principal, QuestionId};
+use askuser::store::{
+    Cursor, Draft, DraftSave, DraftVersion, Filter, MAX_UNSENT_CHARS, Page, Principal, QuestionId, StoredQuestion,
+};
 use askuser::{Context, Origin, QuestionSet, Request, RequestKey, Rules, Via};
 use std::collections::BTreeSet;
 
@@ -26,10 +28,10 @@ pub fn pages_leave_nothing_out_and_repeat_nothing_while_questions_come_and_go(pl
     assert_eq!(asked(&page(&behind)), ids[30..], "from the place on");
     assert_eq!(ok(wait(reader.count(&behind.clone().at_most(1)))), 10, "from the place on, whatever the limit");
     assert_eq!(ok(wait(reader.count(&behind.reversed()))), 29, "the other way");
-    for end in [Cursor(u64::MAX), Cursor(0)] {
+    for end in [Cursor { rank: 0, n: u64::MAX }, Cursor::default()] {
         let (forwards, backwards) = (Filter::pending().after(end), Filter::pending().reversed().after(end));
         let (after, before) = (page(&forwards).questions.len(), page(&backwards).questions.len());
-        assert_eq!((after, before), if end == Cursor(0) { (40, 0) } else { (0, 40) }, "{end:?}");
+        assert_eq!((after, before), if end == Cursor::default() { (40, 0) } else { (0, 40) }, "{end:?}");
     }
     // While questions go before and behind, and come.
     for latest_first in [false, true] {
@@ -218,4 +220,74 @@ pub fn what_waits_for_a_person_comes_before_what_waits_for_others_on_every_page(
     assert_eq!(own.questions.iter().map(|question| &question.id).collect::<Vec<_>>(), &expected[..mine]);
     assert_eq!(ok(wait(ada.count(&Filter::mine()))), mine as u64);
     assert_eq!(ok(wait(process.person("carol").count(&Filter::mine()))), 4, "what is for everybody");
+}
+
+/// Ended questions are listed by the time of ending, on every page, in both directions, also behind a purged question.
+pub fn what_has_ended_is_listed_by_the_time_of_its_ending(place: &dyn Place) {
+    let stage = Stage::new(place);
+    let process = stage.open();
+    let ids: Vec<QuestionId> = (0..6).map(|i| process.ask(&request(&i.to_string()))).collect();
+    // Two end within one millisecond, and the clock goes back once.
+    for (i, ended_ms) in [(3, 10), (1, 40), (4, 30), (0, 30), (2, 20)] {
+        stage.set_time(2_000_000 + ended_ms);
+        process.answer(&ids[i], 0, "ada");
+    }
+    let ada = process.person("ada");
+    let pages = |filter: Filter, limit: u32| {
+        let mut seen = Vec::new();
+        let mut after = filter.after;
+        loop {
+            let page = ok(wait(ada.list(&Filter { after, ..filter.clone() }.at_most(limit))));
+            seen.extend(page.questions);
+            after = page.next;
+            if after.is_none() {
+                return seen;
+            }
+        }
+    };
+    let order = |questions: &[StoredQuestion]| -> Vec<usize> {
+        let at = |question: &StoredQuestion| ids.iter().position(|id| *id == question.id);
+        questions.iter().filter_map(at).collect()
+    };
+    for limit in [1, 2, 3, 10] {
+        assert_eq!(order(&pages(Filter::ended(), limit)), [3, 2, 0, 4, 1], "by the time of ending");
+        assert_eq!(order(&pages(Filter::ended().reversed(), limit)), [1, 4, 0, 2, 3], "the other way");
+    }
+    let all = pages(Filter::ended(), 10);
+    assert!(all.is_sorted_by(|one, next| one.cursor < next.cursor), "places are in the order of the list");
+    let behind = Filter::ended().after(all[1].cursor);
+    assert_eq!(ok(wait(ada.count(&behind))), 3, "what is behind a place");
+    ok(wait(ada.purge(2_000_021)));
+    assert_eq!(order(&pages(behind.clone(), 2)), [0, 4, 1], "its place is still there");
+    assert_eq!(order(&pages(behind.reversed(), 2)), [0; 0], "nothing before it is left");
+}
+
+/// A list has the words that its reader has typed and not sent, cut to a length.
+pub fn a_list_has_the_unsent_words_of_its_reader(place: &dyn Place) {
+    let process = Stage::new(place).open();
+    let id = process.ask(&request("1"));
+    let plain = process.ask(&request("2"));
+    let unsent = |name: &str| {
+        let questions = ok(wait(process.person(name).list(&Filter::pending()))).questions;
+        assert!(questions.iter().find(|question| question.id == plain).is_some_and(|plain| plain.unsent.is_empty()));
+        questions.into_iter().find(|question| question.id == id).map(|question| question.unsent).unwrap_or_default()
+    };
+    assert_eq!(unsent("ada"), []);
+    let draft = |text: &str| Draft { discuss: Some(text.to_owned()), ..Draft::default() };
+    let save = |text: &str, writer: &str| DraftSave {
+        version: DraftVersion { writer: writer.into(), edit: 1 },
+        ..draft(text).into()
+    };
+    ok(wait(process.person("ada").save_draft(&id, &save("half a \"sen\"", "desk"))));
+    ok(wait(process.person("bob").save_draft(&id, &save("another", "desk"))));
+    let [one] = &unsent("ada")[..] else { panic!("one draft: {:?}", unsent("ada")) };
+    assert_eq!((&one.words, &*one.place), (&vec!["To talk about: half a \"sen\"".to_owned()], "the terminal"));
+    ok(wait(process.person("ada").save_draft(&id, &save(&"ä".repeat(1_000), "phone"))));
+    let drafts = unsent("ada");
+    let chars: usize = drafts.iter().flat_map(|draft| &draft.words).map(|words| words.chars().count()).sum();
+    assert_eq!((drafts.len(), chars), (1, MAX_UNSENT_CHARS), "the newest, as far as there is room");
+    assert_eq!(process.get(&id).unsent, [], "only a list has them");
+    process.answer(&id, 0, "carol");
+    let history = ok(wait(process.person("bob").list(&Filter::ended()))).questions;
+    assert_eq!(history[0].unsent[0].words, ["To talk about: another"], "an ending does not remove them");
 }

@@ -7,8 +7,7 @@ use crate::support::{
 use askuser::store::{
     AskerPresence, Draft, End, Ending, Filter, NotifierFailure, Principal, QuestionId, State, StoreError, Watched,
 };
-use askuser::{Origin, Outcome, Purpose, Request, Via};
-use serde_json::{Map, Value};
+use askuser::{Origin, Outcome, Purpose, Reported, Request, Via};
 
 /// Something that can be done with a question; whether it was.
 type Deed = (&'static str, fn(&Process, &Principal, &Request, &QuestionId) -> Result<(), StoreError>);
@@ -123,11 +122,8 @@ pub fn the_store_says_who_answered_through_what_and_when(place: &dyn Place) {
     for (i, via) in Via::ALL.into_iter().enumerate() {
         stage.advance(1_000);
         let id = process.ask(&request(&i.to_string()));
-        let says =
-            [("by", Value::from("root")), ("via", "terminal".into()), ("at_ms", 7.into()), ("device", "x".into())];
-        let self_reported: Map<String, Value> =
-            says.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-        let end = End::Resolve { outcome: choice(0), self_reported: self_reported.clone() };
+        let reported = Some(Reported { by: Some("root".into()), via: Some(Via::Terminal) });
+        let end = End::Resolve { outcome: choice(0), reported: reported.clone() };
         let by = Principal::person("ada", via).on_device("phone");
         let told = ok(wait(process.by(by).end(&id, &end, &new_attempt())));
         let stored = stage.open().get(&id).ending;
@@ -143,8 +139,8 @@ pub fn the_store_says_who_answered_through_what_and_when(place: &dyn Place) {
         assert_eq!(resolution.by(), who.map(|(name, _)| name), "the store says who answered");
         assert_eq!(resolution.device(), who.map(|(_, device)| device));
         assert_eq!(
-            (resolution.self_reported(), resolution.outcome()),
-            (Some(&self_reported), &choice(0)),
+            (resolution.reported(), resolution.outcome()),
+            (reported.as_ref(), &choice(0)),
             "and keeps what it says"
         );
     }
@@ -160,9 +156,8 @@ pub fn an_agent_with_a_credential_settles_its_own_questions_and_is_never_a_perso
     };
     let id = process.ask(&of("ci", "1"));
     let [ci, other] = ["ci", "other"].map(|name| process.by(Principal::agent(of(name, "").origin())));
-    let says = [("by", Value::from("root")), ("via", "terminal".into())];
-    let claim: Map<String, Value> = says.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-    let end = End::Resolve { outcome: choice(0), self_reported: claim };
+    let reported = Some(Reported { by: Some("root".into()), via: Some(Via::Terminal) });
+    let end = End::Resolve { outcome: choice(0), reported };
     for stranger in [other, process.agent()] {
         assert!(is_forbidden(wait(stranger.end(&id, &end, &new_attempt()))), "it is another's question");
     }
@@ -236,10 +231,8 @@ pub fn only_its_audience_answers_declines_discusses_or_drafts(place: &dyn Place)
     // What an asker was told at its own terminal is its word, and only of whom it asked.
     let origin = request("").origin().clone().with_credential("ci");
     let id = process.ask(&request("own").with_origin(origin.clone()).with_audience(["ada"]));
-    let word = |by: &str| End::Resolve {
-        outcome: choice(0),
-        self_reported: Map::from_iter([("by".to_owned(), Value::from(by))]),
-    };
+    let word =
+        |by: &str| End::Resolve { outcome: choice(0), reported: Some(Reported { by: Some(by.to_owned()), via: None }) };
     let agent = process.by(Principal::agent(&origin));
     assert!(is_forbidden(wait(agent.end(&id, &word("bob"), &new_attempt()))), "bob was not asked");
     assert_eq!(ok(wait(agent.end(&id, &word("ada"), &new_attempt()))).state(), State::Settled);

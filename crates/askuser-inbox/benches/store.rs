@@ -126,7 +126,7 @@ fn pages(what: &str, store: &Store, all: u64) {
     let page = |after: u64, containing: Option<&str>| {
         let began = Instant::now();
         let filter = Filter { containing: containing.map(Into::into), ..Filter::pending() };
-        let filter = filter.after(Cursor(after)).at_most(50);
+        let filter = filter.after(Cursor { rank: 0, n: after }).at_most(50);
         assert_eq!(block_on(store.person.list(&filter)).expect("a list").questions.len(), 50);
         block_on(store.person.count(&filter)).expect("a count");
         began.elapsed()

@@ -72,10 +72,9 @@ pub(crate) fn forget_dead(folder: &Path) {
     }
 }
 
-/// Locks have names of hexadecimal digits, with dashes in those of earlier versions.
+/// Locks have names of hexadecimal digits.
 fn path_of(folder: &Path, name: &str) -> Option<PathBuf> {
-    let is_ours = |byte: u8| byte.is_ascii_hexdigit() || byte == b'-';
-    (!name.is_empty() && name.bytes().all(is_ours)).then(|| folder.join(name))
+    (!name.is_empty() && name.bytes().all(|byte| byte.is_ascii_hexdigit())).then(|| folder.join(name))
 }
 
 /// Where the locks are of the processes that wait for an answer of a store.

@@ -5,7 +5,7 @@ use askuser::prompt::PromptOptions;
 use askuser::store::{
     Draft, DraftSave, DraftVersion, End, Ending, Handle, Principal, QuestionId, SavedDraft, StoreError, StoredQuestion,
 };
-use askuser::{AskError, Asker, Closed, Delivery, Prompt, Request, Status, Via};
+use askuser::{AskError, Asker, Closed, Delivery, Prompt, Reported, Request, Status, Via};
 use std::future::{Future, poll_fn};
 use std::task::Poll;
 
@@ -61,13 +61,12 @@ pub(crate) async fn record(
     by: Option<&str>,
 ) -> Result<(Ending, Delivery), StoreError> {
     let resolution = delivery.resolution();
-    let mut self_reported = resolution.self_reported().cloned().unwrap_or_default();
-    // An agent's word says through what it came, and from whom.
-    if store.principal().via().is_none() {
-        let says = [("via", resolution.via().map(Via::name)), ("by", resolution.by().or(by))];
-        self_reported.extend(says.into_iter().filter_map(|(name, said)| Some((name.to_owned(), said?.into()))));
-    }
-    let end = End::Resolve { outcome: resolution.outcome().clone(), self_reported };
+    // An agent states the surface and the person.
+    let reported = match store.principal().via() {
+        None => Some(Reported { by: resolution.by().or(by).map(str::to_owned), via: resolution.via() }),
+        Some(_) => resolution.reported().cloned(),
+    };
+    let end = End::Resolve { outcome: resolution.outcome().clone(), reported };
     match end_once(store, id, &end).await {
         Ok(ending) => Ok((ending, delivery)),
         Err(error) => {

@@ -4,13 +4,12 @@ use crate::Options;
 use crate::fault::Fault;
 use crate::following::Follower;
 use crate::leases::Leases;
-use crate::pool::{Connection, Pool};
+use crate::pool::{Connection, Pool, Value};
 use crate::row::{Requests, SELECT, StoredRow, number, signed};
 use crate::schema;
-use askuser::store::{Attempt, End, Ending, Principal, QuestionId, Scope, StoreError, Which};
-use askuser::{Outcome, RequestKey, Via};
+use askuser::RequestKey;
+use askuser::store::{Ending, Principal, Scope, StoreError, Which};
 use futures_util::future::join;
-use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 use std::cell::RefCell;
 use std::time::Duration;
@@ -44,6 +43,8 @@ pub(crate) enum Doing {
 pub(crate) struct Moment {
     pub(crate) now: u64,
     is_due: bool,
+    /// Whether the credential that was asked about is valid.
+    pub(crate) credential_is_live: bool,
 }
 
 impl Database {
@@ -133,30 +134,34 @@ impl Database {
         result
     }
 
-    /// The server's time, whether a deadline has passed, and whether the schema is still ours.
-    async fn moment(&self, connection: &Connection) -> Result<Moment, Fault> {
+    /// The server's time, whether a deadline has passed, whether a credential is valid, and whether the schema is still ours.
+    async fn moment(&self, connection: &Connection, credential: Option<&str>) -> Result<Moment, Fault> {
         let sql = "SELECT askuser.now_ms() AS now, (SELECT version FROM askuser.schema_version) AS version,
-             EXISTS (SELECT 1 FROM askuser.question WHERE state = 'pending' AND expires_ms <= (SELECT askuser.now_ms())) AS due";
-        let row = connection.row(sql, &[]).await?;
+             EXISTS (SELECT 1 FROM askuser.question WHERE state = 'pending' AND expires_ms <= (SELECT askuser.now_ms())) AS due,
+             ($1::text IS NULL OR EXISTS (SELECT 1 FROM askuser.credential WHERE id = $1 AND revoked_ms IS NULL)) AS live";
+        let row = connection.row(sql, &[(&credential, Type::TEXT)]).await?;
         if !schema::is_current(row.try_get("version")?, self.pool.shown())? {
             let why = "another askuser has changed it meanwhile; start again";
             return Err(StoreError::damaged(format!("cannot use {}", self.pool.shown()), why).into());
         }
-        Ok(Moment { now: number(&row, "now")?, is_due: row.try_get("due")? })
+        let is_due = row.try_get("due")?;
+        let credential_is_live = row.try_get("live")?;
+        Ok(Moment { now: number(&row, "now")?, is_due, credential_is_live })
     }
 
     /// Reads something as it is now, in one round trip; questions past their deadline are ended first.
     pub(crate) async fn read<T>(
         &self,
         connection: &Connection,
+        credential: Option<&str>,
         read: impl AsyncFn() -> Result<T, Fault>,
-    ) -> Result<(u64, T), Fault> {
+    ) -> Result<(Moment, T), Fault> {
         let mut looks = 0;
         loop {
-            let (moment, found) = join(self.moment(connection), read()).await;
+            let (moment, found) = join(self.moment(connection, credential), read()).await;
             let moment = moment?;
             if !moment.is_due || looks == LOOKS {
-                return Ok((moment.now, found?));
+                return Ok((moment, found?));
             }
             // What another process is ending at this very moment is passed over, and has ended a moment later.
             if self.expire(connection, moment.now).await? == 0 {
@@ -168,13 +173,13 @@ impl Database {
 
     /// Ends what has passed its deadline; how many there were that nobody else is ending.
     pub(crate) async fn expire(&self, connection: &Connection, now: u64) -> Result<u64, Fault> {
-        let timed_out = Outcome::timed_out().through(Via::Inbox).with_time(now);
-        let timed_out = serde_json::to_string(&timed_out).map_err(crate::fault::unwritable)?;
+        let timed_out = serde_json::to_string(&Ending::timed_out(now).recorded()).map_err(crate::fault::unwritable)?;
         let sql = "WITH late AS (
                  SELECT n FROM askuser.question WHERE state = 'pending' AND expires_ms <= $1
                  ORDER BY expires_ms LIMIT 1000 FOR UPDATE SKIP LOCKED
              ), ended AS (
-                 UPDATE askuser.question q SET state = 'timed_out', resolution = $2, ended_ms = $1, expires_ms = NULL
+                 UPDATE askuser.question q SET state = 'timed_out', resolution = $2, ended_ms = $1, expires_ms = NULL,
+                     revision = revision + 1
                  FROM late WHERE q.n = late.n RETURNING q.n
              )
              INSERT INTO askuser.event (question, state, at_ms) SELECT n, 'timed_out', $1 FROM ended ORDER BY n";
@@ -185,49 +190,49 @@ impl Database {
         Ok(ended)
     }
 
-    /// A question, if there is one of this name, and the time.
-    pub(crate) async fn find(
-        &self,
-        connection: &Connection,
-        by: &Principal,
-        which: &Which,
-    ) -> Result<(u64, Option<StoredRow>), Fault> {
-        let (condition, text, key) = named(by, which);
-        let sql = format!("{SELECT} WHERE {condition}");
-        let values = match &key {
-            Some(key) => [(key as _, Type::BYTEA)],
-            None => [(&text as _, Type::TEXT)],
-        };
-        let (now, rows) = self.read(connection, async || connection.query(&sql, &values).await).await?;
-        let row = rows.first().map(|row| StoredRow::read(row, &mut self.requests.borrow_mut(), now));
-        Ok((now, row.transpose()?))
-    }
-
-    /// The same for a question that has to be there.
+    /// A question, and the time.
     pub(crate) async fn known(
         &self,
         connection: &Connection,
         by: &Principal,
         which: &Which,
     ) -> Result<(u64, StoredRow), Fault> {
-        let (now, row) = self.find(connection, by, which).await?;
-        Ok((now, row.ok_or_else(|| StoreError::NotFound(which.to_string()))?))
+        let (condition, name) = named(by, which);
+        let sql = format!("{SELECT} WHERE {condition}");
+        let (moment, rows) =
+            self.read(connection, None, async || connection.query(&sql, &[name.value()]).await).await?;
+        let row = rows.first().ok_or_else(|| StoreError::NotFound(which.to_string()))?;
+        Ok((moment.now, StoredRow::read(row, &mut self.requests.borrow_mut(), moment.now)?))
     }
 }
 
-/// How a question is looked for: a condition, and the id or the digest of a key that it is about.
-fn named(by: &Principal, which: &Which) -> (&'static str, String, Option<Vec<u8>>) {
+/// The name of a question in a condition: its id, or the digest of its key.
+pub(crate) enum Name {
+    Id(String),
+    Key(Vec<u8>),
+}
+
+impl Name {
+    pub(crate) fn value(&self) -> Value<'_> {
+        match self {
+            Name::Id(id) => (id, Type::TEXT),
+            Name::Key(key) => (key, Type::BYTEA),
+        }
+    }
+}
+
+/// The condition that finds a question.
+pub(crate) fn named(by: &Principal, which: &Which) -> (&'static str, Name) {
     match (which, by.scope()) {
-        (Which::Id(id), _) => ("q.id = $1", id.to_string(), None),
-        (Which::Key(key), Scope::OfCredential(name)) => ("q.key = $1", String::new(), Some(digest(key, Some(name)))),
-        (Which::Key(key), Scope::Of(_)) => ("q.key = $1", String::new(), Some(digest(key, None))),
+        (Which::Id(id), _) => ("q.id = $1", Name::Id(id.to_string())),
+        (Which::Key(key), Scope::OfCredential(name)) => ("q.key = $1", Name::Key(digest(key, Some(name)))),
+        (Which::Key(key), Scope::Of(_)) => ("q.key = $1", Name::Key(digest(key, None))),
         // A person has no credential that asks: the key without one, or the only one of that name.
         (Which::Key(key), _) => (
             "q.bare_key = $1 AND (q.credential IS NULL OR 1 = (
                  SELECT count(*) FROM askuser.question WHERE bare_key = $1 AND credential IS NOT NULL))
              ORDER BY q.credential NULLS FIRST LIMIT 1",
-            String::new(),
-            Some(digest(key, None)),
+            Name::Key(digest(key, None)),
         ),
     }
 }
@@ -239,46 +244,4 @@ pub(crate) fn digest(key: &RequestKey, credential: Option<&str>) -> Vec<u8> {
         Some(credential) => serde_json::json!([key.to_string(), credential]).to_string(),
     };
     Sha256::digest(text.as_bytes()).to_vec()
-}
-
-/// Ends a question if it is pending and its time has not run out: the one update that decides which attempt was first, with
-/// its event. How it ended where this one was, at the time that the server read.
-pub(crate) async fn end_row(
-    connection: &Connection,
-    id: &QuestionId,
-    by: &Principal,
-    end: &End,
-    attempt: &Attempt,
-) -> Result<Option<Ending>, Fault> {
-    let ending = end.stamped(by, 0);
-    // An object that is not closed: its last field is the time.
-    let untimed = |resolution| {
-        let mut fields: Map<String, Value> = serde_json::from_value(serde_json::to_value(resolution)?)?;
-        fields.shift_remove("at_ms");
-        let mut text = serde_json::to_string(&fields)?;
-        text.pop();
-        Ok(text)
-    };
-    let resolution = ending.recorded().map(untimed).transpose().map_err(crate::fault::unwritable)?;
-    // A clock that was set back ends nothing before it was asked.
-    let sql =
-        "WITH moment AS (SELECT askuser.now_ms() AS now FROM askuser.schema_version WHERE version = $6), ended AS (
-             UPDATE askuser.question SET state = $1, ended_by = $3, ended_ms = greatest(now, asked_ms), answer_key = $4,
-                    resolution = $2 || ',\"at_ms\":' || greatest(now, asked_ms) || '}', expires_ms = NULL
-             FROM moment WHERE id = $5 AND state = 'pending' AND (expires_ms IS NULL OR expires_ms > now)
-             RETURNING n, ended_ms
-         ), event AS (
-             INSERT INTO askuser.event (question, state, at_ms) SELECT n, $1, ended_ms FROM ended
-         )
-         SELECT ended_ms FROM ended";
-    let values = [
-        (&ending.state().name() as _, Type::TEXT),
-        (&resolution as _, Type::TEXT),
-        (&ending.by() as _, Type::TEXT),
-        (&attempt.as_str() as _, Type::TEXT),
-        (&id.as_str() as _, Type::TEXT),
-        (&schema::VERSION as _, Type::INT4),
-    ];
-    let rows = connection.query(sql, &values).await?;
-    rows.first().map(|row| Ok(end.stamped(by, number(row, "ended_ms")?))).transpose()
 }

@@ -2,8 +2,7 @@
 
 use crate::database::{Database, digest};
 use crate::pool::Shared;
-use askuser::RequestKey;
-use askuser::store::{Principal, QuestionId, Scope, Which};
+use askuser::store::{Command, Principal, QuestionId, Scope, Which};
 use futures_channel::oneshot;
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap, VecDeque};
@@ -34,9 +33,14 @@ impl Lane {
         }
     }
 
-    /// Of a request that is put.
-    pub(crate) fn of_put(key: &RequestKey, credential: Option<&str>) -> Lane {
-        Lane::Key(digest(key, credential))
+    pub(crate) fn of_command(by: &Principal, command: &Command) -> Lane {
+        match (command, command.question()) {
+            (Command::Put { request, .. }, _) => {
+                Lane::Key(digest(request.key(), request.origin().credential.as_deref()))
+            }
+            (_, Some(which)) => Lane::of(by, &which),
+            (_, None) => Lane::Free,
+        }
     }
 }
 

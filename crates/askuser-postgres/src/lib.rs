@@ -19,8 +19,7 @@
 //! Whoever has the password can answer for anybody: agents and people use it through a server that checks who they are.
 
 mod address;
-mod answering;
-mod asking;
+mod commands;
 mod credentials;
 mod database;
 mod fault;

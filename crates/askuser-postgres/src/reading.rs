@@ -1,6 +1,6 @@
 //! What is in a store, and what has happened in it.
 
-use crate::asking::without_nul;
+use crate::commands::without_nul;
 use crate::database::{Database, Doing};
 use crate::fault::Fault;
 use crate::pool::{Connection, Value};
@@ -8,8 +8,9 @@ use crate::row::{SELECT, StoredRow, number, optional, signed};
 use crate::store::random_id;
 use askuser::store::{
     Act, Events, Filter, NotifierFailure, Page, Part, Principal, QuestionId, Scope, State, StoreError, StoreEvent,
-    StoredQuestion, Which,
+    StoredQuestion, UnsentWords, Which,
 };
+use std::collections::HashMap;
 use tokio_postgres::types::Type;
 
 /// How many events are numbered in one transaction, and how many such a reader does before it reads: nobody waits long.
@@ -26,6 +27,7 @@ struct Conditions {
     from: String,
     containing: String,
     after: i64,
+    after_rank: i64,
     limit: i64,
 }
 
@@ -55,7 +57,12 @@ impl Conditions {
             add("strpos(q.words, $4) > 0");
         }
         if filter.after.is_some() {
-            add(if filter.latest_first { "q.n < $5" } else { "q.n > $5" });
+            add(match (filter.is_history(), filter.latest_first) {
+                (false, false) => "q.n > $5",
+                (false, true) => "q.n < $5",
+                (true, false) => "(q.ended_ms, q.n) > ($7, $5)",
+                (true, true) => "(q.ended_ms, q.n) < ($7, $5)",
+            });
         }
         let text = |text: &Option<String>| without_nul(&text.as_deref().unwrap_or_default().to_lowercase());
         Conditions {
@@ -64,14 +71,15 @@ impl Conditions {
             since: filter.since_ms.map(signed).unwrap_or_default(),
             from: text(&filter.from),
             containing: text(&filter.containing),
-            after: filter.after.map(|after| signed(after.0)).unwrap_or_default(),
+            after: filter.after.map(|after| signed(after.n)).unwrap_or_default(),
+            after_rank: filter.after.map(|after| signed(after.rank)).unwrap_or_default(),
             // One more than wanted tells whether there is another page.
             limit: filter.limit.map_or(i64::MAX, |limit| i64::from(limit) + 1),
         }
     }
 
     /// Parameters have numbers of their own, and not every one is used.
-    fn values(&self) -> [Value<'_>; 6] {
+    fn values(&self) -> [Value<'_>; 7] {
         [
             (&self.scope, Type::TEXT),
             (&self.since, Type::INT8),
@@ -79,16 +87,42 @@ impl Conditions {
             (&self.containing, Type::TEXT),
             (&self.after, Type::INT8),
             (&self.limit, Type::INT8),
+            (&self.after_rank, Type::INT8),
         ]
     }
+}
+
+/// Adds what the person who reads has typed and not sent.
+async fn with_unsent(connection: &Connection, by: &Principal, mut page: Page) -> Result<Page, Fault> {
+    let mut asked: HashMap<i64, &mut StoredQuestion> = HashMap::new();
+    asked.extend(
+        page.questions.iter_mut().filter(|one| by.is_asked(&one.request)).map(|one| (signed(one.cursor.n), one)),
+    );
+    if asked.is_empty() {
+        return Ok(page);
+    }
+    let (numbers, person): (Vec<i64>, _) = (asked.keys().copied().collect(), by.name().unwrap_or_default());
+    let sql = "SELECT question, words, place, saved_ms FROM askuser.draft WHERE question = ANY ($1) AND person = $2";
+    for row in &connection.query(sql, &[(&numbers, Type::INT8_ARRAY), (&person, Type::TEXT)]).await? {
+        let words = row.try_get("words")?;
+        let place = row.try_get("place")?;
+        let saved_ms = number(row, "saved_ms")?;
+        if let Some(question) = asked.get_mut(&row.try_get("question")?) {
+            question.unsent.push(UnsentWords { words, place, saved_ms });
+        }
+    }
+    for question in &mut page.questions {
+        question.unsent = UnsentWords::bounded(std::mem::take(&mut question.unsent));
+    }
+    Ok(page)
 }
 
 impl Database {
     pub(crate) async fn get(&self, by: &Principal, which: &Which) -> Result<StoredQuestion, StoreError> {
         let get = async |connection: &Connection| {
             let (_, row) = self.known(connection, by, which).await?;
-            by.check(Act::See(&row.question.request))?;
-            Ok(row.question)
+            by.check(Act::See(&row.record.question.request))?;
+            Ok(row.record.question)
         };
         self.run_by(by, Doing::Reading, get).await
     }
@@ -101,45 +135,53 @@ impl Database {
         let (conditions, first) =
             (Conditions::new(by, Part::All, &Filter::default()), abbreviation.to_ascii_lowercase());
         let sql = format!(
-            "SELECT q.id FROM askuser.question q WHERE {} AND q.id >= $7 AND q.id < $7 || 'g' ORDER BY q.id LIMIT {CANDIDATES}",
+            "SELECT q.id FROM askuser.question q WHERE {} AND q.id >= $8 AND q.id < $8 || 'g' ORDER BY q.id LIMIT {CANDIDATES}",
             conditions.sql
         );
         let resolve = async |connection: &Connection| {
-            let [a, b, c, d, e, f] = conditions.values();
-            let rows = connection.query(&sql, &[a, b, c, d, e, f, (&first, Type::TEXT)]).await?;
+            let mut values = conditions.values().to_vec();
+            values.push((&first, Type::TEXT));
+            let rows = connection.query(&sql, &values).await?;
             rows.iter().map(|row| Ok(QuestionId::parse(row.try_get(0)?))).filter_map(Result::transpose).collect()
         };
         self.run_by(by, Doing::Reading, resolve).await
     }
 
     pub(crate) async fn list(&self, by: &Principal, filter: &Filter) -> Result<Page, StoreError> {
-        let order = if filter.latest_first { "DESC" } else { "ASC" };
+        let order = match (filter.is_history(), filter.latest_first) {
+            (false, false) => "q.n",
+            (false, true) => "q.n DESC",
+            (true, false) => "q.ended_ms, q.n",
+            (true, true) => "q.ended_ms DESC, q.n DESC",
+        };
         let limit = filter.limit.map_or(usize::MAX, |limit| limit as usize);
         let list = async |connection: &Connection| {
             let (mut page, mut read, mut last) = (Page::default(), 0, None);
             for (part, filter) in filter.parts(by) {
                 let conditions = Conditions::new(by, part, &filter);
-                let sql = format!("{SELECT} WHERE {} ORDER BY q.n {order} LIMIT $6", conditions.sql);
+                let sql = format!("{SELECT} WHERE {} ORDER BY {order} LIMIT $6", conditions.sql);
                 let values = conditions.values();
-                let (now, rows) = self.read(connection, async || connection.query(&sql, &values).await).await?;
+                let (moment, rows) =
+                    self.read(connection, None, async || connection.query(&sql, &values).await).await?;
                 for row in &rows {
                     if read == limit {
                         page.next = last;
-                        return Ok(page);
+                        return with_unsent(connection, by, page).await;
                     }
                     read += 1;
-                    let place = part.place(number(row, "n")?);
+                    let n = number(row, "n")?;
+                    let place = filter.place(part, n, optional(row, "ended_ms")?);
                     last = Some(place);
                     // A question of a later version that cannot be rebuilt here must not hide the others.
-                    if let Ok(mut row) = StoredRow::read(row, &mut self.requests.borrow_mut(), now) {
-                        row.question.cursor = place;
-                        page.questions.push(row.question);
+                    if let Ok(mut row) = StoredRow::read(row, &mut self.requests.borrow_mut(), moment.now) {
+                        row.record.question.cursor = place;
+                        page.questions.push(row.record.question);
                     } else {
                         page.unreadable.extend(QuestionId::parse(row.try_get("id")?));
                     }
                 }
             }
-            Ok(page)
+            with_unsent(connection, by, page).await
         };
         self.run_by(by, Doing::Reading, list).await
     }
@@ -151,7 +193,7 @@ impl Database {
                 let conditions = Conditions::new(by, part, &filter);
                 let sql = format!("SELECT count(*) AS count FROM askuser.question q WHERE {}", conditions.sql);
                 let values = conditions.values();
-                let (_, row) = self.read(connection, async || connection.row(&sql, &values).await).await?;
+                let (_, row) = self.read(connection, None, async || connection.row(&sql, &values).await).await?;
                 count += number(&row, "count")?;
             }
             Ok(count)
@@ -171,7 +213,7 @@ impl Database {
                  FROM askuser.numbering";
             connection.row(sql, &[]).await
         };
-        let (_, mut bound) = self.read(connection, bounds).await?;
+        let (_, mut bound) = self.read(connection, None, bounds).await?;
         for _ in 0..NUMBERED_BY_ONE {
             if !bound.try_get::<_, bool>("is_behind")? {
                 break;

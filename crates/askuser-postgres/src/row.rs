@@ -1,7 +1,7 @@
 //! A row of the table of questions.
 
 use crate::fault::{Fault, unreadable};
-use askuser::store::{AskerPresence, Cursor, Ending, QuestionId, State, StoredQuestion};
+use askuser::store::{AskerPresence, Attempt, Cursor, Ending, QuestionId, Record, State, StoredQuestion};
 use askuser::{Request, reply};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,26 +10,16 @@ use tokio_postgres::Row;
 /// Whether an asker waits is known by the lease of its process, which runs by the real time. Not by `EXISTS`, for which a page of a
 /// few rows would read every waiter there is.
 pub(crate) const SELECT: &str = "SELECT q.n, q.id, q.request, q.state, q.asked_ms, q.expires_ms, q.resolution, q.ended_by, \
-     q.ended_ms, q.answer_key, q.delivered_ms, q.left_ms, q.asker_died, q.conversation, q.claim, q.put_by, \
+     q.ended_ms, q.attempt, q.delivered_ms, q.left_ms, q.asker_died, q.conversation, q.claim, q.revision, \
      (SELECT true FROM askuser.waiter w WHERE w.question = q.n LIMIT 1) IS NOT NULL AS was_waited_for, \
      EXISTS (SELECT 1 FROM askuser.waiter w JOIN askuser.process p ON p.id = w.process \
              WHERE w.question = q.n AND p.expires > clock_timestamp()) AS is_waited_for \
      FROM askuser.question q";
 
-/// A row, and what others need not know of it.
+/// A row, and whether a living process waits for its question.
 pub(crate) struct StoredRow {
-    pub(crate) n: i64,
-    /// The attempt that ended it.
-    pub(crate) attempt: Option<String>,
-    /// The attempt that used its permission.
-    pub(crate) claim: Option<String>,
-    /// The conversation that asked it, or took it over.
-    pub(crate) conversation: Option<String>,
-    /// The call that asked it.
-    pub(crate) put_by: String,
-    /// Whether a living process waits for it.
+    pub(crate) record: Record,
     pub(crate) is_waited_for: bool,
-    pub(crate) question: StoredQuestion,
 }
 
 /// Requests never change, and to rebuild one is the larger part of reading a row: each is rebuilt once.
@@ -101,7 +91,8 @@ impl StoredRow {
         };
         let n: i64 = row.try_get("n")?;
         let is_waited_for = row.try_get("is_waited_for")?;
-        let mut question = StoredQuestion::new(id, request, number(row, "asked_ms")?, Cursor(n.unsigned_abs()));
+        let mut question =
+            StoredQuestion::new(id, request, number(row, "asked_ms")?, Cursor { rank: 0, n: n.unsigned_abs() });
         let left = optional(row, "left_ms")?.unwrap_or(question.asked_ms);
         question.asker = match (row.try_get("was_waited_for")?, row.try_get("asker_died")?) {
             (true, _) if ending.is_none() && is_waited_for => AskerPresence::Waits,
@@ -113,14 +104,14 @@ impl StoredRow {
         question.delivered_ms = optional(row, "delivered_ms")?;
         question.ending = ending;
         question.read_ms = now_ms;
-        Ok(StoredRow {
-            n,
-            attempt: row.try_get("answer_key")?,
-            claim: row.try_get("claim")?,
-            conversation: row.try_get("conversation")?,
-            put_by: row.try_get("put_by")?,
-            is_waited_for,
+        let attempt = |name: &str| Ok::<_, Fault>(row.try_get::<_, Option<String>>(name)?.map(Attempt::new));
+        let record = Record {
             question,
-        })
+            attempt: attempt("attempt")?,
+            claim: attempt("claim")?,
+            conversation: row.try_get("conversation")?,
+            revision: number(row, "revision")?,
+        };
+        Ok(StoredRow { record, is_waited_for })
     }
 }

@@ -1,15 +1,16 @@
 //! `PostgresStore`: each call is handed to the thread that has the connections, in the lane of what it is about.
 
+use crate::commands::{Waiter, new_id};
 use crate::database::Database;
 use crate::lanes::Lane;
 use crate::pool::Shared;
 use crate::thread::{self, Message};
 use crate::{Report, address};
-use askuser::Request;
 use askuser::store::{
-    Attachment, Attempt, Call, Claim, Departure, DraftSave, End, Ending, Events, Filter, NotifierFailure, Page,
-    Principal, Purged, Put, QuestionId, SavedDraft, Series, Store, StoreError, StoredQuestion, Watch, Watched, Which,
+    Attachment, Call, Command, Departure, Events, Filter, NotifierFailure, Page, Principal, Purged, Put, QuestionId,
+    Reply, SavedDraft, Series, Store, StoreError, StoredQuestion, Watch, Watched, Which,
 };
+use askuser::{Request, store_commands};
 use futures_channel::oneshot;
 use std::sync::Arc;
 use std::time::Duration;
@@ -110,12 +111,20 @@ impl PostgresStore {
     }
 
     /// Says that a waiter of this process has left, once it is dropped.
-    fn attachment(&self, id: QuestionId, n: i64, waiter: String) -> Attachment {
+    fn attachment(&self, id: QuestionId, waiter: Option<Waiter>) -> Attachment {
         let store = self.clone();
         Attachment::new(move |how: Departure| {
-            store.call(Lane::Question(id), async move |database: Shared<Database>| {
-                database.detach(n, &waiter, how).await
+            store.call(Lane::Question(id), async move |database: Shared<Database>| match waiter {
+                Some((n, waiter)) => database.detach(n, &waiter, how).await,
+                None => Ok(()),
             })
+        })
+    }
+
+    fn apply(&self, by: &Principal, command: Command) -> Call<Reply> {
+        let by = by.clone();
+        self.call(Lane::of_command(&by, &command), async move |database: Shared<Database>| {
+            Ok(database.apply(&by, &command).await?.0)
         })
     }
 }
@@ -134,23 +143,27 @@ macro_rules! forward {
 
 impl Store for PostgresStore {
     fn put(&self, by: &Principal, request: &Request, series: Option<&Series>) -> Call<Put> {
-        let lane = Lane::of_put(request.key(), request.origin().credential.as_deref());
-        let (by, request, series, store) = (by.clone(), request.clone(), series.cloned(), self.clone());
-        self.call(lane, async move |database: Shared<Database>| {
-            let (is_new, question, n, waiter) = database.put(&by, request, series.as_ref()).await?;
-            let attachment = store.attachment(question.id.clone(), n, waiter);
-            Ok(Put { is_new, question, attachment })
+        let by = by.clone();
+        let request = Arc::new(request.clone());
+        let series = series.cloned();
+        let store = self.clone();
+        let command = match new_id() {
+            Ok(id) => Command::Put { request, series, id },
+            Err(error) => return Box::pin(std::future::ready(Err(error))),
+        };
+        self.call(Lane::of_command(&by, &command), async move |database: Shared<Database>| {
+            let (reply, waiter) = database.apply(&by, &command).await?;
+            let Reply::Put { is_new, question } = reply else { unreachable!("a put replies with its question") };
+            let attachment = store.attachment(question.id.clone(), waiter);
+            Ok(Put { is_new, question: *question, attachment })
         })
     }
+
+    store_commands!();
 
     forward! {
         get(which: &Which) -> StoredQuestion, Lane::of;
         resolve(abbreviation: &str) -> Vec<QuestionId>, |_, _| Lane::Free;
-        end(which: &Which, end: &End, attempt: &Attempt) -> Ending, |by, which, _, _| Lane::of(by, which);
-        claim(id: &QuestionId, attempt: &Attempt) -> Claim, |_, id: &QuestionId, _| Lane::Question(id.clone());
-        delivered(id: &QuestionId) -> (), |_, id: &QuestionId| Lane::Question(id.clone());
-        hold(which: &Which) -> (), Lane::of;
-        save_draft(which: &Which, save: &DraftSave) -> Vec<SavedDraft>, |by, which, _| Lane::of(by, which);
         drafts(which: &Which) -> Vec<SavedDraft>, Lane::of;
         list(filter: &Filter) -> Page, |_, _| Lane::Free;
         count(filter: &Filter) -> u64, |_, _| Lane::Free;
@@ -164,8 +177,8 @@ impl Store for PostgresStore {
     fn attach(&self, by: &Principal, id: &QuestionId) -> Call<Attachment> {
         let (by, id, store) = (by.clone(), id.clone(), self.clone());
         self.call(Lane::Question(id.clone()), async move |database: Shared<Database>| {
-            let (n, waiter) = database.attach(&by, &id).await?;
-            Ok(store.attachment(id, n, waiter))
+            let (_, waiter) = database.apply(&by, &Command::Attach { id: id.clone() }).await?;
+            Ok(store.attachment(id, waiter))
         })
     }
 

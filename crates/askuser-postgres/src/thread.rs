@@ -43,7 +43,7 @@ pub(crate) fn start(address: Address, options: Options) -> Result<mpsc::Unbounde
         let local = LocalSet::new();
         runtime.block_on(local.run_until(async move {
             let open = async |connection: &crate::pool::Connection| {
-                schema::migrate(connection, database.pool.shown()).await?;
+                schema::prepare(connection, database.pool.shown()).await?;
                 database.clear_dead(connection).await
             };
             let result = database.run(Doing::Writing, open).await;

@@ -36,8 +36,11 @@ pub(crate) fn read_question(value: &Value) -> Result<StoredQuestion, String> {
     let number = |name: &str| value[name].as_u64().ok_or_else(|| format!("the question has no {name}"));
     let id = value["id"].as_str().and_then(QuestionId::parse).ok_or("the question has no id")?;
     let request: Request = serde_json::from_value(value["request"].clone()).map_err(|error| error.to_string())?;
-    let mut question = StoredQuestion::new(id, Arc::new(request), number("asked_ms")?, Cursor(number("cursor")?));
+    let mut question = StoredQuestion::new(id, Arc::new(request), number("asked_ms")?, cursor(&value["cursor"])?);
     question.read_ms = number("read_ms")?;
+    if !value["unsent"].is_null() {
+        question.unsent = serde_json::from_value(value["unsent"].clone()).map_err(|error| error.to_string())?;
+    }
     question.expires_ms = value["expires_ms"].as_u64();
     question.delivered_ms = value["delivered_ms"].as_u64();
     question.ending = ending(&question.request, value)?;
@@ -48,6 +51,15 @@ pub(crate) fn read_question(value: &Value) -> Result<StoredQuestion, String> {
         _ => AskerPresence::Waits,
     };
     Ok(question)
+}
+
+fn cursor(value: &Value) -> Result<Cursor, String> {
+    value.as_str().and_then(Cursor::parse).ok_or_else(|| format!("the cursor is {value}"))
+}
+
+/// The place where the next page of a list begins.
+pub(crate) fn next_page(body: &Value) -> Result<Option<Cursor>, String> {
+    if body["next"].is_null() { Ok(None) } else { cursor(&body["next"]).map(Some) }
 }
 
 /// Reads the reply about drafts: the newest one, if the reply has it, and the others.
@@ -72,7 +84,7 @@ pub(crate) fn ending(request: &Request, question: &Value) -> Result<Option<Endin
         }
         State::Settled => {
             let settled = &question["settled"];
-            Some(Ending::settled(text(&settled["by"]), resolution(&settled["claim"])?))
+            Some(Ending::settled(text(&settled["by"]), resolution(&settled["reported"])?))
         }
         _ => Some(Ending::Resolved(resolution(&question["resolution"])?)),
     })
@@ -110,9 +122,9 @@ pub(crate) fn parameters(filter: &Filter) -> Vec<(&'static str, String)> {
         ("q", filter.containing.clone()),
         ("from", filter.from.clone()),
         ("since", filter.since_ms.map(|ms| ms.to_string())),
-        ("cursor", filter.after.map(|cursor| cursor.0.to_string())),
+        ("cursor", filter.after.map(|cursor| cursor.to_string())),
         ("limit", filter.limit.map(|limit| limit.to_string())),
-        ("order", filter.latest_first.then(|| "latest".to_owned())),
+        ("order", Some(if filter.latest_first { "latest" } else { "earliest" }.to_owned())),
         ("mine", filter.mine.then(|| "1".to_owned())),
     ];
     let given = optional.into_iter().filter_map(|(name, value)| Some((name, value?)));

@@ -1,16 +1,11 @@
 //! Which texts a person could not tell apart, or would take for the same: labels, question texts, and Other written by hand.
 //!
-//! What counts as the same depends on the version of the rules, for a stored question is read as it was when it was asked.
 //! Plain ASCII, which nearly every label is, touches no table of Unicode.
 
-use crate::rules::Rules;
 use unicode_normalization::UnicodeNormalization;
 
-/// Whether two safe texts are the same under these rules.
-pub(crate) fn alike(a: &str, b: &str, rules: &Rules) -> bool {
-    if rules.version() == 1 {
-        return a == b;
-    }
+/// Whether two safe texts are the same to a person.
+pub(crate) fn alike(a: &str, b: &str) -> bool {
     if a.is_ascii() && b.is_ascii() {
         return a.eq_ignore_ascii_case(b);
     }
@@ -19,12 +14,8 @@ pub(crate) fn alike(a: &str, b: &str, rules: &Rules) -> bool {
 }
 
 /// Whether a safe label without "(Recommended)" stands for the option that is always there.
-pub(crate) fn is_other(name: &str, rules: &Rules) -> bool {
+pub(crate) fn is_other(name: &str) -> bool {
     // "Other (please specify)" is Other too; "Other database" is not.
-    if rules.version() == 1 {
-        let name = name.split_once('(').map_or(name, |(before, _)| before);
-        return name.trim_end_matches(['.', '…', ':', ' ']).eq_ignore_ascii_case("other");
-    }
     let folded: String = match name.is_ascii() {
         true => name.to_ascii_lowercase(),
         false => name.nfkc().map(latin).flat_map(lower).collect(),
@@ -88,13 +79,6 @@ fn latin(c: char) -> char {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
-
-    const RULES: Rules = Rules::strict();
-
-    fn first_rules() -> Rules {
-        RULES.of_version(1).unwrap()
-    }
 
     #[test]
     fn texts_that_look_the_same_or_differ_in_case_and_form_alone_are_alike() {
@@ -115,8 +99,7 @@ mod tests {
             ("Straße", "STRASSE"),
             ("GROẞ", "groß"),
         ] {
-            assert!(alike(a, b, &RULES) && alike(b, a, &RULES), "{a} {b}");
-            assert!(!alike(a, b, &first_rules()), "{a} {b}");
+            assert!(alike(a, b) && alike(b, a), "{a} {b}");
         }
     }
 
@@ -134,7 +117,7 @@ mod tests {
             ("猫", "犬"),
             ("α", "a"),
         ] {
-            assert!(!alike(a, b, &RULES) && !alike(b, a, &RULES), "{a} {b}");
+            assert!(!alike(a, b) && !alike(b, a), "{a} {b}");
         }
     }
 
@@ -155,7 +138,7 @@ mod tests {
             assert_eq!(letters.chars().count(), latin.len());
             for (letter, latin) in letters.chars().zip(latin.chars()) {
                 let (letter, latin) = (letter.to_string(), latin.to_string());
-                assert!(alike(&letter, &latin, &RULES), "{} is not {latin}", letter.escape_unicode());
+                assert!(alike(&letter, &latin), "{} is not {latin}", letter.escape_unicode());
             }
         }
     }
@@ -185,7 +168,7 @@ mod tests {
             "O t h e r",
             "O\u{2003}ther…",
         ] {
-            assert!(is_other(name, &RULES), "{name}");
+            assert!(is_other(name), "{name}");
         }
     }
 
@@ -205,19 +188,7 @@ mod tests {
         for name in
             ["Another", "Others", "Other database", "other.rs", "other/", "--other", "@other", ".other", "Отер", ""]
         {
-            assert!(!is_other(name, &RULES), "{name}");
-        }
-    }
-
-    proptest! {
-        /// A later version only refuses more: no text that was refused becomes acceptable.
-        #[test]
-        fn what_the_first_rules_call_the_same_still_is(a in any::<String>(), tail in "[.…: ]{0,3}(\\(.*)?") {
-            prop_assert!(alike(&a, &a, &RULES));
-            for word in ["Other", "OTHER", "other"] {
-                let name = format!("{word}{tail}");
-                prop_assert!(!is_other(&name, &first_rules()) || is_other(&name, &RULES), "{}", name);
-            }
+            assert!(!is_other(name), "{name}");
         }
     }
 }

@@ -68,7 +68,7 @@ pub use prompt::Prompt;
 pub use question::{Choice, Question, QuestionSet};
 pub use queue::{AnswerError, QuestionQueue, QueueEvent, Stored};
 pub use request::{Context, Origin, Purpose, Request, RequestKey};
-pub use resolution::{Resolution, Via};
+pub use resolution::{Reported, Resolution, Via};
 pub use rules::{Faults, Form, Rules};
 pub use text::{Edit, Fit, Text};
 pub use tool_use::{FileChange, ToolUse};

@@ -57,19 +57,7 @@ pub const FILE_CHANGED: &str =
     "Not run: the file changed since the user was shown this edit. Read the file again, then call again.";
 
 /// What heads no question of a model, beside the names of tools: it would read like a permission.
-pub const RESERVED_HEADERS: [&str; 6] = [FORMER_HEADER, "Permissions", ALLOW_ONCE, ALWAYS_ALLOW, REFUSE, "Not allowed"];
-
-/// How earlier versions headed a permission whatever its tool, and answers files may still do.
-pub(crate) const FORMER_HEADER: &str = "Permission";
-
-/// What earlier versions called an option of a permission, and answers files may still do.
-pub(crate) fn former_label(question: &Question, option: usize) -> Option<&'static str> {
-    match question.options().len() - option {
-        1 => Some("Deny"),
-        _ if option == 0 => Some("Allow"),
-        _ => None,
-    }
-}
+pub const RESERVED_HEADERS: [&str; 6] = ["Permission", "Permissions", ALLOW_ONCE, ALWAYS_ALLOW, REFUSE, "Not allowed"];
 
 impl Permission {
     /// The permission for a call of another agent's tool. Its request shows the call as [context](crate::Context::ToolUse).
@@ -124,7 +112,7 @@ impl<R> Permission<R> {
     }
 
     /// The rule that was agreed to, of those that are offered here; none where it is this once. `set` is the question as it
-    /// was put: an earlier version may have offered something else.
+    /// was put, maybe with other offers.
     pub fn rule(&self, set: &QuestionSet, agreed: usize) -> Option<&R> {
         let shown = set.questions().first()?.options().get(agreed)?.label_verbatim();
         self.always.iter().find(|always| always.label == shown).map(|always| &always.rule)
@@ -188,8 +176,8 @@ pub enum Verdict<T> {
     },
 }
 
-/// Reads what came of a permission or of a plan: by the index of the option that agrees. `set` is the question as it was put,
-/// maybe by an earlier version under other labels: every option agrees but the last. What the asker reported itself never agrees.
+/// Reads what came of a permission or of a plan: by the index of the option that agrees. `set` is the question as it was put:
+/// every option agrees but the last. What the asker reported itself never agrees.
 pub fn verdict(set: &QuestionSet, resolution: &Resolution, may_permit: MayPermit) -> Verdict<usize> {
     if let Some(by) = resolution.reported_by() {
         return Verdict::NotAsked { reason: AskError::Reported(by.to_owned()).to_string() };

@@ -15,13 +15,6 @@ fn labels(set: &QuestionSet) -> Vec<&str> {
     set.questions()[0].options().iter().map(|option| option.name()).collect()
 }
 
-/// A set as an earlier version put it.
-fn put_by_earlier(header: &str, labels: &[&str]) -> QuestionSet {
-    let question = QuestionInput::new("Allow Bash?", header);
-    let question = labels.iter().fold(question, |question, label| question.option(*label, "d"));
-    QuestionSet::new([question], &Rules::strict()).unwrap()
-}
-
 fn call(tool: &str) -> ToolUse {
     ToolUse::new(tool, Default::default())
 }
@@ -76,7 +69,7 @@ fn a_rule_counts_only_as_it_was_shown() {
         [0, 1, 2, 3, 4].map(|option| now.rule(&shown, option).copied()),
         [None, Some("exactly"), Some("prefix"), None, None]
     );
-    // An earlier version offered something else in that place.
+    // Another offer in that place.
     let other = Permission::new("Bash", "Run?").or_always("a", "ls -a *", "m").or_always("b", "cat *", "m");
     assert_eq!([1, 2].map(|option| now.rule(&other.question_set().unwrap(), option)), [None, None]);
 }
@@ -141,19 +134,6 @@ fn what_a_file_says_is_never_called_the_persons() {
     assert_eq!(file(3, Some("n"), MayPermit::PersonOrAnswers), words("do not agree; their note: n"));
     assert_eq!(file(0, Some("n"), MayPermit::PersonOrAnswers), words("would agree; their note: n"));
     assert_eq!(file(0, None, MayPermit::Person), words("do not agree"));
-}
-
-#[test]
-fn an_answer_under_the_labels_of_an_earlier_version_is_read_as_it_was_meant() {
-    for (header, labels) in [("Permission", &["Allow", "Deny"][..]), ("Bash", &["Allow once", "Always here", "Deny"])] {
-        let set = put_by_earlier(header, labels);
-        let last = labels.len() - 1;
-        for row in 0..=last {
-            let expected = if row == last { Verdict::Refused { words: None } } else { Verdict::Agreed(row) };
-            assert_eq!(verdict(&set, &resolved(&set, Some(row), None, None, Via::Inbox), MayPermit::Person), expected);
-            assert_eq!(keeping().rule(&set, row), None, "it was another offer");
-        }
-    }
 }
 
 #[test]

@@ -199,8 +199,7 @@ impl Answers {
 
     /// The answer to a question: `None` where no rule matches it, or the one that does has no say in it.
     fn answer(&self, purpose: Purpose, question: &Question, set: &QuestionSet, bad: &mut Gathered) -> Option<Answer> {
-        let of_all = || self.rules.iter().find(|rule| rule.is_for_all(purpose));
-        let answer = self.rule(question).or_else(of_all)?.answer(purpose, question, set, bad)?;
+        let answer = self.rule(question)?.answer(question, set, bad)?;
         let agrees = || permission::agreed(question, &answer).is_some();
         let counts =
             || !answer.selected_options.is_empty() && (self.may_permit.covers(Some(Via::AnswersFile)) || !agrees());
@@ -242,11 +241,6 @@ impl Rule {
         names.iter().any(|name| self.key.matches(name))
     }
 
-    /// Earlier versions headed every permission alike.
-    fn is_for_all(&self, purpose: Purpose) -> bool {
-        purpose == Purpose::Permission && self.key.is_exactly(permission::FORMER_HEADER)
-    }
-
     fn parse(key: &str, value: &Value, bad: &mut Gathered) -> Option<Rule> {
         let path = format!("answers[{key:?}]");
         let key = Matcher::parse(key, &path, bad);
@@ -284,8 +278,7 @@ impl Rule {
         Some(Rule { path, key: key?, select, text, other, note })
     }
 
-    fn answer(&self, purpose: Purpose, question: &Question, set: &QuestionSet, bad: &mut Gathered) -> Option<Answer> {
-        let former = |i| permission::former_label(question, i).filter(|_| purpose == Purpose::Permission);
+    fn answer(&self, question: &Question, set: &QuestionSet, bad: &mut Gathered) -> Option<Answer> {
         let labels = || question.options().iter().map(|o| format!("{:?}", o.name())).collect::<Vec<_>>().join(", ");
         let is_text = question.form() == Form::Input && self.text.is_some();
         let (select, other) = if is_text { (&[][..], &self.text) } else { (&self.select[..], &self.other) };
@@ -294,9 +287,7 @@ impl Rule {
             let matching: Vec<usize> = (0..question.options().len())
                 .filter(|&i| {
                     let option = &question.options()[i];
-                    matcher.matches(option.label_verbatim())
-                        || matcher.matches(option.name())
-                        || former(i).is_some_and(|label| matcher.is_exactly(label))
+                    matcher.matches(option.label_verbatim()) || matcher.matches(option.name())
                 })
                 .collect();
             match matching[..] {
@@ -364,10 +355,6 @@ impl Matcher {
             Matcher::Exact(exact) => exact == text,
             Matcher::Pattern(_, regex) => regex.is_match(text),
         }
-    }
-
-    fn is_exactly(&self, text: &str) -> bool {
-        matches!(self, Matcher::Exact(exact) if exact == text)
     }
 
     fn shown(&self) -> String {

@@ -479,25 +479,6 @@ fn no_rule_permits_or_approves_even_what_is_recommended() {
 }
 
 #[test]
-fn answers_written_for_the_labels_and_the_header_of_earlier_versions_are_understood() {
-    let decided = |value: Value| decided(Answers::parse(&value).unwrap().permitting(), Purpose::Permission);
-    for key in ["Bash", "Permission"] {
-        assert_eq!(decided(json!({ key: "Allow" })).as_deref(), Some("Allow once"), "{key}");
-        assert_eq!(decided(json!({ key: "Deny" })).as_deref(), Some("Don't run it"), "{key}");
-    }
-    // An answer for this very tool or command goes first.
-    assert_eq!(decided(json!({"Permission": "Allow", "Bash": "Deny"})).as_deref(), Some("Don't run it"));
-    assert_eq!(decided(json!({"Permission": "Allow", "/rm -r/": "Deny"})).as_deref(), Some("Don't run it"));
-    // They are words of permissions alone.
-    let plan = Answers::parse(&json!({"Permission": "Allow"})).unwrap().permitting();
-    assert_eq!(super::tests::decided(plan, Purpose::Plan), None);
-    check(
-        json!({"Database": "Allow"}),
-        "answers[\"Database\"]: \"Allow\" is not an option, must be one of \"PostgreSQL\", \"MySQL\", \"SQLite\"",
-    );
-}
-
-#[test]
 fn a_file_gives_a_question_for_a_text_its_text() {
     let set = QuestionSet::new([QuestionInput::new("Name?", "Name")], &Rules::input()).unwrap();
     let typed = |value: Value| {

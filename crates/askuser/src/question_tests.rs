@@ -435,31 +435,6 @@ fn other_may_not_be_written_in_brackets_or_in_letters_that_look_latin() {
 }
 
 #[test]
-fn a_set_that_was_asked_under_the_first_rules_is_rebuilt_although_todays_would_refuse_it() {
-    let first = STRICT.of_version(1).unwrap();
-    for (label, text) in [("mongodb", "One?"), ("[Other]", "One?"), ("x", "WHICH database should we use?")] {
-        let mut input = with("/questions/0/options/2/label", label);
-        input["questions"][1]["question"] = json!(text);
-        assert!(QuestionSet::parse(input.clone(), &STRICT).is_err(), "{label}, {text}");
-        let stored = json!({"input": input, "rules": first});
-        let set: QuestionSet = serde_json::from_value(stored.clone()).unwrap();
-        assert_eq!(set.questions()[0].options()[2].name(), label);
-        assert_eq!(set.questions()[1].text(), text);
-        assert_eq!(serde_json::to_value(set).unwrap(), stored);
-    }
-}
-
-#[test]
-fn what_was_repaired_under_the_first_rules_is_repaired_the_same_way() {
-    let first = REPAIR.of_version(1).unwrap();
-    let input = with("/questions/0/options/2/label", "[Other]");
-    let set = QuestionSet::parse(input.clone(), &first).unwrap();
-    assert_eq!((set.questions()[0].options().len(), set.mended().len()), (3, 0));
-    let set = QuestionSet::parse(input, &REPAIR).unwrap();
-    assert_eq!((set.questions()[0].options().len(), set.mended().len()), (2, 1));
-}
-
-#[test]
 fn a_label_may_contain_the_word_other() {
     for label in ["Another", "Other vendors", "The other one", "Others"] {
         check(&with("/questions/0/options/1/label", label), &[]);

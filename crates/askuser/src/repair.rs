@@ -4,7 +4,6 @@
 
 use crate::alike::is_other;
 use crate::question::name_of;
-use crate::rules::Rules;
 use crate::sanitize;
 use serde_json::{Map, Value};
 use unicode_segmentation::UnicodeSegmentation;
@@ -39,11 +38,11 @@ pub(crate) fn unquote(value: &mut Value, mended: &mut Vec<String>) {
 }
 
 /// Drops options that stand for Other.
-pub(crate) fn drop_other(question: &mut Map<String, Value>, path: &str, rules: &Rules, mended: &mut Vec<String>) {
+pub(crate) fn drop_other(question: &mut Map<String, Value>, path: &str, mended: &mut Vec<String>) {
     let Some(Value::Array(options)) = question.get_mut("options") else { return };
     let mut index = 0;
     options.retain(|option| {
-        let other = option["label"].as_str().is_some_and(|label| is_other(&name_of(label).0, rules));
+        let other = option["label"].as_str().is_some_and(|label| is_other(&name_of(label).0));
         if other {
             mended.push(format!("{path}.options[{index}]: dropped, Other is always offered"));
         }

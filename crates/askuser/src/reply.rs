@@ -6,11 +6,11 @@
 
 use crate::outcome::{Answer, Note, Outcome, Status};
 use crate::question::{Question, QuestionSet, check_typed};
-use crate::resolution::{Resolution, Via};
+use crate::resolution::{Reported, Resolution, Via};
 use crate::sanitize;
 use crate::violation::{Gathered, Violations};
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// Reads `{status, answers, reason, message}`. Without a status it is `answered`. An answer belongs to the question or header
 /// it names, or else to the one at its index; a label may leave out "(Recommended)".
@@ -66,23 +66,28 @@ pub fn resolution(set: &QuestionSet, stored: &Value) -> Result<Resolution, Viola
         }
     };
     bad.into_result(Some(()))?;
-    // What earlier versions stored without saying through what came from a front end.
-    let unsaid = || match outcome.status() {
-        Status::Unavailable { reason } if outcome.answers().is_empty() => Resolution::unavailable(reason.clone()),
-        _ => outcome.clone().through(Via::FrontEnd),
-    };
     let text = |name: &str| stored[name].as_str().map(str::to_owned);
     let [by, device, reported_by] = ["by", "device", "reported_by"].map(text);
-    let at_ms = stored["at_ms"].as_u64();
-    let resolution = via.map_or_else(unsaid, |via| outcome.clone().through(via));
-    let claim = stored["claim"].as_object().cloned().unwrap_or_default();
-    Ok(Resolution { by, device, at_ms, reported_by, ..resolution }.with_self_reported(claim))
+    let reported = reported(&stored["reported"])?;
+    Ok(Resolution { outcome, via, by, device, at_ms: stored["at_ms"].as_u64(), reported_by, reported })
 }
 
-/// What a reply says of its own provenance, to be kept beside the resolution.
-pub fn self_reported(reply: &Value) -> Map<String, Value> {
-    let says = |name: &&str| !reply[*name].is_null();
-    ["via", "by"].iter().filter(|name| says(name)).map(|name| ((*name).to_owned(), reply[*name].clone())).collect()
+/// The provenance that a reply states of itself: its `by` and `via`. `None` if it states neither.
+///
+/// # Errors
+/// A `by` or a `via` of another kind.
+pub fn reported(reply: &Value) -> Result<Option<Reported>, Violations> {
+    let mut bad = Gathered::default();
+    if !(reply["by"].is_null() || reply["by"].is_string()) {
+        bad.add("by", "not a string", "must be the name of a person");
+    }
+    let via = reply["via"].as_str().and_then(Via::named);
+    if via.is_none() && !reply["via"].is_null() {
+        let names = Via::ALL.map(Via::name).join(", ");
+        bad.add("via", format!("{} is unknown", reply["via"]), format!("must be one of {names}"));
+    }
+    let reported = Reported { by: reply["by"].as_str().map(str::to_owned), via };
+    bad.into_result(Some(Some(reported).filter(|reported| *reported != Reported::default())))
 }
 
 /// The answers, with labels as the model wrote them.

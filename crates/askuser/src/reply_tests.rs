@@ -95,10 +95,17 @@ fn nothing_illegal_gets_through_and_everything_wrong_is_said() {
 #[test]
 fn what_a_reply_claims_about_itself_is_kept_and_not_believed() {
     let reply = json!({"answers": [{"selectedOptions": ["Alpha"]}, {"selectedOptions": ["Beta"]}], "via": "terminal", "by": "root"});
-    let received = outcome(&set(), &reply).unwrap().through(Via::FrontEnd).with_self_reported(self_reported(&reply));
+    let received = outcome(&set(), &reply).unwrap().through(Via::FrontEnd).with_reported(reported(&reply).unwrap());
     assert_eq!((received.via(), received.by()), (Some(Via::FrontEnd), None));
-    assert_eq!(json!(received)["claim"], json!({"via": "terminal", "by": "root"}));
+    assert_eq!(json!(received)["reported"], json!({"via": "terminal", "by": "root"}));
     assert_eq!(resolution(&set(), &json!(received)).unwrap(), received);
+}
+
+#[test]
+fn what_a_reply_states_of_itself_is_typed() {
+    assert_eq!(reported(&json!({"status": "cancelled"})).unwrap(), None);
+    let refused = reported(&json!({"by": 4, "via": "magic"})).unwrap_err().to_string();
+    assert!(refused.contains("by: not a string") && refused.contains("via: \"magic\" is unknown"), "{refused}");
 }
 
 #[test]

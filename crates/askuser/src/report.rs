@@ -56,7 +56,7 @@ pub fn prose(set: &QuestionSet, resolution: &Resolution) -> String {
 }
 
 /// The result as JSON: `{status, answers, via}`, with `reason` or `message` where the person gave one, and with `by`,
-/// `at_ms`, `reported_by` and `claim` if they are known.
+/// `at_ms`, `reported_by` and `reported` if they are known.
 pub fn json(set: &QuestionSet, resolution: &Resolution) -> Value {
     let mut result = json!(resolution);
     if !set.mended().is_empty() {
@@ -66,7 +66,7 @@ pub fn json(set: &QuestionSet, resolution: &Resolution) -> Value {
 }
 
 /// A question as a store keeps it, for scripts and pages: `{id, state, asked_ms, origin, questions, asker, context?, why?, expires_ms?,
-/// delivered_ms?, ended_ms?, for?, withdrawn_by?, resolution?}`. Times are in milliseconds since 1970.
+/// delivered_ms?, ended_ms?, for?, withdrawn_by?, settled?, resolution?, unsent?}`. Times are in milliseconds since 1970.
 pub fn stored(question: &StoredQuestion) -> Value {
     let request = &question.request;
     let mut object = json!({
@@ -83,7 +83,7 @@ pub fn stored(question: &StoredQuestion) -> Value {
     });
     let (withdrawn_by, settled) = match &question.ending {
         Some(Ending::Withdrawn { by, .. }) => (Some(Value::from(by.as_str())), None),
-        Some(Ending::Settled { reported }) => (None, Some(json!({"by": reported.reported_by(), "claim": reported}))),
+        Some(Ending::Settled { reported }) => (None, Some(json!({"by": reported.reported_by(), "reported": reported}))),
         _ => (None, None),
     };
     let fields = [
@@ -95,6 +95,7 @@ pub fn stored(question: &StoredQuestion) -> Value {
         ("for", Some(json!(request.audience())).filter(|_| !request.audience().is_empty())),
         ("withdrawn_by", withdrawn_by),
         ("settled", settled),
+        ("unsent", Some(json!(question.unsent)).filter(|_| !question.unsent.is_empty())),
         ("resolution", question.ending.as_ref().and_then(Ending::resolution).map(|resolution| json!(resolution))),
     ];
     for (name, value) in fields {

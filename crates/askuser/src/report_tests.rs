@@ -560,7 +560,7 @@ fn a_stored_question_says_where_it_stands_and_nothing_that_is_not_known() {
         .with_origin(Origin::default().with_agent("bot"))
         .with_context(Context::Command("ls".into()));
     let id = QuestionId::parse("0123456789ab").unwrap();
-    let mut kept = StoredQuestion::new(id, std::sync::Arc::new(request), 7, Cursor(1));
+    let mut kept = StoredQuestion::new(id, std::sync::Arc::new(request), 7, Cursor::default());
     kept.asker = AskerPresence::Waits;
     let pending = stored(&kept);
     assert_eq!(

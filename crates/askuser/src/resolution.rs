@@ -1,14 +1,13 @@
 //! An outcome with its provenance: through which surface it came, from whom, when.
 //!
-//! The receiver of an answer stamps its provenance. What an answer says of itself is kept beside it (`claim` in JSON) and decides
-//! nothing.
+//! The receiver of an answer stamps its provenance. The provenance that the sender states is stored beside it ([`Reported`]).
 //!
 //! An outcome that an asker settled itself is evidence only in the process whose own surface produced it. Read back from a store,
 //! [`Resolution::reported_by`] names the asker, and [`Resolution::is_a_persons`] is false.
 
 use crate::outcome::Outcome;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Value, json};
 
 /// Through what an outcome came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -47,6 +46,18 @@ impl Via {
     }
 }
 
+/// The provenance of an answer as its sender states it. One rule reads it: an asker settles a question with an audience only if
+/// [`Reported::by`] is in the audience.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reported {
+    /// The name of the person who answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// The surface.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub via: Option<Via>,
+}
+
 /// An [`Outcome`] and where it came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resolution {
@@ -56,7 +67,7 @@ pub struct Resolution {
     pub(crate) device: Option<String>,
     pub(crate) at_ms: Option<u64>,
     pub(crate) reported_by: Option<String>,
-    pub(crate) self_reported: Option<Box<Map<String, Value>>>,
+    pub(crate) reported: Option<Reported>,
 }
 
 impl Resolution {
@@ -66,7 +77,7 @@ impl Resolution {
     }
 
     fn without_surface(outcome: Outcome) -> Resolution {
-        Resolution { outcome, via: None, by: None, device: None, at_ms: None, reported_by: None, self_reported: None }
+        Resolution { outcome, via: None, by: None, device: None, at_ms: None, reported_by: None, reported: None }
     }
 
     /// No surface asked a person, and this is why. The only resolution without a surface.
@@ -84,9 +95,9 @@ impl Resolution {
         Resolution { at_ms: Some(at_ms), ..self }
     }
 
-    /// Keeps what the answer says of itself; where it says nothing, nothing is kept.
-    pub fn with_self_reported(self, said: Map<String, Value>) -> Resolution {
-        Resolution { self_reported: (!said.is_empty()).then(|| Box::new(said)), ..self }
+    /// Stores the provenance that the sender of the answer states.
+    pub fn with_reported(self, reported: Option<Reported>) -> Resolution {
+        Resolution { reported, ..self }
     }
 
     /// What came of asking.
@@ -114,9 +125,9 @@ impl Resolution {
         self.at_ms
     }
 
-    /// What the answer says of itself, unchecked.
-    pub fn self_reported(&self) -> Option<&Map<String, Value>> {
-        self.self_reported.as_deref()
+    /// The provenance that the sender of the answer stated, unchecked.
+    pub fn reported(&self) -> Option<&Reported> {
+        self.reported.as_ref()
     }
 
     /// The name of the credential whose asker settled this itself. `None` for evidence: the answer of a person, a file or a rule,
@@ -131,7 +142,7 @@ impl Resolution {
     }
 }
 
-/// `{status, answers, via, by?, device?, at_ms?, reported_by?, claim?, reason?, message?}`. Reading it back takes the questions it belongs to:
+/// `{status, answers, via, by?, device?, at_ms?, reported_by?, reported?, reason?, message?}`. Reading it back takes the questions it belongs to:
 /// [`reply::resolution`](crate::reply::resolution).
 impl Serialize for Resolution {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -141,7 +152,7 @@ impl Serialize for Resolution {
             ("device", self.device.clone().map(Value::from)),
             ("at_ms", self.at_ms.map(Value::from)),
             ("reported_by", self.reported_by.clone().map(Value::from)),
-            ("claim", self.self_reported.as_deref().cloned().map(Value::Object)),
+            ("reported", self.reported.as_ref().map(|reported| json!(reported))),
         ];
         for (name, value) in stamps {
             if let Some(value) = value {
@@ -167,10 +178,9 @@ mod tests {
     fn what_was_stamped_is_told() {
         let resolution = Outcome::cancelled().through(Via::Web).with_time(7).with_by("ada");
         assert_eq!((resolution.at_ms(), resolution.by(), resolution.via()), (Some(7), Some("ada"), Some(Via::Web)));
-        assert_eq!(resolution.self_reported(), None);
-        let said = Map::from_iter([("by".to_owned(), Value::from("root"))]);
-        assert_eq!(resolution.clone().with_self_reported(said.clone()).self_reported(), Some(&said));
-        assert_eq!(resolution.with_self_reported(Map::new()).self_reported(), None);
+        assert_eq!(resolution.reported(), None);
+        let reported = Reported { by: Some("root".into()), via: None };
+        assert_eq!(resolution.with_reported(Some(reported.clone())).reported(), Some(&reported));
     }
 
     #[test]

@@ -1,7 +1,6 @@
-//! How an input is read: limits, what to do about cosmetic faults, and which version of the rules.
+//! The rules by which an input is read: limits, and the treatment of cosmetic faults.
 //!
-//! Rules are stored with every request. A stored request is rebuilt by the rules it was asked under, so a stricter version
-//! applies to new input alone and never loses a question or an answer that is already kept.
+//! Rules are stored with every request. A stored request is rebuilt by the rules it was asked under.
 
 use crate::limits::{Limits, LimitsError};
 use serde::de::Error;
@@ -10,8 +9,6 @@ use serde::{Deserialize, Deserializer, Serialize};
 /// How to read an input. [`Limits`] has an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rules {
-    #[serde(deserialize_with = "known_version")]
-    version: u32,
     #[serde(deserialize_with = "checked_limits")]
     limits: Limits,
     faults: Faults,
@@ -75,13 +72,9 @@ impl Default for Rules {
 }
 
 impl Rules {
-    /// The newest version, which new input is read by. Since 2, texts that differ in case or Unicode form alone, or look the
-    /// same, are the same, Other is recognised in brackets and in letters that look Latin, and previews are read and bounded.
-    pub const VERSION: u32 = 2;
-
     /// The default limits; cosmetic faults are rejected.
     pub const fn strict() -> Rules {
-        Rules { version: Rules::VERSION, limits: Limits::DEFAULT, faults: Faults::Reject, form: Form::Tool }
+        Rules { limits: Limits::DEFAULT, faults: Faults::Reject, form: Form::Tool }
     }
 
     /// For a question of ours that is answered by yes or no.
@@ -112,12 +105,6 @@ impl Rules {
         Ok(Rules { limits: limits.checked()?, ..self })
     }
 
-    /// The same rules as they were in an earlier version, for what was asked then; `None` where this program does not know
-    /// that version.
-    pub fn of_version(self, version: u32) -> Option<Rules> {
-        (1..=Rules::VERSION).contains(&version).then_some(Rules { version, ..self })
-    }
-
     /// What may be asked.
     pub fn limits(&self) -> &Limits {
         &self.limits
@@ -132,22 +119,11 @@ impl Rules {
     pub fn form(&self) -> Form {
         self.form
     }
-
-    /// Which version of the rules it is.
-    pub fn version(&self) -> u32 {
-        self.version
-    }
 }
 
 /// What was stored is checked as what is built is.
 fn checked_limits<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Limits, D::Error> {
     Limits::deserialize(deserializer)?.checked().map_err(D::Error::custom)
-}
-
-fn known_version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
-    let version = u32::deserialize(deserializer)?;
-    let unknown = || format!("rules of version {version}, this program knows 1 to {}", Rules::VERSION);
-    Rules::strict().of_version(version).map(|rules| rules.version).ok_or_else(|| D::Error::custom(unknown()))
 }
 
 #[cfg(test)]
@@ -163,15 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_for_models_are_stored_as_earlier_programs_wrote_them() {
+    fn the_form_of_a_models_questions_is_not_written() {
         assert!(serde_json::to_value(Rules::strict()).unwrap().get("form").is_none());
-    }
-
-    #[test]
-    fn rules_of_a_later_program_are_refused_by_name() {
-        let mut stored = serde_json::to_value(Rules::strict()).unwrap();
-        stored["version"] = (Rules::VERSION + 1).into();
-        let error = serde_json::from_value::<Rules>(stored).unwrap_err().to_string();
-        assert!(error.contains("this program knows 1 to"), "{error}");
     }
 }

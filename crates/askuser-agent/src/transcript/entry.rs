@@ -6,7 +6,7 @@ use crate::model::RecordedModel;
 use crate::permission::PermissionMode;
 use crate::tool::ToolResult;
 use askuser::{Purpose, Request};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::PathBuf;
 
@@ -30,24 +30,10 @@ pub(crate) enum Entry {
     UserAction { text: String },
     /// The model answered.
     Assistant { content: Vec<Block>, usage: Usage },
-    /// A question is about to be shown, on behalf of a call. Sessions of before 0.2 have no purpose and no request.
-    Asked {
-        id: String,
-        #[serde(default)]
-        purpose: Option<Purpose>,
-        /// Only read: earlier sessions have the questions here, alone or beside the request that holds them.
-        #[serde(default, skip_serializing)]
-        questions: Value,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        request: Option<Box<Request>>,
-    },
+    /// A question is about to be shown, on behalf of a call.
+    Asked { id: String, purpose: Purpose, request: Box<Request> },
     /// The outcome of a question, which is checked against what was asked.
-    Outcome {
-        id: String,
-        #[serde(default)]
-        purpose: Option<Purpose>,
-        outcome: Value,
-    },
+    Outcome { id: String, purpose: Purpose, outcome: Value },
     /// A tool that acts is about to run.
     Started { id: String },
     /// What came of a call, and why the later calls of its message do not run, if they do not.
@@ -124,25 +110,11 @@ pub(crate) enum Halt {
 pub(super) struct Line {
     /// Milliseconds since 1970.
     pub(super) at: u64,
-    /// The calls that lead to the subagent it is about, the outermost first. Old sessions have a text: subagents had no
-    /// subagents, so it is the id of one call.
-    #[serde(default, rename = "task", deserialize_with = "read_tasks", skip_serializing_if = "Vec::is_empty")]
+    /// The calls that lead to the subagent it is about, the outermost first.
+    #[serde(default, rename = "task", skip_serializing_if = "Vec::is_empty")]
     pub(super) tasks: Vec<String>,
     #[serde(flatten)]
     pub(super) entry: Entry,
-}
-
-fn read_tasks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Tasks {
-        Path(Vec<String>),
-        Call(String),
-    }
-    Ok(match Tasks::deserialize(deserializer)? {
-        Tasks::Path(path) => path,
-        Tasks::Call(call) => vec![call],
-    })
 }
 
 pub(super) struct BadLine {

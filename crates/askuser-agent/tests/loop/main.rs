@@ -8,7 +8,6 @@ mod events;
 mod failing;
 mod halting;
 mod killed;
-mod old_sessions;
 mod order;
 mod own_command;
 mod permission;

@@ -16,7 +16,7 @@ use crate::store::{
 use crate::surfaces::{answers_file, terminal_options};
 use askuser::policy::Policy;
 use askuser::prompt::Trigger;
-use askuser::store::{AskerPresence, Filter, Handle, Principal, State, StoreError, StoredQuestion};
+use askuser::store::{AskerPresence, Filter, Handle, Principal, State, StoreError, StoredQuestion, UnsentWords};
 use askuser::{AskError, Decision, KeyCode, Outcome, QuestionSet, Via, Violation, reply};
 use askuser_inbox::{Shown, answer_at};
 use askuser_terminal::text::{Line, Span};
@@ -272,7 +272,8 @@ pub(crate) fn open(
 
 /// Says that a question that has ended still keeps this person's unsent text. At a prompt it has just been shown.
 fn with_unsent(failure: Failure, store: &Handle, question: &StoredQuestion) -> Failure {
-    let unsent = words::unsent(&block_on(store.drafts(&question.id)).unwrap_or_default());
+    let drafts = block_on(store.drafts(&question.id)).unwrap_or_default();
+    let unsent = words::unsent(&drafts.iter().map(UnsentWords::from).collect::<Vec<_>>());
     match (&unsent[..], question.ending.is_some()) {
         ([], _) => failure,
         (_, false) => failure.hint(format!("`askuser answer {}` shows once more what you have not sent", question.id)),

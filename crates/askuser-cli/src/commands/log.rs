@@ -44,7 +44,13 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
     let from = args.get_one::<String>("from").cloned();
     let theme = Options::detect().theme;
     let mut is_empty = true;
-    for_each_page(&store, Filter { since_ms, from, ..Filter::default() }, |questions| {
+    // What waits is newer than what has ended.
+    let latest_first = !args.get_flag("reverse");
+    let mut parts = [Filter::ended(), Filter::pending()];
+    if latest_first {
+        parts.reverse();
+    }
+    let mut show = |questions: &[StoredQuestion]| {
         is_empty &= questions.is_empty();
         let shown = |question| match (json, columns) {
             (true, _) => escape_invisible(&report::stored(question)) + "\n",
@@ -52,7 +58,10 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
             (false, Some(columns)) => styled(&entry(question, &theme, columns), &theme),
         };
         write(&questions.iter().map(shown).collect::<String>())
-    })?;
+    };
+    for part in parts {
+        for_each_page(&store, Filter { since_ms, from: from.clone(), latest_first, ..part }, &mut show)?;
+    }
     if is_empty && !json {
         notice("no questions to show");
     }

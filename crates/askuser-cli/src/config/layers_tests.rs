@@ -43,7 +43,7 @@ fn check(layers: &Layers, name: &str, value: &str, origin: &str) {
 
 #[test]
 fn later_layers_win_and_the_origin_is_known() {
-    let user = Some("timeout = \"1m\"\narm = \"1s\"\ntheme = \"light\"\nconfirm = \"none\"");
+    let user = Some("timeout = \"1m\"\nkey_delay = \"1s\"\ntheme = \"light\"\nconfirm = \"none\"");
     let project = Some("color = \"16\"\nrepair = true\ntheme = \"dark\"");
     let environment = [("ASKUSER_TIMEOUT", "3m"), ("ASKUSER_KEY_DELAY", "3s"), ("ASKUSER_COLOR", "256")];
     let layers = lay(user, project, &environment, &[("timeout", "4m")]).unwrap();

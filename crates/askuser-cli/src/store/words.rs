@@ -1,6 +1,6 @@
 //! Questions and their endings, as people read them.
 
-use askuser::store::{AskerPresence, Ending, QuestionId, SavedDraft, StoredQuestion};
+use askuser::store::{AskerPresence, Ending, QuestionId, StoredQuestion, UnsentWords};
 use askuser::{Request, Status, permission, report, sanitize};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
@@ -126,15 +126,15 @@ pub(crate) fn presence(question: &StoredQuestion) -> Option<String> {
 }
 
 /// The unsent text of a person. If there are several drafts, each says where and when it was typed.
-pub(crate) fn unsent(drafts: &[SavedDraft]) -> Vec<String> {
-    let of = |saved: &SavedDraft| {
+pub(crate) fn unsent(drafts: &[UnsentWords]) -> Vec<String> {
+    let of = |saved: &UnsentWords| {
         let typed = match drafts {
             [_, _, ..] if !saved.place.is_empty() => {
                 format!(" (typed on {} at {})", sanitize::line(&saved.place), time(saved.saved_ms))
             }
             _ => String::new(),
         };
-        saved.draft.words().into_iter().map(move |words| format!("{words}{typed}"))
+        saved.words.iter().map(|words| format!("{words}{typed}")).collect::<Vec<_>>()
     };
     drafts.iter().flat_map(of).collect()
 }

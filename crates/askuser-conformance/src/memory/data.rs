@@ -1,12 +1,12 @@
 //! What is kept: the questions, what has happened to them, and what waits for them.
 
-use super::fault::Fault;
+use super::fault::{Fault, decide};
 use crate::Dice;
+use askuser::RequestKey;
 use askuser::store::{
-    Act, AskerPresence, Attempt, Departure, Ending, Events, NotifierFailure, Principal, Purged, QuestionId, SavedDraft,
-    Scope, State, StoreError, StoreEvent, StoredQuestion, Watchers, Which,
+    Act, AskerPresence, Command, Departure, Events, Found, NewEvent, NotifierFailure, Principal, Purged, QuestionId,
+    Record, SavedDraft, Scope, StoreError, StoreEvent, StoredQuestion, Watchers, Which,
 };
-use askuser::{Outcome, RequestKey, Via};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 pub(super) struct Data {
@@ -39,11 +39,8 @@ pub(super) struct Data {
 
 /// A question, and what others need not know of it.
 pub(super) struct Kept {
-    pub(super) question: StoredQuestion,
+    pub(super) record: Record,
     pub(super) words: String,
-    pub(super) attempt: Option<Attempt>,
-    pub(super) claim: Option<Attempt>,
-    pub(super) conversation: Option<String>,
     pub(super) drafts: HashMap<String, Vec<SavedDraft>>,
     /// The processes that wait, by their attachments.
     pub(super) waiters: HashMap<u64, u64>,
@@ -94,9 +91,15 @@ impl Data {
         while self.expiring.first().is_some_and(|(due, _)| *due <= now_ms)
             && let Some((_, n)) = self.expiring.pop_first()
         {
-            let timed_out = Outcome::timed_out().through(Via::Inbox).with_time(now_ms);
-            self.finish(n, Ending::Resolved(timed_out), None);
+            let command = Command::Expire { id: self.kept[n].record.question.id.clone() };
+            // The store acts.
+            drop(self.apply(0, &Principal::observer(), &command));
         }
+    }
+
+    /// Whether the credential of a principal is valid.
+    pub(super) fn is_live(&self, by: &Principal) -> bool {
+        by.credential_id().is_none_or(|id| self.credentials.contains(id)) || self.errs(Fault::RevocationIsIgnored)
     }
 
     pub(super) fn new_credential(&mut self) -> String {
@@ -125,7 +128,7 @@ impl Data {
     /// A question as it is read now.
     pub(super) fn read(&self, n: usize) -> StoredQuestion {
         let kept = &self.kept[n];
-        let mut question = kept.question.clone();
+        let mut question = kept.record.question.clone();
         if question.ending.is_none() && !kept.waiters.is_empty() {
             question.asker = AskerPresence::Waits;
         }
@@ -133,31 +136,10 @@ impl Data {
         question
     }
 
-    pub(super) fn get(&self, by: &Principal, which: &Which) -> Result<StoredQuestion, StoreError> {
-        let n = self.find(by, which)?;
-        self.check(by, Act::See(&self.kept[n].question.request))?;
-        Ok(self.read(n))
-    }
-
-    /// The question ends so.
-    pub(super) fn finish(&mut self, n: usize, ending: Ending, attempt: Option<Attempt>) {
-        let (state, at_ms) = (ending.state(), ending.at_ms().unwrap_or_default());
-        let forgets_drafts = self.errs(Fault::DraftIsGoneWithItsQuestion);
-        let kept = &mut self.kept[n];
-        if let Some(due) = kept.question.expires_ms.take() {
-            self.expiring.remove(&(due, n));
-        }
-        kept.question.ending = Some(ending);
-        kept.attempt = attempt;
-        if forgets_drafts {
-            kept.drafts.clear();
-        }
-        self.event(n, state, at_ms);
-    }
-
     /// Something has happened.
-    pub(super) fn event(&mut self, n: usize, state: State, at_ms: u64) {
-        let event = StoreEvent { seq: 0, id: self.kept[n].question.id.clone(), state, at_ms };
+    pub(super) fn event(&mut self, n: usize, event: NewEvent) {
+        let id = self.kept[n].record.question.id.clone();
+        let event = StoreEvent { seq: 0, id, state: event.state, at_ms: event.at_ms };
         let is_numbered = self.errs(Fault::NumbersBeforeCommit);
         match &mut self.unseen {
             Some(unseen) if is_numbered => {
@@ -211,10 +193,11 @@ impl Data {
     }
 
     pub(super) fn purge(&mut self, by: &Principal, before_ms: u64) -> Result<Purged, StoreError> {
-        self.check(by, Act::Purge)?;
+        let found = Found { credential_is_live: self.is_live(by), ..Found::default() };
+        decide(self.fault, &found, self.now_ms, by, &Command::Purge { before_ms })?;
         let takes_all = self.errs(Fault::PurgeTakesWhatWaits);
-        let is_over = |kept: &Kept| match &kept.question.ending {
-            Some(ending) => ending.at_ms().unwrap_or(kept.question.asked_ms) < before_ms,
+        let is_over = |kept: &Kept| match &kept.record.question.ending {
+            Some(ending) => ending.at_ms().is_some_and(|at| at < before_ms),
             None => takes_all,
         };
         let all = 0..self.kept.len();
@@ -222,7 +205,8 @@ impl Data {
         for n in &gone {
             let kept = &mut self.kept[*n];
             (kept.is_purged, kept.drafts) = (true, HashMap::new());
-            let (id, request) = (kept.question.id.clone(), kept.question.request.clone());
+            let id = kept.record.question.id.clone();
+            let request = kept.record.question.request.clone();
             self.by_id.remove(&id);
             if let Some(named) = self.by_key.get_mut(request.key()) {
                 named.retain(|_, known| known != n);
@@ -261,7 +245,7 @@ impl Data {
                 kept.waiters.clear();
             }
             if kept.waiters.is_empty() {
-                kept.question.asker = match how {
+                kept.record.question.asker = match how {
                     Departure::Left => AskerPresence::Left(now),
                     Departure::Died => AskerPresence::Died(now),
                 };
@@ -270,11 +254,9 @@ impl Data {
         Ok(())
     }
 
-    /// The asker has the answer: nothing waits for it any more.
-    pub(super) fn delivered_now(&mut self, n: usize) {
-        let kept = &mut self.kept[n];
-        kept.question.delivered_ms.get_or_insert(self.now_ms);
-        for attachment in std::mem::take(&mut kept.waiters).into_keys() {
+    /// No process waits for a question any more.
+    pub(super) fn forget_waiters(&mut self, n: usize) {
+        for attachment in std::mem::take(&mut self.kept[n].waiters).into_keys() {
             self.attached.remove(&attachment);
         }
     }
@@ -290,7 +272,7 @@ impl Data {
             let waited = !kept.waiters.is_empty();
             kept.waiters.retain(dead);
             if waited && kept.waiters.is_empty() {
-                kept.question.asker = AskerPresence::Died(now);
+                kept.record.question.asker = AskerPresence::Died(now);
             }
         }
         let kept = &self.kept;

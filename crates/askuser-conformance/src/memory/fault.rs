@@ -1,4 +1,9 @@
-//! Faults that a store can have, put into this one on purpose, to show that the rules notice them.
+//! Faults that a store can have, put into this one on purpose, to show that the rules notice them. A fault corrupts what is looked
+//! up, the [`Step`], or its storing.
+
+use askuser::store::{Command, End, Ending, Found, Principal, Reply, Step, StoreError, Waiters, Write, step};
+use askuser::{Resolution, Via};
+use std::sync::Arc;
 
 /// A mistake that a store might make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,4 +107,129 @@ impl Fault {
         Fault::PurgedEventsAreNotMissed,
         Fault::RevocationIsIgnored,
     ];
+}
+
+/// Decides a command as a store with this fault does.
+pub(super) fn decide(
+    fault: Option<Fault>,
+    found: &Found,
+    now_ms: u64,
+    by: &Principal,
+    command: &Command,
+) -> Result<Step, StoreError> {
+    let Some(fault) = fault else { return step(found, now_ms, by, command) };
+    let mut found = found.clone();
+    let mut command = command.clone();
+    let mut now = now_ms;
+    fault.corrupt_lookup(&mut found, &mut command, &mut now);
+    if fault == Fault::SeriesComesBeforeTheKey {
+        let open = step(&Found { record: None, ..found.clone() }, now, by, &command);
+        if matches!(&open, Ok(Step { reply: Reply::Put { is_new: false, .. }, .. })) {
+            return open;
+        }
+    }
+    fault.corrupt_step(step(&found, now, by, &command), &found, now_ms, by, &command)
+}
+
+impl Fault {
+    /// Changes what was looked up.
+    fn corrupt_lookup(self, found: &mut Found, command: &mut Command, now_ms: &mut u64) {
+        match (self, &*command, &mut found.record) {
+            (Fault::TwoWinners, Command::End { .. }, Some(record)) => record.question.ending = None,
+            (Fault::AttemptIsForgotten, _, Some(record)) => record.attempt = None,
+            (Fault::ClaimWinsTwice, Command::Claim { .. }, Some(record)) => record.question.delivered_ms = None,
+            (Fault::ClaimIsForgotten, Command::Claim { .. }, Some(record)) => record.claim = None,
+            (Fault::PermissionNeverLapses, Command::Claim { .. }, Some(record)) => {
+                *now_ms = record.question.ending.as_ref().and_then(Ending::at_ms).unwrap_or(*now_ms);
+            }
+            (Fault::DeadlineIsIgnored, _, Some(record)) => record.question.expires_ms = None,
+            (Fault::HeldClockRunsOn, Command::Expire { .. }, Some(record)) => {
+                record.question.expires_ms = Some(*now_ms);
+            }
+            _ => {}
+        }
+        match (self, command) {
+            (Fault::SeriesIsShared, _) => found.candidates.iter_mut().for_each(|one| one.is_waited_for = false),
+            (Fault::SeriesIsNotFound, _) => found.candidates.clear(),
+            (Fault::OvertakenDraftWins, _) => found.drafts.iter_mut().for_each(|draft| draft.version.edit = 0),
+            (Fault::DraftReplacesUnseenText, Command::SaveDraft { save, .. }) => {
+                save.replaces = found.drafts.iter().map(|draft| draft.version.clone()).collect();
+            }
+            _ => {}
+        }
+    }
+
+    /// Changes what was decided.
+    fn corrupt_step(
+        self,
+        decided: Result<Step, StoreError>,
+        found: &Found,
+        now_ms: u64,
+        by: &Principal,
+        command: &Command,
+    ) -> Result<Step, StoreError> {
+        let record = found.record.clone();
+        match (self, decided, command, record) {
+            (Fault::LoserIsNotToldTheWinner, Err(StoreError::Ended(_)), Command::End { end, .. }, _) => {
+                Err(StoreError::ended(end.stamped(by, now_ms)))
+            }
+            (Fault::AttemptIsAnybodys, Err(StoreError::Ended(first)), Command::End { attempt, .. }, Some(record))
+                if record.attempt.as_ref() == Some(attempt) =>
+            {
+                Ok(replying(Reply::Ended(*first)))
+            }
+            (Fault::MisfitIsRecorded, Err(StoreError::Misfit(_)), Command::End { end, .. }, Some(mut record)) => {
+                let ending = end.stamped(by, now_ms);
+                record.question.ending = Some(ending.clone());
+                Ok(Step { write: Write::Update(Box::new(record)), ..replying(Reply::Ended(ending)) })
+            }
+            (Fault::PrincipalIsNotChecked, Err(StoreError::Forbidden(_)), command, record) => {
+                step(found, now_ms, &allowed(command, record.map(|record| record.question.request)), command)
+            }
+            (Fault::KeyIsNotCompared, Err(StoreError::OtherQuestion { .. }), _, Some(record)) => {
+                let reply = Reply::Put { is_new: false, question: Box::new(record.question) };
+                Ok(Step { waiters: Waiters::Add, ..replying(reply) })
+            }
+            (Fault::AnswerSaysWhoAnswered, Ok(step), Command::End { end, .. }, _) => Ok(believed(step, end)),
+            (Fault::DeliveredBeforeTheEnd, Ok(step), Command::Delivered { .. }, Some(mut record)) => {
+                record.question.delivered_ms.get_or_insert(now_ms);
+                Ok(Step { write: Write::Update(Box::new(record)), waiters: Waiters::Remove, ..step })
+            }
+            (_, decided, ..) => decided,
+        }
+    }
+}
+
+fn replying(reply: Reply) -> Step {
+    Step { write: Write::Nothing, event: None, waiters: Waiters::Keep, reply }
+}
+
+/// A principal that may do this.
+fn allowed(command: &Command, stored: Option<Arc<askuser::Request>>) -> Principal {
+    let asked = match command {
+        Command::Put { request, .. } => Some(request.clone()),
+        _ => stored,
+    };
+    match (command, asked) {
+        (
+            Command::Put { .. } | Command::Attach { .. } | Command::Claim { .. } | Command::Delivered { .. },
+            Some(asked),
+        ) => Principal::agent(asked.origin()),
+        (_, asked) => {
+            let name = asked.and_then(|asked| asked.audience().first().cloned());
+            Principal::person(name.unwrap_or_else(|| "ada".into()), Via::Inbox)
+        }
+    }
+}
+
+/// The step with the author that the answer states.
+fn believed(mut step: Step, end: &End) -> Step {
+    let End::Resolve { outcome, reported: Some(reported) } = end else { return step };
+    let (Write::Update(record), Some(by)) = (&mut step.write, &reported.by) else { return step };
+    let Some(Ending::Resolved(stamped)) = &record.question.ending else { return step };
+    let via = stamped.via().unwrap_or(Via::Inbox);
+    let resolution = Resolution::new(outcome.clone(), via).with_by(by.clone());
+    let ending = Ending::Resolved(resolution.with_time(stamped.at_ms().unwrap_or_default()));
+    record.question.ending = Some(ending.clone());
+    Step { reply: Reply::Ended(ending), ..step }
 }

@@ -2,7 +2,7 @@
 
 use super::data::{Data, Kept};
 use super::fault::Fault;
-use askuser::store::{Cursor, Filter, Page, Part, Principal, QuestionId};
+use askuser::store::{Cursor, Ending, Filter, Page, Part, Principal, QuestionId, UnsentWords};
 
 /// How many questions an ambiguous abbreviation lists.
 const CANDIDATES: usize = 6;
@@ -10,7 +10,7 @@ const CANDIDATES: usize = 6;
 impl Data {
     pub(super) fn resolve(&self, by: &Principal, abbreviation: &str) -> Vec<QuestionId> {
         let Data { by_id, kept, .. } = self;
-        let sees = |n: usize| by.sees(&kept[n].question.request);
+        let sees = |n: usize| by.sees(&kept[n].record.question.request);
         let found = by_id.iter().filter(|(id, n)| id.as_str().starts_with(abbreviation) && sees(**n));
         if abbreviation.is_empty() { Vec::new() } else { found.map(|(id, _)| id.clone()).take(CANDIDATES).collect() }
     }
@@ -27,6 +27,7 @@ impl Data {
         for (part, filter) in filter.parts(by) {
             let mut some: Vec<usize> =
                 (0..self.kept.len()).filter(|n| self.is_listed(by, part, &filter, &self.kept[*n])).collect();
+            some.sort_by_key(|n| self.place(&filter, part, *n));
             if filter.latest_first {
                 some.reverse();
             }
@@ -34,39 +35,44 @@ impl Data {
         }
         let counts = self.errs(Fault::CursorIsAnOffset);
         let skipped = match (filter.after, counts) {
-            (Some(Cursor(after)), true) => usize::try_from(after).unwrap_or(usize::MAX).min(all.len()),
+            (Some(Cursor { n, .. }), true) => usize::try_from(n).unwrap_or(usize::MAX).min(all.len()),
             _ => 0,
         };
         all.drain(..skipped);
         let limit = filter.limit.map_or(usize::MAX, |limit| limit as usize);
         let has_more = all.len() > limit;
         all.truncate(limit);
-        let place = |part: Part, n: usize| part.place(self.kept[n].question.cursor.0);
-        let last = all.last().map(|(part, n)| match counts {
-            true => Cursor((skipped + all.len()) as u64),
-            false => place(*part, *n),
+        let last = all.last().map(|(part, n)| {
+            if counts { Cursor { rank: 0, n: (skipped + all.len()) as u64 } } else { self.place(filter, *part, *n) }
         });
         let read = |(part, n): (Part, usize)| {
             let mut question = self.read(n);
-            question.cursor = place(part, n);
+            question.cursor = self.place(filter, part, n);
+            if by.is_asked(&question.request) {
+                question.unsent = UnsentWords::bounded(self.drafts_of(n, by).iter().map(UnsentWords::from).collect());
+            }
             question
         };
         let questions = all.into_iter().map(read).collect();
         Page { questions, unreadable: Vec::new(), next: last.filter(|_| has_more) }
     }
 
+    fn place(&self, filter: &Filter, part: Part, n: usize) -> Cursor {
+        let question = &self.kept[n].record.question;
+        filter.place(part, question.cursor.n, question.ending.as_ref().and_then(Ending::at_ms))
+    }
+
     fn is_listed(&self, by: &Principal, part: Part, filter: &Filter, kept: &Kept) -> bool {
-        let (question, case) = (&kept.question, !self.errs(Fault::CaseMatters));
+        let question = &kept.record.question;
+        let case = !self.errs(Fault::CaseMatters);
         let lower = |text: &str| if case { text.to_lowercase() } else { text.to_owned() };
         let agent = question.request.origin().agent.as_deref();
         let contains = |text: &String| match self.errs(Fault::JsonIsSearched) {
             true => serde_json::json!(*question.request).to_string().to_lowercase().contains(&lower(text)),
             false => kept.words.contains(&lower(text)),
         };
-        let is_behind = |Cursor(after): Cursor| match filter.latest_first {
-            true => question.cursor.0 < after,
-            false => question.cursor.0 > after,
-        };
+        let place = filter.place(part, question.cursor.n, question.ending.as_ref().and_then(Ending::at_ms));
+        let is_behind = |after: Cursor| if filter.latest_first { place < after } else { place > after };
         let is_in_part = match part {
             Part::All => true,
             _ if self.errs(Fault::AudienceIsIgnored) => part == Part::Mine,

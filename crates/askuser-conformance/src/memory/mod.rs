@@ -12,11 +12,11 @@ mod listing;
 pub use fault::Fault;
 
 use crate::Place;
-use askuser::Request;
 use askuser::store::{
-    Act, Attachment, Attempt, Call, Claim, DraftSave, End, Ending, Events, Filter, NotifierFailure, Page, Principal,
-    Purged, Put, QuestionId, SavedDraft, Series, Store, StoreError, StoredQuestion, Watch, Watched, Which,
+    Act, Attachment, Call, Command, Events, Filter, NotifierFailure, Page, Principal, Purged, Put, QuestionId, Reply,
+    SavedDraft, Series, Store, StoreError, StoredQuestion, Watch, Watched, Which,
 };
+use askuser::{Request, store_commands};
 use data::Data;
 use futures_channel::oneshot;
 use late::Late;
@@ -190,8 +190,7 @@ impl MemoryStore {
     ) -> Call<T> {
         let by = by.clone();
         self.call(move |data| {
-            let counts = by.credential_id().is_none_or(|id| data.credentials.contains(id));
-            if !counts && !data.errs(Fault::RevocationIsIgnored) {
+            if !data.is_live(&by) {
                 return Err(StoreError::revoked());
             }
             work(data, &by)
@@ -206,9 +205,17 @@ impl MemoryStore {
         }
     }
 
-    fn attachment(&self, waiter: u64) -> Attachment {
+    fn attachment(&self, waiter: Option<u64>) -> Attachment {
         let store = self.clone();
-        Attachment::new(move |how| store.call(move |data| data.detach(waiter, how)))
+        Attachment::new(move |how| store.call(move |data| waiter.map_or(Ok(()), |waiter| data.detach(waiter, how))))
+    }
+
+    /// Carries out a command. The reply to an ending or a claim can be lost.
+    fn apply(&self, by: &Principal, command: Command) -> Call<Reply> {
+        let process = self.process.number;
+        let is_losable = matches!(command, Command::End { .. } | Command::Claim { .. });
+        let call = self.call_by(by, move |data, by| Ok(data.apply(process, by, &command)?.0));
+        if is_losable { self.losable(call) } else { call }
     }
 }
 
@@ -246,12 +253,17 @@ impl Place for MemoryStore {
 
 impl Store for MemoryStore {
     fn put(&self, by: &Principal, request: &Request, series: Option<&Series>) -> Call<Put> {
-        let request = request.clone();
+        let request = Arc::new(request.clone());
         let series = series.cloned();
         let store = self.clone();
         self.losable(self.call_by(by, move |data, by| {
-            let (is_new, question, waiter) = data.put(store.process.number, by, request, series.as_ref())?;
-            Ok(Put { is_new, question, attachment: store.attachment(waiter) })
+            let command = Command::Put { request, series, id: data.new_id() };
+            match data.apply(store.process.number, by, &command)? {
+                (Reply::Put { is_new, question }, waiter) => {
+                    Ok(Put { is_new, question: *question, attachment: store.attachment(waiter) })
+                }
+                (other, _) => panic!("a put replies {other:?}"),
+            }
         }))
     }
 
@@ -265,39 +277,12 @@ impl Store for MemoryStore {
         self.call_by(by, move |data, by| Ok(data.resolve(by, &abbreviation)))
     }
 
-    fn end(&self, by: &Principal, which: &Which, end: &End, attempt: &Attempt) -> Call<Ending> {
-        let which = which.clone();
-        let end = end.clone();
-        let attempt = attempt.clone();
-        self.losable(self.call_by(by, move |data, by| data.end(by, &which, &end, attempt)))
-    }
-
-    fn claim(&self, by: &Principal, id: &QuestionId, attempt: &Attempt) -> Call<Claim> {
-        let id = id.clone();
-        let attempt = attempt.clone();
-        self.losable(self.call_by(by, move |data, by| data.claim(by, &id, attempt)))
-    }
+    store_commands!();
 
     fn attach(&self, by: &Principal, id: &QuestionId) -> Call<Attachment> {
-        let id = id.clone();
         let store = self.clone();
-        self.call_by(by, move |data, by| Ok(store.attachment(data.attach(store.process.number, by, &id)?)))
-    }
-
-    fn delivered(&self, by: &Principal, id: &QuestionId) -> Call<()> {
-        let id = id.clone();
-        self.call_by(by, move |data, by| data.delivered(by, &id))
-    }
-
-    fn hold(&self, by: &Principal, which: &Which) -> Call<()> {
-        let which = which.clone();
-        self.call_by(by, move |data, by| data.hold(by, &which))
-    }
-
-    fn save_draft(&self, by: &Principal, which: &Which, save: &DraftSave) -> Call<Vec<SavedDraft>> {
-        let which = which.clone();
-        let save = save.clone();
-        self.call_by(by, move |data, by| data.save_draft(by, &which, save))
+        let command = Command::Attach { id: id.clone() };
+        self.call_by(by, move |data, by| Ok(store.attachment(data.apply(store.process.number, by, &command)?.1)))
     }
 
     fn drafts(&self, by: &Principal, which: &Which) -> Call<Vec<SavedDraft>> {
@@ -334,7 +319,7 @@ impl Store for MemoryStore {
         let store = self.clone();
         self.call_by(by, move |data, by| {
             by.check(Act::Follow)?;
-            Ok(store.attachment(data.show_list(store.process.number)))
+            Ok(store.attachment(Some(data.show_list(store.process.number))))
         })
     }
 

@@ -1,16 +1,16 @@
 //! The file: opened, read, written and locked. Only the store's thread has it.
 
 use super::Clock;
-use super::asking::Waiter;
-use super::fault::{Fault, WRITING, failed, unwritable};
-use super::row::{Known, Requests, SELECT, SELECT_KNOWN, StoredRow};
+use super::fault::{Fault, WRITING, failed};
+use super::row::{Requests, SELECT, StoredRow};
+use super::waiters::Waiter;
 use super::{schema, words};
 use crate::changes::Bell;
 use crate::process_lock::{self, ProcessLock};
-use askuser::store::{AskerPresence, Attempt, Ending, Principal, Scope, State, StoreError, StoredQuestion, Which};
-use askuser::{Outcome, RequestKey, Via};
+use askuser::RequestKey;
+use askuser::store::{AskerPresence, Principal, Scope, StoreError, StoredQuestion, Which};
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, Transaction, TransactionBehavior};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -24,6 +24,8 @@ pub(super) const TRIES: i32 = 2_000;
 pub(super) const PAUSE: Duration = Duration::from_millis(5);
 /// How soon to try again to end what has passed its deadline.
 const OVERDUE: Duration = Duration::from_millis(100);
+/// The longest time that a purge waits for readers in other processes before it reports that text remains.
+const READERS: Duration = Duration::from_secs(2);
 /// How many waiters are looked at when a store is opened, to note those that have died.
 const MOST_LOOKED_AT: u32 = 100;
 
@@ -113,7 +115,7 @@ impl Database {
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(&failed)?;
         connection.set_prepared_statement_cache_capacity(64);
         words::add_functions(&connection).map_err(&failed)?;
-        let is_migrated = schema::migrate(&mut connection, path)?;
+        schema::prepare(&mut connection, path)?;
         // Links are followed once: what changes is the file itself.
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let mut database = Database {
@@ -132,10 +134,6 @@ impl Database {
             synced: if is_synced { FULL } else { OFF },
             path,
         };
-        if is_migrated {
-            // Processes of an earlier version hear that this is not theirs to write any more.
-            database.bell.ring();
-        }
         // A store that cannot be written can still be read.
         let _ = database.note_deaths();
         process_lock::forget_dead(&database.locks);
@@ -160,19 +158,36 @@ impl Database {
 
     /// Reads: all of it as it was at one moment.
     pub(super) fn read<T>(&mut self, read: impl Work<T>) -> Result<T, StoreError> {
-        let result = self.transact(Mode::Read, read);
+        let credential = self.credential.clone();
+        let result = self.transact(Mode::Read, |tx, requests| {
+            check_credential(tx, credential.as_deref())?;
+            read(tx, requests)
+        });
         self.has_read_failed |= matches!(result, Err(StoreError::Unavailable { .. }));
         result
     }
 
     /// Writes, synced: it is on the disk when this returns.
     pub(super) fn write<T>(&mut self, write: impl Work<T>) -> Result<T, StoreError> {
-        self.transact(Mode::Write(self.synced), write)
+        self.transact_synced(write)
+    }
+
+    /// The same for a command, whose credential [`step`](askuser::store::step) checks.
+    pub(super) fn transact_synced<T>(&mut self, work: impl Work<T>) -> Result<T, StoreError> {
+        self.transact(Mode::Write(self.synced), work)
+    }
+
+    pub(super) fn transact_unsynced<T>(&mut self, work: impl Work<T>) -> Result<T, StoreError> {
+        self.transact(Mode::Write(self.synced.min(NORMAL)), work)
     }
 
     /// Writes what may be lost with the machine.
     pub(super) fn write_unsynced<T>(&mut self, write: impl Work<T>) -> Result<T, StoreError> {
-        self.transact(Mode::Write(self.synced.min(NORMAL)), write)
+        let credential = self.credential.clone();
+        self.transact_unsynced(|tx, requests| {
+            check_credential(tx, credential.as_deref())?;
+            write(tx, requests)
+        })
     }
 
     /// Does something in one transaction. Questions past their deadline are ended first.
@@ -189,38 +204,38 @@ impl Database {
             let _ = self.expire(now);
             tx = begin(&mut self.connection, &self.path, mode)?;
         }
-        let counts = self.credential.as_deref().map_or(Ok(true), |id| is_live(&tx, id));
-        let result = counts.map_err(Fault::from).and_then(|counts| {
-            if !counts {
-                return Err(StoreError::revoked().into());
-            }
-            let value = work(&tx, &mut self.requests)?;
-            tx.commit()?;
-            Ok(value)
-        });
+        let result = commit(tx, work, &mut self.requests);
         if matches!(mode, Mode::Write(_)) {
             self.has_written();
         }
         result.map_err(|fault| fault.of(&self.path, mode.doing()))
     }
 
-    /// Ends what has passed its deadline, synced.
-    fn expire(&mut self, now: u64) -> Result<(), StoreError> {
+    /// Writes, synced, without looking for deadlines first.
+    pub(super) fn write_at_once<T>(&mut self, work: impl Work<T>) -> Result<T, StoreError> {
         let mode = Mode::Write(self.synced);
         let tx = begin(&mut self.connection, &self.path, mode)?;
-        let expire = || {
-            let sql = "SELECT n FROM question WHERE state = 'pending' AND expires_ms <= ?1 ORDER BY n";
-            let mut statement = tx.prepare_cached(sql)?;
-            let late = statement.query_map([now], |row| row.get(0))?.collect::<Result<Vec<i64>, _>>()?;
-            for n in late {
-                let timed_out = Outcome::timed_out().through(Via::Inbox).with_time(now);
-                end_row(&tx, n, &Ending::Resolved(timed_out), None)?;
-            }
-            Ok::<_, Fault>(())
-        };
-        let result = expire().and_then(|()| Ok(tx.commit()?));
+        let result = commit(tx, work, &mut self.requests);
         self.has_written();
         result.map_err(|fault| fault.of(&self.path, mode.doing()))
+    }
+
+    /// Rewrites the file and empties its log: rows that were changed or removed earlier have left text in both.
+    pub(super) fn rewrite(&mut self) -> Result<(), StoreError> {
+        let path = self.path().to_owned();
+        let what = format!("text of removed questions may still be in {} or its -wal", path.display());
+        let failed =
+            |error: rusqlite::Error| StoreError::unavailable(what.clone(), failed(&path, WRITING)(error).chain());
+        self.connection.busy_timeout(READERS).map_err(&failed)?;
+        let is_busy = self.connection.execute_batch("VACUUM").and_then(|()| {
+            self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0))
+        });
+        self.connection.busy_handler(Some(try_again)).map_err(&failed)?;
+        if is_busy.map_err(&failed)? {
+            let why = "another process has been reading it for a while; run the command again later";
+            return Err(StoreError::unavailable(what, why));
+        }
+        Ok(())
     }
 
     /// Other processes and the watchers of this one hear that something may have changed.
@@ -245,7 +260,7 @@ impl Database {
 
     /// A row as others see it: whether one of its waiters still lives.
     pub(super) fn seen(&self, row: StoredRow) -> StoredQuestion {
-        let mut question = row.question;
+        let mut question = row.record.question;
         if question.ending.is_none() && !row.waiters.is_empty() {
             question.asker = match is_any_alive(&self.locks, &row.waiters) {
                 true => AskerPresence::Waits,
@@ -311,25 +326,6 @@ pub(super) fn find(
     which: &Which,
     now: u64,
 ) -> Result<StoredRow, Fault> {
-    find_row(tx, SELECT, by, which, |row| StoredRow::read(row, requests, now))
-}
-
-pub(super) fn find_known(
-    tx: &Transaction<'_>,
-    requests: &mut Requests,
-    by: &Principal,
-    which: &Which,
-) -> Result<Known, Fault> {
-    find_row(tx, SELECT_KNOWN, by, which, |row| Known::read(row, requests))
-}
-
-fn find_row<T>(
-    tx: &Transaction<'_>,
-    select: &str,
-    by: &Principal,
-    which: &Which,
-    read: impl FnOnce(&Row<'_>) -> Result<T, Fault>,
-) -> Result<T, Fault> {
     let (condition, value) = match (which, by.scope()) {
         (Which::Id(id), _) => ("id = ?1", id.to_string()),
         (Which::Key(key), Scope::OfCredential(credential)) => ("key = ?1", key_of(key, Some(credential))),
@@ -337,8 +333,8 @@ fn find_row<T>(
         // A person has no credential that asks: the key of this process, or the only one of that name.
         (Which::Key(key), _) => (ANY_KEY, key_of(key, None)),
     };
-    tx.prepare_cached(&format!("{select} WHERE {condition}"))?
-        .query_row([value], |row| Ok(read(row)))
+    tx.prepare_cached(&format!("{SELECT} WHERE {condition}"))?
+        .query_row([value], |row| Ok(StoredRow::read(row, requests, now)))
         .optional()?
         .unwrap_or_else(|| Err(StoreError::NotFound(which.to_string()).into()))
 }
@@ -356,37 +352,6 @@ pub(super) fn key_of(key: &RequestKey, credential: Option<&str>) -> String {
         text = format!("{text},{}]", serde_json::json!(credential));
     }
     text
-}
-
-/// Ends a question if it is pending: the one update that decides which attempt was first, with its event.
-pub(super) fn end_row(tx: &Transaction<'_>, n: i64, ending: &Ending, attempt: Option<&Attempt>) -> Result<bool, Fault> {
-    let resolution = ending.recorded().map(serde_json::to_string).transpose().map_err(unwritable)?;
-    let changed = tx
-        .prepare_cached(
-            "UPDATE question SET state = ?1, resolution = ?2, ended_by = ?3, ended_ms = ?4, answer_key = ?5, expires_ms = NULL
-             WHERE n = ?6 AND state = 'pending'",
-        )?
-        .execute(params![
-            ending.state().name(),
-            resolution,
-            ending.by(),
-            ending.at_ms(),
-            attempt.map(Attempt::as_str),
-            n
-        ])?;
-    if changed == 1 {
-        event(tx, n, ending.state(), ending.at_ms().unwrap_or_default())?;
-    }
-    Ok(changed == 1)
-}
-
-pub(super) fn event(tx: &Transaction<'_>, question: i64, state: State, at: u64) -> Result<(), Fault> {
-    tx.prepare_cached("INSERT INTO event (question, state, at_ms) VALUES (?1, ?2, ?3)")?.execute(params![
-        question,
-        state.name(),
-        at
-    ])?;
-    Ok(())
 }
 
 /// Waits a little for another process to finish writing. SQLite's own handler waits ever longer, up to 100 ms, so that of many
@@ -414,7 +379,7 @@ fn begin<'a>(connection: &'a mut Connection, path: &Path, mode: Mode) -> Result<
         }
     };
     let tx = connection.transaction_with_behavior(behavior).map_err(&failed)?;
-    if schema::version(&tx).map_err(&failed)? != schema::VERSION as i64 {
+    if schema::version(&tx).map_err(&failed)? != schema::VERSION {
         let why = "a newer askuser has changed it meanwhile; start again. What waits in it can still be answered";
         return Err(unusable(path, why));
     }
@@ -425,8 +390,20 @@ fn unusable(path: &Path, why: &str) -> StoreError {
     StoreError::damaged(format!("cannot use {}", path.display()), why.to_owned())
 }
 
+/// Does work in a transaction, and commits it.
+fn commit<T>(tx: Transaction<'_>, work: impl Work<T>, requests: &mut Requests) -> Result<T, Fault> {
+    let value = work(&tx, requests)?;
+    tx.commit()?;
+    Ok(value)
+}
+
+/// Refuses the credential of this id if it was revoked.
+fn check_credential(tx: &Transaction<'_>, id: Option<&str>) -> Result<(), Fault> {
+    if id.map_or(Ok(true), |id| is_live(tx, id))? { Ok(()) } else { Err(StoreError::revoked().into()) }
+}
+
 /// Returns whether the credential of this id exists and is not revoked.
-fn is_live(tx: &Transaction<'_>, id: &str) -> rusqlite::Result<bool> {
+pub(super) fn is_live(tx: &Transaction<'_>, id: &str) -> rusqlite::Result<bool> {
     let sql = "SELECT EXISTS (SELECT 1 FROM credential WHERE id = ?1 AND revoked_ms IS NULL)";
     tx.prepare_cached(sql)?.query_row([id], |row| row.get(0))
 }

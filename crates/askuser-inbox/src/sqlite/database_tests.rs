@@ -1,7 +1,7 @@
 use super::*;
 use askuser::input::QuestionInput;
-use askuser::store::{DraftSave, End, Principal};
-use askuser::{Origin, Purpose, QuestionSet, Request, RequestKey, Rules};
+use askuser::store::{Attempt, Command, DraftSave, Principal, State};
+use askuser::{Origin, Outcome, Purpose, QuestionSet, Request, RequestKey, Rules, Via};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -27,28 +27,34 @@ fn what_must_not_be_lost_is_synced_also_after_what_may_be() {
     let journal: String = database.connection.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
     assert_eq!(journal, "wal", "the words for syncing mean this there");
     let (agent, ada) = (Principal::agent(&Origin::default()), Principal::person("ada", Via::Inbox));
-    let (_, question, waiter) = database.put(&agent, request("1", Purpose::Permission), None).unwrap();
+    let put = |database: &mut Database, request: Request| {
+        let request = Arc::new(request);
+        let id = super::super::commands::new_id().unwrap();
+        let command = Command::Put { request, series: None, id: id.clone() };
+        (id, database.apply(&agent, &command).unwrap().1.unwrap())
+    };
+    let (id, waiter) = put(&mut database, request("1", Purpose::Permission));
     assert_eq!(synchronous(&database), FULL, "a question");
-    database.save_draft(&ada, &(&question.id).into(), &DraftSave::default()).unwrap();
-    assert_eq!(synchronous(&database), NORMAL, "a draft");
-    database.hold(&ada, &(&question.id).into()).unwrap();
-    assert_eq!(synchronous(&database), FULL, "a clock that was stopped");
-    database.attach(&agent, &question.id).unwrap();
-    assert_eq!(synchronous(&database), NORMAL, "a waiter");
-    let end = End::from(Outcome::cancelled());
-    database.end(&ada, &(&question.id).into(), &end, &Attempt::new("k")).unwrap();
-    assert_eq!(synchronous(&database), FULL, "an end");
+    let which = || Which::from(&id);
+    for (by, command, expected) in [
+        (&ada, Command::SaveDraft { which: which(), save: DraftSave::default() }, NORMAL),
+        (&ada, Command::Hold { which: which() }, FULL),
+        (&agent, Command::Attach { id: id.clone() }, NORMAL),
+        (&ada, Command::End { which: which(), end: Outcome::cancelled().into(), attempt: Attempt::new("k") }, FULL),
+    ] {
+        database.apply(by, &command).unwrap();
+        assert_eq!(synchronous(&database), expected, "{command:?}");
+    }
     database.detach(&waiter, askuser::store::Departure::Left).unwrap();
     assert_eq!(synchronous(&database), NORMAL, "a waiter that left");
-    database.claim(&agent, &question.id, &Attempt::new("c")).unwrap();
+    database.apply(&agent, &Command::Claim { id: id.clone(), attempt: Attempt::new("c") }).unwrap();
     assert_eq!(synchronous(&database), FULL, "the use of a permission");
-    database.delivered(&agent, &question.id).unwrap();
+    database.apply(&agent, &Command::Delivered { id: id.clone() }).unwrap();
     assert_eq!(synchronous(&database), NORMAL, "that it was delivered");
-    let late = request("2", Purpose::Question).with_deadline(Duration::from_secs(1));
-    let (_, question, _) = database.put(&agent, late, None).unwrap();
-    database.attach(&agent, &question.id).unwrap();
+    let (late, _) = put(&mut database, request("2", Purpose::Question).with_deadline(Duration::from_secs(1)));
+    database.apply(&agent, &Command::Attach { id: late.clone() }).unwrap();
     time.fetch_add(2_000, Ordering::Relaxed);
-    assert_eq!(database.get(&ada, &(&question.id).into()).unwrap().state(), State::TimedOut);
+    assert_eq!(database.get(&ada, &(&late).into()).unwrap().state(), State::TimedOut);
     assert_eq!(synchronous(&database), FULL, "a passed deadline");
 }
 

@@ -26,13 +26,27 @@ pub(super) fn conditions(by: &Principal, part: Part, filter: &Filter) -> String 
         conditions.push("instr(lower_case(agent), ?3) > 0");
     }
     if filter.containing.is_some() {
-        // A program of an earlier version that still runs writes no words.
-        conditions.push("instr(coalesce(words, words_of(request)), ?4) > 0");
+        conditions.push("instr(words, ?4) > 0");
     }
     if filter.after.is_some() {
-        conditions.push(if filter.latest_first { "n < ?5" } else { "n > ?5" });
+        conditions.push(match (filter.is_history(), filter.latest_first) {
+            (false, false) => "n > ?5",
+            (false, true) => "n < ?5",
+            (true, false) => "(ended_ms, n) > (?7, ?5)",
+            (true, true) => "(ended_ms, n) < (?7, ?5)",
+        });
     }
     conditions.join(" AND ")
+}
+
+/// The order of a list.
+pub(super) fn order(filter: &Filter) -> &'static str {
+    match (filter.is_history(), filter.latest_first) {
+        (false, false) => "n",
+        (false, true) => "n DESC",
+        (true, false) => "ended_ms, n",
+        (true, true) => "ended_ms DESC, n DESC",
+    }
 }
 
 /// As SQLite counts, which is no further than this.
@@ -58,7 +72,10 @@ pub(super) fn bind(statement: &mut Statement<'_>, by: &Principal, part: Part, fi
         statement.raw_bind_parameter(4, text.to_lowercase())?;
     }
     if let Some(after) = filter.after {
-        statement.raw_bind_parameter(5, signed(after.0))?;
+        statement.raw_bind_parameter(5, signed(after.n))?;
+        if filter.is_history() {
+            statement.raw_bind_parameter(7, signed(after.rank))?;
+        }
     }
     Ok(())
 }

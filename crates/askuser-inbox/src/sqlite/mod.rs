@@ -5,9 +5,8 @@
 //! the machine, because it only makes life easier (which process waits, what was delivered, drafts), is written without a
 //! sync of its own: an answer may then be delivered twice, never not at all.
 
-mod answering;
-mod asking;
 mod backup;
+mod commands;
 mod credentials;
 mod database;
 mod fault;
@@ -16,16 +15,18 @@ mod reading;
 mod row;
 mod schema;
 mod thread;
+mod waiters;
 mod words;
 
-use self::asking::Waiter;
+use self::commands::new_id;
 use self::database::Database;
 use self::thread::{Message, Thread};
-use askuser::Request;
+use self::waiters::Waiter;
 use askuser::store::{
-    Attachment, Attempt, Call, Claim, DraftSave, End, Ending, Events, Filter, NotifierFailure, Page, Principal, Purged,
-    Put, QuestionId, SavedDraft, Series, Store, StoreError, StoredQuestion, Watch, Watched, Which,
+    Attachment, Call, Command, Events, Filter, NotifierFailure, Page, Principal, Purged, Put, QuestionId, Reply,
+    SavedDraft, Series, Store, StoreError, StoredQuestion, Watch, Watched, Which,
 };
+use askuser::{Request, store_commands};
 use futures_channel::oneshot;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
@@ -160,9 +161,15 @@ impl SqliteStore {
     }
 
     /// Says that a waiter of this process has left, once it is dropped.
-    fn attachment(&self, waiter: Waiter) -> Attachment {
+    fn attachment(&self, waiter: Option<Waiter>) -> Attachment {
         let store = self.clone();
-        Attachment::new(move |how| store.call(move |database| database.detach(&waiter, how)))
+        Attachment::new(move |how| {
+            store.call(move |database| waiter.map_or(Ok(()), |waiter| database.detach(&waiter, how)))
+        })
+    }
+
+    fn apply(&self, by: &Principal, command: Command) -> Call<Reply> {
+        self.call_by(by, move |database, by| Ok(database.apply(by, &command)?.0))
     }
 }
 
@@ -178,23 +185,21 @@ macro_rules! forward {
 
 impl Store for SqliteStore {
     fn put(&self, by: &Principal, request: &Request, series: Option<&Series>) -> Call<Put> {
-        let request = request.clone();
+        let request = Arc::new(request.clone());
         let series = series.cloned();
         let store = self.clone();
         self.call_by(by, move |database, by| {
-            let (is_new, question, attached) = database.put(by, request, series.as_ref())?;
-            Ok(Put { is_new, question, attachment: store.attachment(attached) })
+            let (reply, waiter) = database.apply(by, &Command::Put { request, series, id: new_id()? })?;
+            let Reply::Put { is_new, question } = reply else { unreachable!("a put replies with its question") };
+            Ok(Put { is_new, question: *question, attachment: store.attachment(waiter) })
         })
     }
+
+    store_commands!();
 
     forward! {
         get(which: &Which) -> StoredQuestion;
         resolve(abbreviation: &str) -> Vec<QuestionId>;
-        end(which: &Which, end: &End, attempt: &Attempt) -> Ending;
-        claim(id: &QuestionId, attempt: &Attempt) -> Claim;
-        delivered(id: &QuestionId) -> ();
-        hold(which: &Which) -> ();
-        save_draft(which: &Which, save: &DraftSave) -> Vec<SavedDraft>;
         drafts(which: &Which) -> Vec<SavedDraft>;
         list(filter: &Filter) -> Page;
         count(filter: &Filter) -> u64;
@@ -206,9 +211,9 @@ impl Store for SqliteStore {
     // The attachments are made by the thread, so that a caller that has left meanwhile is known to have left.
 
     fn attach(&self, by: &Principal, id: &QuestionId) -> Call<Attachment> {
-        let id = id.clone();
+        let command = Command::Attach { id: id.clone() };
         let store = self.clone();
-        self.call_by(by, move |database, by| Ok(store.attachment(database.attach(by, &id)?)))
+        self.call_by(by, move |database, by| Ok(store.attachment(database.apply(by, &command)?.1)))
     }
 
     fn show_list(&self, by: &Principal) -> Call<Attachment> {

@@ -1,14 +1,15 @@
 //! What is in a store, and what has happened in it.
 
 use super::database::{Database, find, is_any_alive};
-use super::filter::{bind, conditions, signed};
+use super::fault::Fault;
+use super::filter::{bind, conditions, order, signed};
 use super::row::{SELECT, StoredRow};
 use crate::random::random_id;
 use askuser::store::{
     Act, Events, Filter, NotifierFailure, Page, Part, Principal, QuestionId, State, StoreError, StoreEvent,
-    StoredQuestion, Which,
+    StoredQuestion, UnsentWords, Which,
 };
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{OptionalExtension, Row, Transaction, params};
 
 /// How many questions an ambiguous abbreviation lists.
 const CANDIDATES: u32 = 6;
@@ -19,7 +20,7 @@ impl Database {
     pub(super) fn get(&mut self, by: &Principal, which: &Which) -> Result<StoredQuestion, StoreError> {
         let now = self.now();
         let row = self.read(|tx, requests| find(tx, requests, by, which, now))?;
-        by.check(Act::See(&row.question.request))?;
+        by.check(Act::See(&row.record.question.request))?;
         Ok(self.seen(row))
     }
 
@@ -47,13 +48,13 @@ impl Database {
     pub(super) fn list(&mut self, by: &Principal, filter: &Filter) -> Result<Page, StoreError> {
         let now = self.now();
         let (rows, unreadable, next) = self.read(|tx, requests| {
-            let order = if filter.latest_first { "DESC" } else { "ASC" };
+            let order = order(filter);
             let mut read = 0;
             let mut last = None;
             let mut found = Vec::new();
             let mut unreadable = Vec::new();
             for (part, filter) in filter.parts(by) {
-                let sql = format!("{SELECT} WHERE {} ORDER BY n {order} LIMIT ?6", conditions(by, part, &filter));
+                let sql = format!("{SELECT} WHERE {} ORDER BY {order} LIMIT ?6", conditions(by, part, &filter));
                 let mut statement = tx.prepare_cached(&sql)?;
                 bind(&mut statement, by, part, &filter)?;
                 // One more than wanted tells whether there is another page.
@@ -64,11 +65,14 @@ impl Database {
                         return Ok((found, unreadable, last));
                     }
                     read += 1;
-                    let place = part.place(row.get::<_, i64>(0)?.unsigned_abs());
+                    let place = filter.place(part, row.get::<_, i64>(0)?.unsigned_abs(), row.get(8)?);
                     last = Some(place);
                     // A question of a later version that cannot be rebuilt here must not hide the others.
                     if let Ok(mut row) = StoredRow::read(row, requests, now) {
-                        row.question.cursor = place;
+                        if by.is_asked(&row.record.question.request) {
+                            row.record.question.unsent = unsent(tx, row.n, by)?;
+                        }
+                        row.record.question.cursor = place;
                         found.push(row);
                     } else {
                         unreadable.extend(QuestionId::parse(&row.get::<_, String>(1)?));
@@ -190,4 +194,18 @@ impl Database {
             Ok(failure.optional()?)
         })
     }
+}
+
+/// The words of a person's drafts at a question.
+fn unsent(tx: &Transaction<'_>, n: i64, by: &Principal) -> Result<Vec<UnsentWords>, Fault> {
+    let sql = "SELECT words, place, saved_ms FROM draft WHERE question = ?1 AND person = ?2";
+    let mut statement = tx.prepare_cached(sql)?;
+    let read = |row: &Row<'_>| Ok((row.get::<_, String>(0)?, row.get(1)?, row.get(2)?));
+    let mut drafts = Vec::new();
+    for row in statement.query_map(params![n, by.name().unwrap_or_default()], read)? {
+        let (words, place, saved_ms) = row?;
+        let words = serde_json::from_str(&words).unwrap_or_default();
+        drafts.push(UnsentWords { words, place, saved_ms });
+    }
+    Ok(UnsentWords::bounded(drafts))
 }

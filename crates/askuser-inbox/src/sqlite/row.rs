@@ -1,7 +1,7 @@
 //! A row of the table of questions.
 
 use super::fault::{Fault, unreadable};
-use askuser::store::{AskerPresence, Cursor, Ending, QuestionId, State, StoredQuestion};
+use askuser::store::{AskerPresence, Attempt, Cursor, Ending, QuestionId, Record, State, StoredQuestion};
 use askuser::{Request, reply};
 use rusqlite::Row;
 use std::collections::HashMap;
@@ -9,42 +9,14 @@ use std::sync::Arc;
 
 /// The columns of a row, which are read by their place.
 pub(super) const SELECT: &str = "SELECT n, id, request, state, asked_ms, expires_ms, resolution, ended_by, ended_ms, \
-     answer_key, delivered_ms, asker, left_ms, asker_died, conversation, claim, \
+     attempt, delivered_ms, asker, left_ms, asker_died, conversation, claim, revision, \
      (SELECT group_concat(process, ' ') FROM waiter WHERE waiter.question = n) AS waiters FROM question";
 
-/// As much of a row as decides who may do what with it.
-pub(super) const SELECT_KNOWN: &str = "SELECT n, id, request, state FROM question";
-
-/// See [`SELECT_KNOWN`].
-pub(super) struct Known {
-    pub(super) n: i64,
-    id: QuestionId,
-    pub(super) request: Arc<Request>,
-    pub(super) state: State,
-}
-
-impl Known {
-    pub(super) fn read(row: &Row<'_>, requests: &mut Requests) -> Result<Known, Fault> {
-        let id = row.get_ref(1)?.as_str().ok().and_then(QuestionId::parse).ok_or_else(|| unreadable("its id"))?;
-        let request = requests.of(&id, row)?;
-        let state = row.get_ref(3)?.as_str().unwrap_or_default();
-        let state = State::named(state).ok_or_else(|| unreadable(format!("unknown state {state:?}")))?;
-        Ok(Known { n: row.get(0)?, id, request, state })
-    }
-}
-
-/// A row, and what others need not know of it.
+/// A row, with the processes that wait as far as it names them.
 pub(super) struct StoredRow {
     pub(super) n: i64,
-    /// The attempt that ended it.
-    pub(super) attempt: Option<String>,
-    /// The attempt that used its permission.
-    pub(super) claim: Option<String>,
-    /// The conversation that asked it, or took it over.
-    pub(super) conversation: Option<String>,
-    /// The processes that wait, as far as the row knows.
     pub(super) waiters: Vec<String>,
-    pub(super) question: StoredQuestion,
+    pub(super) record: Record,
 }
 
 /// Requests never change, and to rebuild one is the larger part of reading a row: each is rebuilt once. By its id, which is
@@ -77,7 +49,11 @@ impl Requests {
 impl StoredRow {
     /// Reads a row; whether a process waits is not known yet.
     pub(super) fn read(row: &Row<'_>, requests: &mut Requests, now_ms: u64) -> Result<StoredRow, Fault> {
-        let Known { n, id, request, state } = Known::read(row, requests)?;
+        let id = row.get_ref(1)?.as_str().ok().and_then(QuestionId::parse).ok_or_else(|| unreadable("its id"))?;
+        let request = requests.of(&id, row)?;
+        let state = row.get_ref(3)?.as_str().unwrap_or_default();
+        let state = State::named(state).ok_or_else(|| unreadable(format!("unknown state {state:?}")))?;
+        let n: i64 = row.get(0)?;
         let ending = match (state, row.get::<_, Option<String>>(6)?) {
             (State::Pending, _) => None,
             (State::Withdrawn, _) => Some(Ending::Withdrawn {
@@ -97,7 +73,8 @@ impl StoredRow {
             }
             (state, None) => return Err(unreadable(format!("{} without a resolution", state.name()))),
         };
-        let mut question = StoredQuestion::new(id, request, row.get(4)?, Cursor(n.unsigned_abs()));
+        let mut question =
+            StoredQuestion::new(id, request, row.get(4)?, Cursor { rank: 0, n: n.unsigned_abs() });
         let left = row.get::<_, Option<u64>>(12)?.unwrap_or(question.asked_ms);
         question.asker = match row.get(13)? {
             true => AskerPresence::Died(left),
@@ -107,15 +84,16 @@ impl StoredRow {
         question.delivered_ms = row.get(10)?;
         question.ending = ending;
         question.read_ms = now_ms;
-        let waiters = [row.get::<_, Option<String>>(16)?, row.get(11)?];
+        let waiters = [row.get::<_, Option<String>>(17)?, row.get(11)?];
         let waiters = waiters.iter().flatten().flat_map(|names| names.split(' ')).map(str::to_owned).collect();
-        Ok(StoredRow {
-            n,
-            attempt: row.get(9)?,
-            claim: row.get(15)?,
-            conversation: row.get(14)?,
-            waiters,
+        let attempt = |place: usize| Ok::<_, Fault>(row.get::<_, Option<String>>(place)?.map(Attempt::new));
+        let record = Record {
             question,
-        })
+            attempt: attempt(9)?,
+            claim: attempt(15)?,
+            conversation: row.get(14)?,
+            revision: row.get(16)?,
+        };
+        Ok(StoredRow { n, waiters, record })
     }
 }

@@ -118,6 +118,11 @@ impl askuser_conformance::Place for Place {
         kills::die_waiting(start, request, series)
     }
 
+    /// Every step is several transactions.
+    fn steps(&self) -> usize {
+        20_000
+    }
+
     fn damage(&self) -> Vec<String> {
         wait(self.sqlite().integrity()).unwrap()
     }

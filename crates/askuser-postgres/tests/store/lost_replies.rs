@@ -103,7 +103,7 @@ fn a_call_whose_reply_was_lost_after_the_commit_gets_the_result_it_had() {
     assert_eq!(ending.by(), Some("ada"), "this attempt has won");
     assert!(wait(person(&store, "bob").answer(&put.question.id, choice(0), &attempt("l"))).is_err());
 
-    proxy.lose("SET delivered_ms");
+    proxy.lose("UPDATE askuser.question SET state");
     wait(agent(&store).delivered(&put.question.id)).unwrap();
     proxy.has_lost_one();
     assert_eq!(place.number("SELECT count(*) FROM askuser.waiter"), 0);
@@ -112,7 +112,7 @@ fn a_call_whose_reply_was_lost_after_the_commit_gets_the_result_it_had() {
     let permission = Request::new(key, request("").set().clone()).with_origin(request("").origin().clone());
     let permission = wait(agent(&store).put(&permission, None)).unwrap().question.id;
     wait(person(&store, "ada").answer(&permission, choice(0), &attempt("m"))).unwrap();
-    proxy.lose("SET claim");
+    proxy.lose("UPDATE askuser.question SET state");
     assert_eq!(wait(agent(&store).claim(&permission, &attempt("n"))).unwrap(), Claim::Won);
     proxy.has_lost_one();
     assert!(matches!(wait(agent(&store).claim(&permission, &attempt("o"))).unwrap(), Claim::Used(_)));
@@ -130,7 +130,7 @@ fn a_call_whose_reply_was_lost_after_the_commit_gets_the_result_it_had() {
     proxy.lose("\u{b}COMMIT\0");
     assert_eq!(wait(postgres.add_credential(&token("t1"))).unwrap().1, 0);
     proxy.has_lost_one();
-    proxy.lose("SET revoked_ms");
+    proxy.lose("\u{b}COMMIT\0");
     assert!(wait(postgres.revoke_credential("t1")).unwrap(), "it was this call that revoked it");
     proxy.has_lost_one();
     assert!(!wait(postgres.revoke_credential("t1")).unwrap());

@@ -1,4 +1,4 @@
-//! The schema is made once, and one that is newer is left alone.
+//! The schema is made once, and one of another version is left alone.
 
 use crate::support::{agent, ask, attempt, choice, options, or_skip, person, request};
 use askuser::store::{Filter, Store, StoreError};
@@ -28,7 +28,6 @@ fn a_newer_schema_is_refused_also_when_it_becomes_so_meanwhile() {
     let (answered, id) = (ask(&store, "0"), ask(&store, "1"));
     wait(person(&store, "ada").answer(&answered, choice(0), &attempt("k"))).unwrap();
     place.run("UPDATE askuser.schema_version SET version = version + 1");
-    // Those that know their request already do not look at the row before they write.
     let refused = [
         wait(person(&store, "ada").list(&Filter::default())).map(drop),
         wait(agent(&store).put(&request("2"), None)).map(drop),
@@ -48,6 +47,18 @@ fn a_newer_schema_is_refused_also_when_it_becomes_so_meanwhile() {
         place.number("SELECT count(*) FROM askuser.question WHERE state = 'pending' OR delivered_ms IS NOT NULL"),
         1
     );
+}
+
+#[test]
+fn a_schema_of_an_earlier_version_is_refused_and_left_as_it_is() {
+    let place = or_skip!();
+    place.run("UPDATE askuser.schema_version SET version = 3; DROP TABLE askuser.person");
+    let error = PostgresStore::open(place.address(), options()).unwrap_err().chain();
+    let why = "it has version 3, this program knows 4: move it aside with `ALTER SCHEMA askuser RENAME TO askuser_old`, \
+               and a new one is made";
+    assert!(error.ends_with(why), "{error}");
+    let tables = "SELECT count(*) FROM pg_tables WHERE schemaname = 'askuser' AND tablename = 'person'";
+    assert_eq!((place.number("SELECT version::bigint FROM askuser.schema_version"), place.number(tables)), (3, 0));
 }
 
 #[test]
@@ -83,10 +94,10 @@ fn a_page_reads_who_waits_for_its_questions_and_not_every_waiter_there_is() {
     let store: Arc<dyn Store> = Arc::new(place.store());
     ask(&store, "1");
     place.run(
-        "INSERT INTO askuser.question (id, key, bare_key, request, words, state, asked_ms, put_by)
-         SELECT lpad(to_hex(i), 12, '0'), sha256(i::text::bytea), sha256(i::text::bytea), request, words, state, asked_ms, ''
+        "INSERT INTO askuser.question (id, key, bare_key, request, words, state, asked_ms, revision)
+         SELECT lpad(to_hex(i), 12, '0'), sha256(i::text::bytea), sha256(i::text::bytea), request, words, state, asked_ms, 7
          FROM askuser.question, generate_series(1, 20000) i;
-         INSERT INTO askuser.waiter SELECT n, 'w', 'gone' FROM askuser.question WHERE put_by = '';
+         INSERT INTO askuser.waiter SELECT n, 'w', 'gone' FROM askuser.question WHERE revision = 7;
          ANALYZE askuser.question, askuser.waiter",
     );
     let mut filter = Filter::default();

@@ -13,9 +13,8 @@ pub use connection::Patience;
 use crate::wire;
 use askuser::Request;
 use askuser::store::{
-    Act, Attachment, Attempt, Call, Claim, Cursor, DraftSave, End, Ending, Events, Filter, NotifierFailure, Page,
-    Principal, Purged, Put, QuestionId, SavedDraft, Series, Store, StoreError, StoreEvent, StoredQuestion, Watch,
-    Watched, Which,
+    Act, Attachment, Attempt, Call, Claim, DraftSave, End, Ending, Events, Filter, NotifierFailure, Page, Principal,
+    Purged, Put, QuestionId, SavedDraft, Series, Store, StoreError, StoreEvent, StoredQuestion, Watch, Watched, Which,
 };
 use connection::{Connection, Sent};
 use futures_channel::oneshot;
@@ -279,9 +278,9 @@ impl Store for HttpStore {
         }
         let (route, body) = match end {
             End::Withdraw => ("/withdraw", json!({})),
-            End::Resolve { outcome, self_reported } => {
+            End::Resolve { outcome, reported } => {
                 let mut body = json!(outcome);
-                body["claim"] = json!(self_reported);
+                body["reported"] = json!(reported);
                 ("/answer", body)
             }
         };
@@ -371,7 +370,7 @@ impl Store for HttpStore {
                 for question in questions {
                     page.questions.push(read_question(&connection, question)?);
                 }
-                page.next = body["next"].as_u64().map(Cursor);
+                page.next = wire::next_page(&body).map_err(|error| connection.unreadable(error))?;
                 if page.next.is_none() || left == 0 {
                     return Ok(page);
                 }

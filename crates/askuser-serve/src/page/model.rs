@@ -115,7 +115,7 @@ mod tests {
 
     fn shown(request: Request) -> Value {
         let id = QuestionId::parse("0123456789ab").unwrap();
-        model(&StoredQuestion::new(id, Arc::new(request), 0, Cursor(1)))
+        model(&StoredQuestion::new(id, Arc::new(request), 0, Cursor::default()))
     }
 
     fn request(text: &str, purpose: Purpose) -> Request {

@@ -367,11 +367,14 @@ fn resolve(question: &StoredQuestion, how: &str, body: &Value) -> Result<End, Pr
         body.insert("status".into(), status.into());
     }
     let outcome = replies::outcome(question.request.set(), &body).map_err(StoreError::Misfit)?;
-    let mut self_reported = replies::self_reported(&body);
-    if let Value::Object(said) = &body["claim"] {
-        self_reported = said.clone();
-    }
-    Ok(End::Resolve { outcome, self_reported })
+    let stated = if body["reported"].is_null() { &body } else { &body["reported"] };
+    let reported = replies::reported(stated).map_err(StoreError::Misfit)?;
+    Ok(End::Resolve { outcome, reported })
+}
+
+fn cursor(text: &str) -> Result<Cursor, Problem> {
+    Cursor::parse(text)
+        .ok_or_else(|| Problem::bad(format!("cursor: {text:?}, must be the cursor of a question or a list")))
 }
 
 fn filter(call: &Call, is_log: bool) -> Result<Filter, Problem> {
@@ -382,7 +385,7 @@ fn filter(call: &Call, is_log: bool) -> Result<Filter, Problem> {
         other => return Err(Problem::bad(format!("state: {other:?}, must be pending, ended or all"))),
     };
     let latest_first = match call.query("order") {
-        None => is_log,
+        None => is_log || pending == Some(false),
         Some("latest") => true,
         Some("earliest") => false,
         Some(other) => return Err(Problem::bad(format!("order: {other:?}, must be latest or earliest"))),
@@ -395,7 +398,7 @@ fn filter(call: &Call, is_log: bool) -> Result<Filter, Problem> {
         since_ms: call.number("since")?,
         from: call.query("from").map(str::to_owned),
         containing: call.query("q").map(str::to_owned),
-        after: call.number("cursor")?.map(Cursor),
+        after: call.query("cursor").map(cursor).transpose()?,
         limit: u32::try_from(limit).ok(),
     })
 }

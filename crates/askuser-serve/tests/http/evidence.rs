@@ -5,11 +5,12 @@ use askuser::permission::{MayPermit, Permission, Verdict, verdict};
 use askuser::policy::{Answers, Policy};
 use askuser::store::{Attempt, End, Handle, Principal, Store};
 use askuser::{
-    Asker, Asking, Decision, Delivery, Origin, Outcome, Purpose, Request, RequestKey, Resolution, ToolUse, Via,
+    Asker, Asking, Decision, Delivery, Origin, Outcome, Purpose, Reported, Request, RequestKey, Resolution, ToolUse,
+    Via,
 };
 use askuser_conformance::{Dice, Place as _, wait};
 use askuser_inbox::{InboxAsker, new_attempt};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -104,9 +105,8 @@ impl Run<'_> {
             0 | 8 | 11 => drop(wait(self.by(Principal::agent(request.origin())).put(&request, None))),
             1 | 2 => {
                 let by = Principal::agent(&origin(ASKERS[self.dice.below(2)]));
-                let says = [("by", Value::from("ada")), ("via", "terminal".into())];
-                let self_reported = Map::from_iter(says.map(|(name, value)| (name.to_owned(), value)));
-                let end = End::Resolve { outcome, self_reported };
+                let reported = Some(Reported { by: Some("ada".into()), via: Some(Via::Terminal) });
+                let end = End::Resolve { outcome, reported };
                 if wait(self.by(by.clone()).end(key, &end, &new_attempt().unwrap())).is_ok() {
                     let name = by.name().unwrap();
                     assert!(name == ASKERS[number % 2] && !self.revoked.contains(name), "{name} settles its own");

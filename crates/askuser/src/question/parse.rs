@@ -75,7 +75,7 @@ impl Reader<'_> {
     fn question(&mut self, mut raw: Object, path: &str, texts: &mut Distinct<'_>) -> Option<Question> {
         let (limits, form) = (*self.rules.limits(), self.rules.form());
         if self.repairs() {
-            repair::drop_other(&mut raw, path, self.rules, &mut self.mended);
+            repair::drop_other(&mut raw, path, &mut self.mended);
         }
         let question_path = format!("{path}.question");
         let question = self.text(raw.remove("question"), &question_path, limits.question_chars).map(|question| {
@@ -135,7 +135,7 @@ impl Reader<'_> {
             self.bad.add(path, "only \"(Recommended)\"", "must name the option");
             return None;
         }
-        if is_tool && is_other(&name, self.rules) {
+        if is_tool && is_other(&name) {
             self.bad.add(path, format!("\"{name}\" written by hand"), "must be left out: Other is always offered");
             return None;
         }
@@ -145,7 +145,7 @@ impl Reader<'_> {
 
     /// The preview of an option: none where it is absent, null or blank.
     fn preview(&mut self, value: Option<Value>, path: &str) -> Option<Untrusted> {
-        let value = value.filter(|value| self.rules.version() >= 2 && !value.is_null())?;
+        let value = value.filter(|value| !value.is_null())?;
         let text = self.text(Some(value), path, Span { min: 0, max: self.rules.limits().preview_chars })?;
         // Blank lines around it go; the indent of its first line is the text's.
         let shown = sanitize::block(&text).trim_end().trim_start_matches('\n').to_owned();
@@ -259,7 +259,7 @@ impl Distinct<'_> {
             }
             return;
         }
-        match self.texts.iter().find(|(_, earlier)| alike(earlier, shown, self.rules)) {
+        match self.texts.iter().find(|(_, earlier)| alike(earlier, shown)) {
             Some((first, earlier)) if earlier == shown => bad.add(path, format!("repeats {first}"), limit),
             Some((first, _)) => bad.add(path, format!("repeats {first} in other letters"), limit),
             None => self.texts.push((path, shown.to_owned())),

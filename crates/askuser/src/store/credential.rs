@@ -3,7 +3,7 @@
 //! A store keeps digests, never secrets, and compares nothing: a server finds a credential by the part of a token that is its
 //! id, and compares digests itself.
 
-use super::{Call, StoreError, Watch};
+use super::{Call, Watch};
 use serde::{Deserialize, Serialize};
 
 /// A SHA-256 of a secret.
@@ -47,24 +47,6 @@ impl NewCredential {
     pub fn acts_as(&self) -> &str {
         self.person.as_deref().unwrap_or(&self.name)
     }
-
-    /// Refuses a credential with which one would act as another, given the scope of a live one of the same name that has another
-    /// scope, and whether there is a person of the name that it acts under. Every store asks this, in one transaction with keeping it.
-    ///
-    /// # Errors
-    /// [`StoreError::Forbidden`], with the reason.
-    pub fn check(&self, other_scope: Option<&str>, is_person: bool) -> Result<(), StoreError> {
-        Err(StoreError::Forbidden(match (other_scope, &self.person) {
-            (Some(other), _) => {
-                format!("{} is the name of a credential with the scope {other}: revoke it first", self.name)
-            }
-            (None, Some(person)) if !is_person => Person::unknown(person),
-            (None, None) if is_person => {
-                format!("{} is a person: say that it is theirs, or take another name", self.name)
-            }
-            _ => return Ok(()),
-        }))
-    }
 }
 
 /// Somebody whom questions can be for, on any of their devices.
@@ -74,27 +56,6 @@ pub struct Person {
     pub name: String,
     /// When they were added, in milliseconds since 1970.
     pub added_ms: u64,
-}
-
-impl Person {
-    /// What a store says where there is no such person.
-    pub fn unknown(name: &str) -> String {
-        format!("there is no person {name}: add them first")
-    }
-
-    /// Refuses a name that a reader would take for another one. Every store calls this in the transaction that adds the person.
-    ///
-    /// # Errors
-    /// [`StoreError::Forbidden`], with the reason.
-    pub fn check_name(name: &str, others: &[impl AsRef<str>]) -> Result<(), StoreError> {
-        let alike = |other: &&str| *other != name && crate::alike::alike(name, other, &crate::Rules::strict());
-        match others.iter().map(AsRef::as_ref).find(alike) {
-            Some(other) => {
-                Err(StoreError::Forbidden(format!("{name} looks like {other}: take a name that differs more")))
-            }
-            None => Ok(()),
-        }
-    }
 }
 
 /// What removing a person has left behind.
@@ -158,19 +119,6 @@ impl Pairing {
     pub const MOST_CODES: u64 = 20;
     /// The most codes in use for all addresses together, unknown ones included.
     pub const MOST_CODES_IN_ALL: u64 = 256;
-
-    /// Refuses a code if too many are in use. Every store calls this in the transaction that stores the code.
-    ///
-    /// # Errors
-    /// [`StoreError::Forbidden`], with the reason.
-    pub fn check_codes(of_address: u64, all: u64) -> Result<(), StoreError> {
-        if of_address < Pairing::MOST_CODES && all < Pairing::MOST_CODES_IN_ALL {
-            return Ok(());
-        }
-        Err(StoreError::Forbidden(format!(
-            "{of_address} devices at this address, {all} in all, show a code: wait five minutes"
-        )))
-    }
 }
 
 /// Credentials that no server accepted.
@@ -186,8 +134,8 @@ pub struct FailedCredentials {
 
 /// A store that keeps credentials. Each call is on its way when the method returns, as with [`Store`](super::Store).
 pub trait Credentials: Send + Sync {
-    /// Adds a person, synced; whether they were not there. [`StoreError::Forbidden`] where a live credential acts under this name:
-    /// its answers would be taken for theirs. So would those of a person whose name looks like it: [`Person::check_name`].
+    /// Adds a person, synced; whether they were not there. [`Forbidden`](super::StoreError::Forbidden) where a live credential acts under this name:
+    /// its answers would be taken for theirs. So would those of a person whose name looks like it.
     fn add_person(&self, name: &str) -> Call<bool>;
 
     /// Everybody, by their names.
@@ -198,7 +146,7 @@ pub trait Credentials: Send + Sync {
     fn remove_person(&self, name: &str) -> Call<Option<Removed>>;
 
     /// Keeps one, synced, and in the same transaction revokes the other tokens of its name; how many there were. Devices replace
-    /// nothing. [`StoreError::Forbidden`] as [`NewCredential::check`] says: questions belong to names.
+    /// nothing. [`Forbidden`](super::StoreError::Forbidden) if one would act as another with it: questions belong to names.
     fn add_credential(&self, new: &NewCredential) -> Call<(Credential, u64)>;
 
     /// The live one with this id.
@@ -217,7 +165,7 @@ pub trait Credentials: Send + Sync {
     fn watch_revocations(&self) -> Call<Watch>;
 
     /// Keeps a pairing until it is over; those that are over are forgotten. Its `expires_ms` is set by the store.
-    /// [`StoreError::Forbidden`] as [`Pairing::check_codes`] says.
+    /// [`Forbidden`](super::StoreError::Forbidden) if too many codes are in use.
     fn offer_pairing(&self, pairing: &Pairing) -> Call<Pairing>;
 
     /// The pairing of this id, unless it is over.

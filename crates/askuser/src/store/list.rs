@@ -3,9 +3,10 @@
 use super::{Principal, QuestionId, StoredQuestion};
 use crate::request::Request;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
-/// Which questions to list. They come in the order they were asked, unless the filter says otherwise; what waits for a person
-/// before what waits for others.
+/// A selection of questions. Lists are in the order of asking, histories in the order of ending. Questions for the reader come
+/// before questions for others.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     /// Only those that wait, or only those that do not.
@@ -63,16 +64,29 @@ impl Filter {
             parts.reverse();
         }
         parts.retain(|part| !self.mine || *part == Part::Mine);
-        let at = self.after.map(|Cursor(at)| match at.checked_sub(OTHERS) {
-            Some(n) => (Part::Others, n),
-            None => (Part::Mine, at),
-        });
-        if let Some((part, _)) = at {
-            let read = parts.iter().position(|other| *other == part).unwrap_or(parts.len());
+        let part_of =
+            |place: Cursor| if place.rank == OTHERS && !self.is_history() { Part::Others } else { Part::Mine };
+        if let Some(place) = self.after {
+            let read = parts.iter().position(|part| *part == part_of(place)).unwrap_or(parts.len());
             parts.drain(..read);
         }
-        let after = |part| at.filter(|(of, _)| *of == part).map(|(_, n)| Cursor(n));
+        let after = |part| self.after.filter(|place| part_of(*place) == part);
         parts.into_iter().map(|part| (part, Filter { after: after(part), ..self.clone() })).collect()
+    }
+
+    /// Whether the list is in the order in which the questions ended.
+    pub fn is_history(&self) -> bool {
+        self.pending == Some(false)
+    }
+
+    /// The place of a question in a part of this list: by its number in the store, in a history by its time of ending first.
+    pub fn place(&self, part: Part, n: u64, ended_ms: Option<u64>) -> Cursor {
+        let rank = match part {
+            _ if self.is_history() => ended_ms.unwrap_or_default(),
+            Part::Others => OTHERS,
+            Part::All | Part::Mine => 0,
+        };
+        Cursor { rank, n }
     }
 
     /// The same questions in the other order.
@@ -92,20 +106,46 @@ pub enum Part {
     Others,
 }
 
-/// What is for others is behind every place of a reader's own. A page reads numbers up to twice as large.
-const OTHERS: u64 = 1 << 52;
+/// The rank of what is for others.
+const OTHERS: u64 = 1;
 
-impl Part {
-    /// The place of a question that has this number in its store.
-    pub fn place(self, n: u64) -> Cursor {
-        Cursor(if self == Part::Others { n.saturating_add(OTHERS) } else { n })
+/// A place in a list, as text `RANK-NUMBER`. It stays valid while other questions come and go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Cursor {
+    /// The part of the list; in a history the time of ending, in milliseconds since 1970.
+    pub rank: u64,
+    /// The number of the question in its store.
+    pub n: u64,
+}
+
+impl Cursor {
+    /// Reads the text of a cursor.
+    pub fn parse(text: &str) -> Option<Cursor> {
+        let (rank, n) = text.split_once('-')?;
+        Some(Cursor { rank: rank.parse().ok()?, n: n.parse().ok()? })
     }
 }
 
-/// A place in a list. It stays where it is, whatever comes and goes around it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Cursor(pub u64);
+impl fmt::Display for Cursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.rank, self.n)
+    }
+}
+
+impl From<Cursor> for String {
+    fn from(cursor: Cursor) -> String {
+        cursor.to_string()
+    }
+}
+
+impl TryFrom<String> for Cursor {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Cursor, String> {
+        Cursor::parse(&text).ok_or_else(|| format!("{text:?} is no cursor"))
+    }
+}
 
 /// Some of a list.
 #[derive(Clone, Debug, Default)]

@@ -8,17 +8,23 @@
 //! back. So a call may be made where nothing can be waited for: in `drop`, in a callback. No call blocks. Calls that one
 //! process makes about one question take effect in the order in which it made them; those of several processes in any.
 
+mod command;
 mod credential;
 mod error;
 mod handle;
 mod list;
 mod principal;
 mod question;
+mod register;
 mod saved_draft;
 mod series;
+mod step;
 mod watch;
 
 pub use crate::draft::{Draft, Unsent};
+#[doc(hidden)]
+pub use command::replied;
+pub use command::{Command, NewEvent, Reply, Step, Waiters, Write};
 pub use credential::{
     Credential, CredentialScope, Credentials, Digest, FailedCredentials, NewCredential, Pairing, PairingKind, Person,
     Removed,
@@ -28,8 +34,10 @@ pub use handle::{Attachment, Departure, Handle};
 pub use list::{Cursor, Filter, Page, Part, words};
 pub use principal::{Act, Principal, Scope};
 pub use question::{AskerPresence, Attempt, Claim, End, Ending, QuestionId, State, StoredQuestion, Which};
-pub use saved_draft::{DraftSave, DraftStep, DraftVersion, MAX_DRAFTS, SavedDraft};
-pub use series::{Earlier, PERMISSION_LASTS, Series, lasts};
+pub use register::{Register, RegisterCommand, RegisterReply, RegisterWrite, admit};
+pub use saved_draft::{DraftSave, DraftStep, DraftVersion, MAX_DRAFTS, MAX_UNSENT_CHARS, SavedDraft, UnsentWords};
+pub use series::{PERMISSION_LASTS, Series};
+pub use step::{Candidate, Found, Record, step};
 pub use watch::{Change, Events, StoreEvent, Watch, WatchSender, Watched, Watchers};
 
 use crate::request::Request;
@@ -48,9 +56,8 @@ pub const MAX_DRAFT: usize = 3 * 1024 * 1024;
 /// [`StoreError::Unauthorized`] if its credential was revoked, with [`StoreError::NotFound`] where there is no such question,
 /// and as the store itself does.
 pub trait Store: Send + Sync {
-    /// Keeps a request unless its key is known already, or its series has a question that is open to it
-    /// ([`Earlier::is_open`]), and says what is known of it. It is on the disk when this completes, and this caller is
-    /// attached to it.
+    /// Stores a request unless its key is known, or its series has a question that is open to it. Returns what is stored. It is
+    /// on the disk when this completes, and this caller is attached to it.
     ///
     /// [`StoreError::OtherQuestion`] where the key names a different question.
     fn put(&self, by: &Principal, request: &Request, series: Option<&Series>) -> Call<Put>;
@@ -79,13 +86,11 @@ pub trait Store: Send + Sync {
     /// A person holds the clock: the question has no deadline any more.
     fn hold(&self, by: &Principal, which: &Which) -> Call<()>;
 
-    /// Stores text that this person has typed and not sent, as [`DraftSave::step`] decides. Returns the drafts that the save
-    /// did not replace, because its writer has not seen them. A draft outlives its question. It is bounded by [`MAX_DRAFT`].
+    /// Stores text that this person has typed and not sent. Returns the drafts that the save did not replace, because its writer
+    /// has not seen them. A draft outlives its question. It is bounded by [`MAX_DRAFT`].
     fn save_draft(&self, by: &Principal, which: &Which, save: &DraftSave) -> Call<Vec<SavedDraft>>;
 
     /// Returns this person's unsent text from every surface, newest first.
-    ///
-    /// A draft without a person is returned to anyone, until the store has its first person.
     fn drafts(&self, by: &Principal, which: &Which) -> Call<Vec<SavedDraft>>;
 
     /// Questions that the principal sees.

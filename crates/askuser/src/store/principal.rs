@@ -21,7 +21,6 @@ use super::{End, StoreError};
 use crate::outcome::{Outcome, Status};
 use crate::request::{Origin, Request};
 use crate::resolution::{Resolution, Via};
-use serde_json::Value;
 
 /// The acting person, agent, rule or observer, and the id of the credential that authenticated it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -179,9 +178,9 @@ impl Principal {
             {
                 forbidden("that time ran out, or no person was reached, is no answer")
             }
-            (Kind::Agent { .. }, Act::End(request, End::Resolve { self_reported, .. })) => {
+            (Kind::Agent { .. }, Act::End(request, End::Resolve { reported, .. })) => {
                 if_theirs(request, "an agent settles its own questions only")?;
-                if_for(request, self_reported.get("by").and_then(Value::as_str))
+                if_for(request, reported.as_ref().and_then(|reported| reported.by.as_deref()))
             }
             (Kind::Policy { .. }, Act::End(request, End::Resolve { .. })) if request.asks_to_agree() => {
                 forbidden("only a person gives permission or approves a plan, no file and no rule")
@@ -241,8 +240,7 @@ pub enum Scope<'a> {
 mod tests {
     use super::*;
     use crate::input::QuestionInput;
-    use crate::{Purpose, QuestionSet, RequestKey, Rules};
-    use serde_json::Map;
+    use crate::{Purpose, QuestionSet, Reported, RequestKey, Rules};
 
     fn request() -> Request {
         let question = QuestionInput::new("Run it?", "Bash").option("Yes", "now").option("No", "not now");
@@ -253,8 +251,8 @@ mod tests {
     /// The letters of the acts that a principal may do with a question.
     fn allowed(principal: &Principal, request: &Request) -> String {
         let answer = End::from(Outcome::cancelled());
-        let reported = Map::from_iter([("by".to_owned(), Value::from("ada"))]);
-        let report = End::Resolve { outcome: Outcome::cancelled(), self_reported: reported };
+        let reported = Some(Reported { by: Some("ada".into()), via: None });
+        let report = End::Resolve { outcome: Outcome::cancelled(), reported };
         let silence = End::from(Outcome::timed_out());
         let acts = [
             ('a', Act::Ask(request)),

@@ -1,11 +1,10 @@
 //! A question as it is kept, and how it ends.
 
-use super::{Cursor, Principal};
+use super::{Cursor, Principal, UnsentWords};
 use crate::outcome::{Outcome, Status};
 use crate::request::{Request, RequestKey};
-use crate::resolution::{Resolution, Via};
+use crate::resolution::{Reported, Resolution, Via};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -99,8 +98,8 @@ pub enum End {
     Resolve {
         /// What came of asking.
         outcome: Outcome,
-        /// What the answer says of itself: kept, and decides nothing.
-        self_reported: Map<String, Value>,
+        /// The provenance that the principal states of it.
+        reported: Option<Reported>,
     },
     /// Take it back.
     Withdraw,
@@ -110,13 +109,13 @@ impl End {
     /// The ending that is recorded for this principal at this time.
     pub fn stamped(&self, principal: &Principal, at_ms: u64) -> Ending {
         match self {
-            End::Resolve { outcome, self_reported } => match principal.settles_as() {
+            End::Resolve { outcome, reported } => match principal.settles_as() {
                 Some(credential) => {
-                    Ending::settled(credential, as_reported(outcome.clone(), self_reported).with_time(at_ms))
+                    let Reported { by, via } = reported.clone().unwrap_or_default();
+                    let resolution = outcome.clone().through(via.unwrap_or(Via::FrontEnd));
+                    Ending::settled(credential, Resolution { by, ..resolution }.with_time(at_ms))
                 }
-                None => {
-                    Ending::Resolved(principal.stamp(outcome.clone(), at_ms).with_self_reported(self_reported.clone()))
-                }
+                None => Ending::Resolved(principal.stamp(outcome.clone(), at_ms).with_reported(reported.clone())),
             },
             End::Withdraw => {
                 Ending::Withdrawn { by: principal.name().unwrap_or("a program without a name").to_owned(), at_ms }
@@ -125,24 +124,9 @@ impl End {
     }
 }
 
-impl Ending {
-    /// Whether this attempt of this principal made the ending. The name alone proves nothing: the author and the answer match too.
-    pub fn is_of(&self, attempt: &Attempt, recorded: Option<&str>, by: &Principal, end: &End) -> bool {
-        recorded == Some(attempt.as_str()) && end.stamped(by, self.at_ms().unwrap_or_default()) == *self
-    }
-}
-
-/// An outcome with the provenance that it reports of itself.
-fn as_reported(outcome: Outcome, self_reported: &Map<String, Value>) -> Resolution {
-    let text = |name: &str| self_reported.get(name).and_then(Value::as_str);
-    let via = text("via").and_then(Via::named).unwrap_or(Via::FrontEnd);
-    let by = text("by").map(str::to_owned);
-    Resolution { by, ..outcome.through(via).with_self_reported(self_reported.clone()) }
-}
-
 impl From<Outcome> for End {
     fn from(outcome: Outcome) -> End {
-        End::Resolve { outcome, self_reported: Map::new() }
+        End::Resolve { outcome, reported: None }
     }
 }
 
@@ -171,6 +155,11 @@ impl Ending {
     /// An outcome that the asker with the credential of this name reported.
     pub fn settled(by: impl Into<String>, reported: Resolution) -> Ending {
         Ending::Settled { reported: Resolution { reported_by: Some(by.into()), ..reported } }
+    }
+
+    /// The ending of a question whose time ran out.
+    pub fn timed_out(at_ms: u64) -> Ending {
+        Ending::Resolved(Outcome::timed_out().through(Via::Inbox).with_time(at_ms))
     }
 
     /// The state it leaves.
@@ -246,7 +235,7 @@ named!(State {
 });
 
 /// A question as it is kept. Times are the store's, in milliseconds since 1970.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct StoredQuestion {
     /// Names it.
@@ -267,6 +256,8 @@ pub struct StoredQuestion {
     pub read_ms: u64,
     /// Its place in a list.
     pub cursor: Cursor,
+    /// The text that the reader has typed and not sent. Only lists have it.
+    pub unsent: Vec<UnsentWords>,
 }
 
 impl StoredQuestion {
@@ -286,6 +277,7 @@ impl StoredQuestion {
             asker: AskerPresence::Left(asked_ms),
             read_ms: asked_ms,
             cursor,
+            unsent: Vec::new(),
         }
     }
 
@@ -373,12 +365,12 @@ mod tests {
 
     #[test]
     fn the_principal_decides_who_answered_and_not_the_answer() {
-        let self_reported = Map::from_iter([("by".to_owned(), Value::from("root"))]);
-        let end = End::Resolve { outcome: Outcome::cancelled(), self_reported: self_reported.clone() };
+        let reported = Some(Reported { by: Some("root".into()), via: None });
+        let end = End::Resolve { outcome: Outcome::cancelled(), reported: reported.clone() };
         let ada = Principal::person("ada", Via::Web).on_device("phone");
         let Ending::Resolved(resolution) = end.stamped(&ada, 7) else { panic!("an outcome") };
         assert_eq!((resolution.by(), resolution.via(), resolution.at_ms()), (Some("ada"), Some(Via::Web), Some(7)));
-        assert_eq!((resolution.device(), resolution.self_reported()), (Some("phone"), Some(&self_reported)));
+        assert_eq!((resolution.device(), resolution.reported()), (Some("phone"), reported.as_ref()));
         let file = Principal::person("ada", Via::AnswersFile);
         let Ending::Resolved(resolution) = end.stamped(&file, 7) else { panic!("an outcome") };
         assert_eq!(

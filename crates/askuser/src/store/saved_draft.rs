@@ -64,6 +64,11 @@ pub struct SavedDraft {
 }
 
 impl SavedDraft {
+    /// The beginning of the words, which a store keeps for its lists.
+    pub fn first_words(&self) -> Vec<String> {
+        UnsentWords::bounded(vec![self.into()]).pop().map(|draft| draft.words).unwrap_or_default()
+    }
+
     /// Drafts in the order in which a store returns them.
     pub fn newest_first(mut drafts: Vec<SavedDraft>) -> Vec<SavedDraft> {
         drafts.sort_by(|a, b| b.saved_ms.cmp(&a.saved_ms).then_with(|| a.version.writer.cmp(&b.version.writer)));
@@ -72,32 +77,72 @@ impl SavedDraft {
 }
 
 /// The changes that a save makes.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DraftStep {
     /// Stored drafts to remove.
     pub removed: Vec<DraftVersion>,
     /// The draft to write, over an earlier one of the same writer.
     pub written: Option<SavedDraft>,
-    /// The drafts of other writers that stay, newest first.
-    pub beside: Vec<SavedDraft>,
+}
+
+/// The words of an unsent draft, for a list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnsentWords {
+    /// The words, a text for each thing typed.
+    pub words: Vec<String>,
+    /// The device or surface where it was typed. Empty if unknown.
+    pub place: String,
+    /// The time of the save, in milliseconds since 1970.
+    pub saved_ms: u64,
+}
+
+/// The most characters of unsent words that a list returns for a question.
+pub const MAX_UNSENT_CHARS: usize = 500;
+
+impl UnsentWords {
+    /// The words of one person's drafts at a question, newest first, cut to [`MAX_UNSENT_CHARS`].
+    pub fn bounded(mut drafts: Vec<UnsentWords>) -> Vec<UnsentWords> {
+        drafts.sort_by_key(|draft| std::cmp::Reverse(draft.saved_ms));
+        let mut left = MAX_UNSENT_CHARS;
+        for text in drafts.iter_mut().flat_map(|draft| &mut draft.words) {
+            let end = text.char_indices().nth(left).map_or(text.len(), |(end, _)| end);
+            text.truncate(end);
+            left -= text.chars().count();
+        }
+        drafts.iter_mut().for_each(|draft| draft.words.retain(|text| !text.is_empty()));
+        drafts.retain(|draft| !draft.words.is_empty());
+        drafts
+    }
+}
+
+impl From<&SavedDraft> for UnsentWords {
+    fn from(saved: &SavedDraft) -> UnsentWords {
+        UnsentWords { words: saved.draft.words(), place: saved.place.clone(), saved_ms: saved.saved_ms }
+    }
 }
 
 impl DraftSave {
-    /// Decides this save. `found` is what the store keeps of this person at this question.
+    /// Decides this save. `found` is what the store keeps of this person at this question. Returns the changes, and the drafts of
+    /// other writers that stay, newest first.
     ///
     /// # Errors
     /// [`StoreError::Forbidden`] for a draft that is too long, or one too many.
-    pub fn step(&self, found: Vec<SavedDraft>, by: &Principal, now_ms: u64) -> Result<DraftStep, StoreError> {
+    pub(super) fn step(
+        &self,
+        found: &[SavedDraft],
+        by: &Principal,
+        now_ms: u64,
+    ) -> Result<(DraftStep, Vec<SavedDraft>), StoreError> {
         let refused = |why: String| Err(StoreError::Forbidden(format!("cannot keep the draft: {why}")));
         let bytes = serde_json::to_string(&self.draft).map_or(usize::MAX, |text| text.len());
         if bytes > MAX_DRAFT {
             return refused(format!("it has {bytes} bytes, at most {MAX_DRAFT} are kept"));
         }
         let DraftVersion { writer, edit } = &self.version;
-        let (own, others): (Vec<_>, Vec<_>) = found.into_iter().partition(|stored| stored.version.writer == *writer);
+        let (own, others): (Vec<_>, Vec<_>) = found.iter().partition(|stored| stored.version.writer == *writer);
         // A later save of this writer arrived first.
         let is_overtaken = own.iter().any(|stored| stored.version.edit > *edit);
-        let is_replaced = |stored: &SavedDraft| {
+        let is_replaced = |stored: &&SavedDraft| {
             !is_overtaken && (self.replaces.contains(&stored.version) || stored.draft == self.draft)
         };
         let (gone, beside): (Vec<_>, Vec<_>) = others.into_iter().partition(is_replaced);
@@ -113,8 +158,9 @@ impl DraftSave {
             return refused(format!("{} others of this question are kept, at most {MAX_DRAFTS}", beside.len()));
         }
         let own = own.into_iter().filter(|_| written.is_none() && !is_overtaken);
-        let removed = gone.into_iter().chain(own).map(|stored| stored.version).collect();
-        Ok(DraftStep { removed, written, beside: SavedDraft::newest_first(beside) })
+        let removed = gone.into_iter().chain(own).map(|stored| stored.version.clone()).collect();
+        let beside = SavedDraft::newest_first(beside.into_iter().cloned().collect());
+        Ok((DraftStep { removed, written }, beside))
     }
 }
 
@@ -146,9 +192,11 @@ mod tests {
         SavedDraft { draft: draft(text), version: version(writer, edit), place: "the terminal".into(), saved_ms: 5 }
     }
 
-    fn step(found: &[SavedDraft], text: &str, writer: &str, edit: u32, replaces: &[DraftVersion]) -> DraftStep {
+    type Decided = (DraftStep, Vec<SavedDraft>);
+
+    fn step(found: &[SavedDraft], text: &str, writer: &str, edit: u32, replaces: &[DraftVersion]) -> Decided {
         let save = DraftSave { draft: draft(text), version: version(writer, edit), replaces: replaces.to_vec() };
-        save.step(found.to_vec(), &Principal::person("ada", Via::Inbox), 5).unwrap()
+        save.step(found, &Principal::person("ada", Via::Inbox), 5).unwrap()
     }
 
     #[test]
@@ -158,7 +206,7 @@ mod tests {
         let found = [old.clone(), unseen.clone(), saved("mine", "c", 1)];
         let seen = [old.version.clone(), version("b", 1)];
         let written = SavedDraft { saved_ms: 6, ..saved("more", "c", 2) };
-        let expected = DraftStep { removed: vec![old.version], written: Some(written), beside: vec![unseen] };
+        let expected = (DraftStep { removed: vec![old.version], written: Some(written) }, vec![unseen]);
         assert_eq!(step(&found, "more", "c", 2, &seen), expected);
     }
 
@@ -166,7 +214,7 @@ mod tests {
     fn an_overtaken_save_changes_nothing() {
         let mine = saved("later", "c", 3);
         let other = saved("other", "a", 1);
-        let expected = DraftStep { removed: vec![], written: None, beside: vec![other.clone()] };
+        let expected = (DraftStep { removed: vec![], written: None }, vec![other.clone()]);
         assert_eq!(step(&[mine, other.clone()], "earlier", "c", 2, &[other.version]), expected);
     }
 
@@ -174,7 +222,7 @@ mod tests {
     fn an_empty_save_removes_only_what_was_seen() {
         let mine = saved("mine", "c", 1);
         let other = saved("other", "a", 1);
-        let expected = DraftStep { removed: vec![mine.version.clone()], written: None, beside: vec![other.clone()] };
+        let expected = (DraftStep { removed: vec![mine.version.clone()], written: None }, vec![other.clone()]);
         assert_eq!(step(&[mine, other], "", "c", 2, &[]), expected);
     }
 
@@ -182,7 +230,7 @@ mod tests {
     fn the_same_text_of_two_writers_is_one_draft() {
         let other = saved("same", "a", 1);
         let expected =
-            DraftStep { removed: vec![other.version.clone()], written: Some(saved("same", "c", 1)), beside: vec![] };
+            (DraftStep { removed: vec![other.version.clone()], written: Some(saved("same", "c", 1)) }, vec![]);
         assert_eq!(step(&[other], "same", "c", 1, &[]), expected);
     }
 
@@ -191,10 +239,10 @@ mod tests {
         let found: Vec<_> = (0..MAX_DRAFTS).map(|i| saved(&i.to_string(), &i.to_string(), 0)).collect();
         let save = DraftSave { draft: draft("x"), version: version("new", 0), replaces: vec![] };
         let ada = Principal::person("ada", Via::Inbox);
-        let error = save.step(found.clone(), &ada, 5).unwrap_err();
+        let error = save.step(&found, &ada, 5).unwrap_err();
         let why = "not allowed: cannot keep the draft: 16 others of this question are kept, at most 16";
         assert_eq!(error.to_string(), why);
-        assert_eq!(step(&found, "x", "0", 1, &[]).written, Some(SavedDraft { saved_ms: 6, ..saved("x", "0", 1) }));
+        assert_eq!(step(&found, "x", "0", 1, &[]).0.written, Some(SavedDraft { saved_ms: 6, ..saved("x", "0", 1) }));
     }
 
     #[test]
@@ -202,7 +250,8 @@ mod tests {
         let save = DraftSave { draft: draft("later"), version: version("a", 1), replaces: vec![] };
         let earlier = saved("earlier", "b", 1);
         for (now_ms, saved_ms) in [(4, 6), (5, 6), (7, 7)] {
-            let step = save.step(vec![earlier.clone()], &Principal::person("ada", Via::Inbox), now_ms).unwrap();
+            let (step, _) =
+                save.step(std::slice::from_ref(&earlier), &Principal::person("ada", Via::Inbox), now_ms).unwrap();
             assert_eq!(step.written.map(|written| written.saved_ms), Some(saved_ms), "at {now_ms}");
         }
     }

@@ -168,11 +168,11 @@ impl FrontEnd {
             let fact = if asked { "this question is over" } else { "this was not asked, or not yet" };
             return self.lines.refuse(Some(id), fact.into());
         };
-        let answered =
-            reply::outcome(request.set(), reply).map_err(|violations| violations.to_string()).and_then(|outcome| {
-                let resolution = outcome.through(Via::FrontEnd).with_self_reported(reply::self_reported(reply));
-                self.queue.answer(request, resolution).map_err(|error| error.to_string())
-            });
+        let read = reply::outcome(request.set(), reply)
+            .and_then(|outcome| Ok(outcome.through(Via::FrontEnd).with_reported(reply::reported(reply)?)));
+        let answered = read
+            .map_err(|violations| violations.to_string())
+            .and_then(|resolution| self.queue.answer(request, resolution).map_err(|error| error.to_string()));
         if let Err(why) = answered {
             self.lines.refuse(Some(id), why);
         }
@@ -258,7 +258,7 @@ mod tests {
         let resolution = reply(&lines, "a");
         assert_eq!(resolution.outcome().answers()[0].custom_input.as_deref(), Some("mine"));
         assert_eq!(resolution.via(), Some(Via::FrontEnd));
-        assert_eq!(resolution.self_reported().unwrap()["via"], "terminal");
+        assert_eq!(resolution.reported().unwrap().via, Some(Via::Terminal));
     }
 
     #[test]

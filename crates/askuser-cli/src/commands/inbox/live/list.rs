@@ -38,6 +38,12 @@ pub(in super::super) struct Row {
     pub(in super::super) unsent: Vec<String>,
 }
 
+impl From<StoredQuestion> for Row {
+    fn from(question: StoredQuestion) -> Row {
+        Row { unsent: words::unsent(&question.unsent), question }
+    }
+}
+
 pub(in super::super) struct List {
     pub(in super::super) which: Which,
     pub(super) mode: Mode,
@@ -123,7 +129,7 @@ impl List {
                 .saturating_sub(self.row)
                 .min(near.len().saturating_sub(self.height))
                 .max((at + 1).saturating_sub(self.height));
-            self.rows = with_drafts(near.into_iter().skip(top).take(self.height), store).await?;
+            self.rows = near.into_iter().skip(top).take(self.height).map(Row::from).collect();
             self.row = at - top;
             self.place = self.current().map(|row| row.question.cursor);
             self.total = store.count(&filter).await?;
@@ -154,7 +160,7 @@ impl List {
             let next = store.list(&self.filter().after(last).at_most(self.height as u32)).await?.questions;
             let has_more = !next.is_empty();
             if has_more {
-                self.rows = with_drafts(next, store).await?;
+                self.rows = next.into_iter().map(Row::from).collect();
             }
             Ok(has_more)
         })
@@ -192,19 +198,6 @@ impl List {
         (self.row, self.place) = (0, None);
         self.rows.clear();
     }
-}
-
-async fn with_drafts(
-    questions: impl IntoIterator<Item = StoredQuestion>,
-    store: &Handle,
-) -> Result<Vec<Row>, StoreError> {
-    let mut rows = Vec::new();
-    for question in questions {
-        let is_asked = store.principal().is_asked(&question.request);
-        let unsent = if is_asked { words::unsent(&store.drafts(&question.id).await?) } else { Vec::new() };
-        rows.push(Row { question, unsent });
-    }
-    Ok(rows)
 }
 
 /// Takes a question back, and says what came of it.

@@ -397,7 +397,7 @@ mod tests {
             .with_context(Context::ToolUse(call))
             .with_why("I build it first. ".repeat(30) + "Then I test it.");
         let id = QuestionId::parse("0123456789ab").unwrap();
-        let row = Row { question: StoredQuestion::new(id, request.into(), 1, Cursor(1)), unsent: Vec::new() };
+        let row = Row { question: StoredQuestion::new(id, request.into(), 1, Cursor::default()), unsent: Vec::new() };
         let shown = |opened| {
             let lines = preview(&row, opened, &Theme::default(), 80, 40);
             lines.iter().map(|line| format!("{line}\n")).collect::<String>()
@@ -420,7 +420,7 @@ mod tests {
         let request =
             Request::new(RequestKey::new("s", "c"), set).with_context(Context::Command("cd x\nrm -rf y\nmake".into()));
         let id = QuestionId::parse("0123456789ab").unwrap();
-        let mut question = StoredQuestion::new(id, request.into(), 1, Cursor(1));
+        let mut question = StoredQuestion::new(id, request.into(), 1, Cursor::default());
         for ending in [None, Some(Ending::Resolved(Outcome::cancelled().through(Via::Inbox)))] {
             question.ending = ending;
             let row = Row { question: question.clone(), unsent: Vec::new() };

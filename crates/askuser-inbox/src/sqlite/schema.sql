@@ -1,0 +1,101 @@
+CREATE TABLE question (
+    n            INTEGER PRIMARY KEY,        -- the order of asking
+    id           TEXT NOT NULL UNIQUE,       -- what people call it
+    key          TEXT NOT NULL UNIQUE,       -- the key of the request, and the credential that asked
+    request      TEXT NOT NULL,              -- the whole request, as it serialises
+    agent        TEXT,                       -- who asks, to search by
+    words        TEXT NOT NULL,              -- what a person reads of it, in lower case, to search by
+    audience     TEXT,                       -- for whom it is, as a JSON array; none for everybody
+    credential   TEXT,                       -- the name of the credential that asked; none in this file's own processes
+    series       TEXT,                       -- the same for questions that are the same to a person
+    conversation TEXT,                       -- which conversation asked it, or took it over
+    state        TEXT NOT NULL,
+    asked_ms     INTEGER NOT NULL,
+    expires_ms   INTEGER,
+    resolution   TEXT,                       -- as it serialises; none for a withdrawal
+    ended_by     TEXT,
+    ended_ms     INTEGER,
+    attempt      TEXT,                       -- the attempt that ended it
+    delivered_ms INTEGER,
+    claim        TEXT,                       -- the attempt that used its permission
+    revision     INTEGER NOT NULL DEFAULT 0, -- the number of changes since it was put
+    asker        TEXT,                       -- the process that asked and waits: the name of its lock
+    left_ms      INTEGER,                    -- when the last waiter left
+    asker_died   INTEGER NOT NULL DEFAULT 0
+);
+-- To count what waits for a person, or to look whose asker has died, reads the index alone.
+CREATE INDEX question_waiting ON question (n, audience, asker) WHERE state = 'pending';
+CREATE INDEX question_for_some ON question (n) WHERE state = 'pending' AND audience IS NOT NULL;
+CREATE INDEX question_expiring ON question (expires_ms) WHERE state = 'pending' AND expires_ms IS NOT NULL;
+CREATE INDEX question_ended ON question (ended_ms, n) WHERE state <> 'pending';
+CREATE INDEX question_series ON question (series) WHERE series IS NOT NULL;
+CREATE INDEX question_credential ON question (credential, n) WHERE credential IS NOT NULL;
+-- AUTOINCREMENT: a sequence number is never given twice.
+CREATE TABLE event (
+    seq      INTEGER PRIMARY KEY AUTOINCREMENT,
+    question INTEGER NOT NULL REFERENCES question (n),
+    state    TEXT NOT NULL,
+    at_ms    INTEGER NOT NULL
+);
+-- Who waits besides the process that asked.
+CREATE TABLE waiter (
+    question INTEGER NOT NULL REFERENCES question (n),
+    id       TEXT NOT NULL,
+    process  TEXT NOT NULL,                  -- the name of its lock
+    PRIMARY KEY (question, id)
+) WITHOUT ROWID;
+CREATE TABLE shown_list (
+    id      TEXT PRIMARY KEY,
+    process TEXT NOT NULL
+) WITHOUT ROWID;
+-- A person has a draft for each opening of a question at a surface (its writer).
+CREATE TABLE draft (
+    question INTEGER NOT NULL REFERENCES question (n),
+    person   TEXT NOT NULL,
+    writer   TEXT NOT NULL,
+    edit     INTEGER NOT NULL,               -- the number of the writer's save
+    place    TEXT NOT NULL,                  -- the device or surface
+    saved_ms INTEGER NOT NULL,
+    words    TEXT NOT NULL,                  -- the beginning of what was typed, as a JSON array
+    answers  TEXT NOT NULL,
+    PRIMARY KEY (question, person, writer)
+) WITHOUT ROWID;
+CREATE TABLE notifier_failure (
+    one   INTEGER PRIMARY KEY CHECK (one = 1),
+    at_ms INTEGER NOT NULL,
+    what  TEXT NOT NULL,
+    why   TEXT NOT NULL
+);
+CREATE TABLE person (
+    name     TEXT PRIMARY KEY,
+    added_ms INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE credential (
+    id         TEXT PRIMARY KEY,             -- the part of a token that is no secret
+    name       TEXT NOT NULL,
+    scope      TEXT NOT NULL,
+    is_device  INTEGER NOT NULL,
+    person     TEXT NOT NULL,                -- empty: it acts under its own name
+    digest     BLOB NOT NULL,                -- SHA-256 of the secret part
+    made_ms    INTEGER NOT NULL,
+    seen_ms    INTEGER,
+    address    TEXT,
+    revoked_ms INTEGER
+);
+CREATE TABLE pairing (
+    id          TEXT PRIMARY KEY,
+    is_link     INTEGER NOT NULL,
+    digest      BLOB NOT NULL,
+    address     TEXT,
+    browser     TEXT,
+    expires_ms  INTEGER NOT NULL,
+    tries       INTEGER NOT NULL DEFAULT 0,
+    is_approved INTEGER NOT NULL DEFAULT 0,
+    person      TEXT                         -- whose device it becomes
+);
+CREATE TABLE failed_credential (
+    one     INTEGER PRIMARY KEY CHECK (one = 1),
+    count   INTEGER NOT NULL,
+    last_ms INTEGER NOT NULL,
+    address TEXT NOT NULL
+);

@@ -1,0 +1,389 @@
+//! Commands: looks up what each is about, asks [`step`] what to do, and writes it by one conditional statement.
+//!
+//! A write succeeds if the question still has the revision that was read and the credential still counts. Otherwise everything is
+//! looked up again. So a statement may be repeated after its reply was lost. Only a put in a series needs a transaction.
+
+use crate::database::{Database, Doing, digest, named};
+use crate::fault::{Fault, unwritable};
+use crate::pool::{Connection, Value};
+use crate::row::{SELECT, StoredRow, number, signed};
+use crate::schema::VERSION;
+use crate::store::random_id;
+use askuser::Request;
+use askuser::store::{
+    Act, Candidate, Command, DraftStep, DraftVersion, Ending, Found, Principal, Purged, QuestionId, Record, Reply,
+    SavedDraft, Series, Step, StoreError, Waiters, Which, Write, step, words,
+};
+use futures_util::future::join;
+use sha2::{Digest as _, Sha256};
+use tokio_postgres::types::Type;
+
+/// The most times that a command looks again because another process was quicker.
+const TRIES: u32 = 20;
+
+/// Locks the credential `$1` as long as the statement runs, so that a revocation comes before or after it.
+const LIVE: &str = "live AS (SELECT 1 FROM askuser.credential WHERE id = $1 AND revoked_ms IS NULL FOR SHARE)";
+const IS_LIVE: &str = "($1::text IS NULL OR EXISTS (SELECT 1 FROM live))";
+
+/// The number of a question, and the name of the caller's waiter at it.
+pub(crate) type Waiter = (i64, String);
+
+impl Database {
+    /// Carries out a command. Returns the reply, and the caller's waiter if it waits.
+    pub(crate) async fn apply(&self, by: &Principal, command: &Command) -> Result<(Reply, Option<Waiter>), StoreError> {
+        let waiter = random_id()?;
+        let work = async |connection: &Connection| {
+            if command.attaches() {
+                self.lease(connection).await?;
+            }
+            for _ in 0..TRIES {
+                let once = async || self.try_once(connection, by, command, &waiter).await;
+                let done = match command {
+                    Command::Put { series: Some(series), .. } => {
+                        // Of several that ask the same, one after the other looks for the open question.
+                        let in_turn = async || {
+                            lock_series(connection, series).await?;
+                            once().await
+                        };
+                        connection.transaction(in_turn).await?
+                    }
+                    _ => once().await?,
+                };
+                if let Some(done) = done {
+                    return Ok(done);
+                }
+            }
+            let why = "other processes were quicker every time";
+            Err(StoreError::unavailable("cannot write a question", why).into())
+        };
+        let doing = match command {
+            Command::Put { .. } | Command::End { .. } => Doing::Telling,
+            _ => Doing::Writing,
+        };
+        let (n, Step { write, waiters, reply, .. }) = self.run(doing, work).await?;
+        if let Write::Insert(record) = write {
+            self.requests.borrow_mut().keep(record.question.id.clone(), record.question.request.clone());
+        }
+        match waiters {
+            Waiters::Keep => return Ok((reply, None)),
+            Waiters::Remove => {
+                self.leases.forget(n);
+                return Ok((reply, None));
+            }
+            Waiters::Add => {}
+        }
+        self.leases.waits(n, waiter.clone());
+        self.follower.lease_taken();
+        Ok((reply, Some((n, waiter))))
+    }
+
+    /// Decides and writes once. `None` if another process was quicker.
+    async fn try_once(
+        &self,
+        connection: &Connection,
+        by: &Principal,
+        command: &Command,
+        waiter: &str,
+    ) -> Result<Option<(i64, Step)>, Fault> {
+        let (now, found) = self.look_up(connection, by, command).await?;
+        let mut step = step(&found, now, by, command)?;
+        let credential = by.credential_id();
+        let known = found.record.as_ref().map(number_of).unwrap_or_default();
+        let n = match (&step.write, &mut step.reply) {
+            (Write::Insert(record), reply) => {
+                let n = self.insert(connection, credential, record, command, waiter).await?;
+                if let (Reply::Put { question, .. }, Some(n)) = (reply, n) {
+                    question.cursor.n = n.unsigned_abs();
+                }
+                return Ok(n.map(|n| (n, step)));
+            }
+            (Write::Update(record), _) => {
+                update(connection, credential, record, &step).await?.then(|| number_of(record))
+            }
+            (Write::Drafts(drafts), _) => write_drafts(connection, by, known, drafts).await?.then_some(known),
+            (_, Reply::Put { question, .. }) => Some(signed(question.cursor.n)),
+            _ => Some(known),
+        };
+        let Some(n) = n else { return Ok(None) };
+        match (step.waiters, &step.write) {
+            (Waiters::Add, _) if !self.add_waiter(connection, credential, n, waiter).await? => return Ok(None),
+            (Waiters::Remove, Write::Nothing) => {
+                connection.execute("DELETE FROM askuser.waiter WHERE question = $1", &[(&n, Type::INT8)]).await?;
+            }
+            _ => {}
+        }
+        Ok(Some((n, step)))
+    }
+
+    async fn look_up(&self, connection: &Connection, by: &Principal, command: &Command) -> Result<(u64, Found), Fault> {
+        let which = command.question().unwrap_or(Which::Id(nowhere()?));
+        let (condition, name) = named(by, &which);
+        let sql = format!("{SELECT} WHERE {condition}");
+        let series = match command {
+            Command::Put { series: Some(series), .. } => Some(series_digest(&series.name)),
+            _ => None,
+        };
+        let candidates = format!("{SELECT} WHERE q.series = $1 AND q.delivered_ms IS NULL ORDER BY q.n DESC");
+        let look = async || {
+            let of_series = async || match &series {
+                Some(series) => connection.query(&candidates, &[(series, Type::BYTEA)]).await,
+                None => Ok(Vec::new()),
+            };
+            let (rows, of_series) = join(connection.query(&sql, &[name.value()]), of_series()).await;
+            Ok((rows?, of_series?))
+        };
+        let (moment, (rows, of_series)) = self.read(connection, by.credential_id(), look).await?;
+        let read = |row| StoredRow::read(row, &mut self.requests.borrow_mut(), moment.now);
+        let record = rows.first().map(read).transpose()?.map(|row| row.record);
+        // One that cannot be read does not keep others from being asked.
+        let candidates = of_series
+            .iter()
+            .filter_map(|row| read(row).ok())
+            .map(|row| Candidate { record: row.record, is_waited_for: row.is_waited_for });
+        let candidates = candidates.collect();
+        let drafts = match (command, &record) {
+            (Command::SaveDraft { .. }, Some(record)) => drafts_of(connection, number_of(record), by).await?,
+            _ => Vec::new(),
+        };
+        Ok((moment.now, Found { record, candidates, drafts, credential_is_live: moment.credential_is_live }))
+    }
+
+    /// Stores a question with its event and its waiter. `None` if it is there already, or the credential was revoked.
+    async fn insert(
+        &self,
+        connection: &Connection,
+        credential: Option<&str>,
+        record: &Record,
+        command: &Command,
+        waiter: &str,
+    ) -> Result<Option<i64>, Fault> {
+        let question = &record.question;
+        let request = &question.request;
+        let origin = question.request.origin();
+        let series = match command {
+            Command::Put { series: Some(series), .. } => Some(series_digest(&series.name)),
+            _ => None,
+        };
+        let sql = format!(
+            "WITH {LIVE}, new AS (
+                 INSERT INTO askuser.question (id, key, bare_key, request, agent, agent_words, words, audience, credential,
+                     state, asked_ms, expires_ms, series, conversation)
+                 SELECT $2, $3, $4, $5, $6, $7, $8, $9, $10, 'pending', $11, $12, $13, $14
+                 WHERE {IS_LIVE} AND EXISTS (SELECT 1 FROM askuser.schema_version WHERE version = $15)
+                 ON CONFLICT DO NOTHING RETURNING n
+             ), event AS (
+                 INSERT INTO askuser.event (question, state, at_ms) SELECT n, 'pending', $11 FROM new
+             ), waiter AS (
+                 INSERT INTO askuser.waiter (question, id, process) SELECT n, $16, $17 FROM new
+             )
+             SELECT n FROM new"
+        );
+        let agent = origin.agent.as_deref().map(without_nul);
+        let audience = (!request.audience().is_empty()).then(|| request.audience().to_vec());
+        let values: [Value<'_>; 17] = [
+            (&credential, Type::TEXT),
+            (&question.id.as_str(), Type::TEXT),
+            (&digest(request.key(), origin.credential.as_deref()), Type::BYTEA),
+            (&digest(request.key(), None), Type::BYTEA),
+            (&serde_json::to_string(&**request as &Request).map_err(unwritable)?, Type::TEXT),
+            (&agent, Type::TEXT),
+            (&agent.as_deref().map(str::to_lowercase), Type::TEXT),
+            (&without_nul(&words(request)), Type::TEXT),
+            (&audience, Type::TEXT_ARRAY),
+            (&origin.credential, Type::TEXT),
+            (&signed(question.asked_ms), Type::INT8),
+            (&question.expires_ms.map(signed), Type::INT8),
+            (&series, Type::BYTEA),
+            (&record.conversation, Type::TEXT),
+            (&VERSION, Type::INT4),
+            (&waiter, Type::TEXT),
+            (&self.leases.process, Type::TEXT),
+        ];
+        let rows = connection.query(&sql, &values).await?;
+        Ok(rows.first().map(|row| row.try_get("n")).transpose()?)
+    }
+
+    /// Adds a waiter. `false` if the credential was revoked.
+    async fn add_waiter(
+        &self,
+        connection: &Connection,
+        credential: Option<&str>,
+        n: i64,
+        waiter: &str,
+    ) -> Result<bool, Fault> {
+        let sql = format!(
+            "WITH {LIVE}, added AS (
+                 INSERT INTO askuser.waiter (question, id, process) SELECT $2, $3, $4 WHERE {IS_LIVE} ON CONFLICT DO NOTHING
+             )
+             SELECT {IS_LIVE}"
+        );
+        let values: [Value<'_>; 4] =
+            [(&credential, Type::TEXT), (&n, Type::INT8), (&waiter, Type::TEXT), (&self.leases.process, Type::TEXT)];
+        Ok(connection.row(&sql, &values).await?.try_get(0)?)
+    }
+
+    /// Removes some at a time: others are not kept waiting for all of it, and neither is the reply.
+    pub(crate) async fn purge(&self, by: &Principal, before_ms: &u64) -> Result<Purged, StoreError> {
+        const AT_ONCE: u64 = 5_000;
+        let found = Found { credential_is_live: true, ..Found::default() };
+        let decided = step(&found, 0, by, &Command::Purge { before_ms: *before_ms })?.write;
+        let Write::Purge(before_ms) = decided else { return Ok(Purged { count: 0, remains: None }) };
+        let sql = format!(
+            "DELETE FROM askuser.question WHERE n IN (
+                 SELECT n FROM askuser.question WHERE state <> 'pending' AND ended_ms < $1
+                 ORDER BY ended_ms, n LIMIT {AT_ONCE} FOR UPDATE SKIP LOCKED)"
+        );
+        let before = signed(before_ms);
+        let mut count = 0;
+        loop {
+            let some = async |connection: &Connection| connection.execute(&sql, &[(&before, Type::INT8)]).await;
+            let gone = self.run_by(by, Doing::Writing, some).await?;
+            count += gone;
+            if gone < AT_ONCE {
+                return Ok(Purged { count, remains: None });
+            }
+        }
+    }
+
+    pub(crate) async fn drafts(&self, by: &Principal, which: &Which) -> Result<Vec<SavedDraft>, StoreError> {
+        let read = async |connection: &Connection| {
+            let (_, row) = self.known(connection, by, which).await?;
+            by.check(Act::Consider(&row.record.question.request))?;
+            drafts_of(connection, number_of(&row.record), by).await
+        };
+        self.run_by(by, Doing::Reading, read).await
+    }
+}
+
+/// Writes the next revision of a question with its event. `false` if another process was quicker, or the credential was revoked.
+async fn update(
+    connection: &Connection,
+    credential: Option<&str>,
+    record: &Record,
+    step: &Step,
+) -> Result<bool, Fault> {
+    let question = &record.question;
+    let ending = question.ending.as_ref();
+    let resolution = ending.and_then(Ending::recorded).map(serde_json::to_string).transpose().map_err(unwritable)?;
+    let sql = format!(
+        "WITH {LIVE}, changed AS (
+             UPDATE askuser.question SET state = $4, resolution = $5, ended_by = $6, ended_ms = $7, attempt = $8,
+                 expires_ms = $9, delivered_ms = $10, claim = $11, conversation = $12, revision = $3 + 1
+             WHERE n = $2 AND revision = $3 AND {IS_LIVE}
+                 AND EXISTS (SELECT 1 FROM askuser.schema_version WHERE version = $13)
+             RETURNING n
+         ), event AS (
+             INSERT INTO askuser.event (question, state, at_ms) SELECT n, $14, $15 FROM changed WHERE $14 IS NOT NULL
+         ), waiters AS (
+             DELETE FROM askuser.waiter WHERE $16 AND question IN (SELECT n FROM changed)
+         )
+         SELECT n FROM changed"
+    );
+    let values: [Value<'_>; 16] = [
+        (&credential, Type::TEXT),
+        (&number_of(record), Type::INT8),
+        (&signed(record.revision.saturating_sub(1)), Type::INT8),
+        (&question.state().name(), Type::TEXT),
+        (&resolution, Type::TEXT),
+        (&ending.and_then(Ending::by), Type::TEXT),
+        (&ending.and_then(Ending::at_ms).map(signed), Type::INT8),
+        (&record.attempt.as_ref().map(|attempt| attempt.as_str()), Type::TEXT),
+        (&question.expires_ms.map(signed), Type::INT8),
+        (&question.delivered_ms.map(signed), Type::INT8),
+        (&record.claim.as_ref().map(|claim| claim.as_str()), Type::TEXT),
+        (&record.conversation, Type::TEXT),
+        (&VERSION, Type::INT4),
+        (&step.event.map(|event| event.state.name()), Type::TEXT),
+        (&step.event.map(|event| signed(event.at_ms)), Type::INT8),
+        (&(step.waiters == Waiters::Remove), Type::BOOL),
+    ];
+    Ok(connection.query(&sql, &values).await?.len() == 1)
+}
+
+/// Writes drafts. Two saves at the same moment may each return without the other's draft. Both drafts are kept. `false` if the
+/// credential was revoked.
+async fn write_drafts(connection: &Connection, by: &Principal, n: i64, step: &DraftStep) -> Result<bool, Fault> {
+    let person = by.name().unwrap_or_default();
+    let writers: Vec<&str> = step.removed.iter().map(|removed| removed.writer.as_str()).collect();
+    let edits: Vec<i64> = step.removed.iter().map(|removed| removed.edit.into()).collect();
+    let written = step.written.as_ref();
+    let version = written.map(|saved| saved.version.clone()).unwrap_or_default();
+    let words = written.map(SavedDraft::first_words).unwrap_or_default();
+    let answers = written.map(|saved| serde_json::to_string(&saved.draft)).transpose().map_err(unwritable)?;
+    let sql = format!(
+        "WITH {LIVE}, written AS (
+             INSERT INTO askuser.draft AS d (question, person, writer, edit, place, saved_ms, words, answers)
+             SELECT $2, $3, $4, $5, $6, $7, $8, $9 WHERE $9 IS NOT NULL AND {IS_LIVE}
+             ON CONFLICT (question, person, writer) DO UPDATE SET edit = EXCLUDED.edit, place = EXCLUDED.place,
+                 saved_ms = EXCLUDED.saved_ms, words = EXCLUDED.words, answers = EXCLUDED.answers
+             WHERE d.edit <= EXCLUDED.edit
+         ), removed AS (
+             DELETE FROM askuser.draft WHERE question = $2 AND person = $3 AND {IS_LIVE}
+                 AND (writer, edit) IN (SELECT * FROM unnest($10::text[], $11::bigint[]))
+         )
+         SELECT {IS_LIVE}"
+    );
+    let values: [Value<'_>; 11] = [
+        (&by.credential_id(), Type::TEXT),
+        (&n, Type::INT8),
+        (&person, Type::TEXT),
+        (&version.writer, Type::TEXT),
+        (&i64::from(version.edit), Type::INT8),
+        (&written.map(|saved| saved.place.as_str()).unwrap_or_default(), Type::TEXT),
+        (&written.map(|saved| signed(saved.saved_ms)).unwrap_or_default(), Type::INT8),
+        (&words, Type::TEXT_ARRAY),
+        (&answers, Type::TEXT),
+        (&writers, Type::TEXT_ARRAY),
+        (&edits, Type::INT8_ARRAY),
+    ];
+    Ok(connection.row(&sql, &values).await?.try_get(0)?)
+}
+
+async fn drafts_of(connection: &Connection, n: i64, by: &Principal) -> Result<Vec<SavedDraft>, Fault> {
+    let sql = "SELECT answers, writer, edit, place, saved_ms FROM askuser.draft WHERE question = $1 AND person = $2";
+    let person = by.name().unwrap_or_default();
+    let rows = connection.query(sql, &[(&n, Type::INT8), (&person, Type::TEXT)]).await?;
+    let mut drafts = Vec::new();
+    for row in &rows {
+        let edit = u32::try_from(row.try_get::<_, i64>("edit")?).unwrap_or(u32::MAX);
+        let version = DraftVersion { writer: row.try_get("writer")?, edit };
+        // A draft that this program cannot read stays where it is.
+        if let Ok(draft) = serde_json::from_str(row.try_get("answers")?) {
+            let place = row.try_get("place")?;
+            let saved_ms = number(row, "saved_ms")?;
+            drafts.push(SavedDraft { draft, version, place, saved_ms });
+        }
+    }
+    Ok(SavedDraft::newest_first(drafts))
+}
+
+async fn lock_series(connection: &Connection, series: &Series) -> Result<(), Fault> {
+    let name = series_digest(&series.name);
+    let lock = i64::from_be_bytes(name[..8].try_into().unwrap_or_default());
+    connection.execute("SELECT pg_advisory_xact_lock($1)", &[(&lock, Type::INT8)]).await.map(drop)
+}
+
+pub(crate) fn number_of(record: &Record) -> i64 {
+    signed(record.question.cursor.n)
+}
+
+/// An id that no question has.
+fn nowhere() -> Result<QuestionId, StoreError> {
+    QuestionId::parse("000000000000").ok_or_else(|| StoreError::damaged("cannot name a question", "no id"))
+}
+
+/// A new id of a question.
+pub(crate) fn new_id() -> Result<QuestionId, StoreError> {
+    let id = random_id()?;
+    QuestionId::parse(&id[..12]).ok_or_else(|| StoreError::damaged("cannot name a question", id))
+}
+
+/// However long its name is, an index holds this.
+fn series_digest(name: &str) -> Vec<u8> {
+    Sha256::digest(name.as_bytes()).to_vec()
+}
+
+/// PostgreSQL keeps every character but one. Only what is searched by is written so; a request has it escaped.
+pub(crate) fn without_nul(text: &str) -> String {
+    text.replace('\0', "\u{fffd}")
+}

@@ -1,0 +1,120 @@
+-- The time of every record is this server's.
+CREATE FUNCTION askuser.now_ms() RETURNS bigint LANGUAGE sql VOLATILE
+    AS 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint';
+CREATE TABLE askuser.question (
+    n            bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, -- the order of asking
+    id           text COLLATE "C" NOT NULL UNIQUE,  -- what people call it
+    key          bytea NOT NULL UNIQUE,             -- SHA-256 of the request's key and its credential: the same is the same question
+    bare_key     bytea NOT NULL,                    -- the same without the credential
+    request      text NOT NULL,                     -- the whole request, as it serialises
+    agent        text,                              -- who asks, to search by, and in lower case
+    agent_words  text,
+    words        text NOT NULL,                     -- what a person reads of it, in lower case, to search by
+    audience     text[],                            -- for whom it is; none for everybody
+    credential   text,                              -- the name of the credential that asked
+    state        text NOT NULL,
+    asked_ms     bigint NOT NULL,
+    expires_ms   bigint,
+    resolution   text,                              -- as it serialises; none for a withdrawal
+    ended_by     text,
+    ended_ms     bigint,
+    attempt      text,                              -- the attempt that ended it
+    delivered_ms bigint,
+    series       bytea,                             -- SHA-256: the same for questions that are the same to a person
+    conversation text,                              -- which conversation asked it, or took it over
+    claim        text,                              -- the attempt that used its permission
+    revision     bigint NOT NULL DEFAULT 0,         -- the number of changes since it was put
+    left_ms      bigint,                            -- when the last waiter left
+    asker_died   boolean NOT NULL DEFAULT false
+) WITH (fillfactor = 80);
+CREATE INDEX question_bare_key ON askuser.question (bare_key);
+CREATE INDEX question_pending ON askuser.question (n) WHERE state = 'pending';
+CREATE INDEX question_ended ON askuser.question (ended_ms, n) WHERE state <> 'pending';
+CREATE INDEX question_for_some ON askuser.question (n) WHERE state = 'pending' AND audience IS NOT NULL;
+CREATE INDEX question_expiring ON askuser.question (expires_ms) WHERE state = 'pending' AND expires_ms IS NOT NULL;
+CREATE INDEX question_series ON askuser.question (series, n) WHERE series IS NOT NULL AND delivered_ms IS NULL;
+CREATE INDEX question_credential ON askuser.question (credential, n) WHERE credential IS NOT NULL;
+-- An event has no number before it is committed: numbers become visible in their order, without holes.
+CREATE TABLE askuser.event (
+    n        bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    seq      bigint UNIQUE,
+    question bigint NOT NULL REFERENCES askuser.question (n) ON DELETE CASCADE,
+    state    text NOT NULL,
+    at_ms    bigint NOT NULL
+) WITH (fillfactor = 80);
+CREATE INDEX event_unnumbered ON askuser.event (n) WHERE seq IS NULL;
+CREATE INDEX event_question ON askuser.event (question);
+CREATE TABLE askuser.numbering (
+    one  boolean PRIMARY KEY DEFAULT true CHECK (one),
+    last bigint NOT NULL
+);
+INSERT INTO askuser.numbering (last) VALUES (0);
+-- Who waits, and who shows a list: as long as their process renews its lease, by this server's real time.
+CREATE TABLE askuser.process (
+    id      text PRIMARY KEY,
+    expires timestamptz NOT NULL
+);
+CREATE TABLE askuser.waiter (
+    question bigint NOT NULL REFERENCES askuser.question (n) ON DELETE CASCADE,
+    id       text NOT NULL,
+    process  text NOT NULL,
+    PRIMARY KEY (question, id)
+);
+CREATE INDEX waiter_process ON askuser.waiter (process);
+CREATE TABLE askuser.shown_list (
+    id      text PRIMARY KEY,
+    process text NOT NULL
+);
+-- A person has a draft for each opening of a question at a surface (its writer).
+CREATE TABLE askuser.draft (
+    question bigint NOT NULL REFERENCES askuser.question (n) ON DELETE CASCADE,
+    person   text NOT NULL,
+    writer   text NOT NULL,
+    edit     bigint NOT NULL,                       -- the number of the writer's save
+    place    text NOT NULL,                         -- the device or surface
+    saved_ms bigint NOT NULL,
+    words    text[] NOT NULL,                       -- the beginning of what was typed
+    answers  text NOT NULL,
+    PRIMARY KEY (question, person, writer)
+);
+CREATE TABLE askuser.notifier_failure (
+    one   boolean PRIMARY KEY DEFAULT true CHECK (one),
+    at_ms bigint NOT NULL,
+    what  text NOT NULL,
+    why   text NOT NULL
+);
+CREATE TABLE askuser.person (
+    name     text PRIMARY KEY,
+    added_ms bigint NOT NULL
+);
+CREATE TABLE askuser.credential (
+    n          bigint GENERATED ALWAYS AS IDENTITY,
+    id         text PRIMARY KEY,                    -- the part of a token that is no secret
+    name       text NOT NULL,
+    scope      text NOT NULL,
+    is_device  boolean NOT NULL,
+    person     text NOT NULL,                       -- empty: it acts under its own name
+    digest     bytea NOT NULL,                      -- SHA-256 of the secret part
+    made_ms    bigint NOT NULL,
+    seen_ms    bigint,
+    address    text,
+    revoked_ms bigint,
+    revoked_by text                                 -- the call that revoked it
+);
+CREATE TABLE askuser.pairing (
+    id          text PRIMARY KEY,
+    is_link     boolean NOT NULL,
+    digest      bytea NOT NULL,
+    address     text,
+    browser     text,
+    expires_ms  bigint NOT NULL,
+    tries       integer NOT NULL DEFAULT 0,
+    is_approved boolean NOT NULL DEFAULT false,
+    person      text                                -- whose device it becomes
+);
+CREATE TABLE askuser.failed_credential (
+    one     boolean PRIMARY KEY DEFAULT true CHECK (one),
+    count   bigint NOT NULL,
+    last_ms bigint NOT NULL,
+    address text NOT NULL
+);
