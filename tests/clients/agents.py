@@ -207,7 +207,7 @@ CONTINUE_SERVER = ".continue/mcpServers/askuser.yaml"
 
 AGENTS = {
     "claude": Agent(
-        "@anthropic-ai/claude-code", "2.1.325", claude,
+        "@anthropic-ai/claude-code", "2.1.328", claude,
         remote=in_json(".claude.json", "mcpServers", type="http", url=URL),
         headless=["claude", "-p", PROMPT, "--allowedTools", "mcp__askuser__*"],
         terminal=["claude", "--allowedTools", "mcp__askuser__*"],

@@ -6,6 +6,7 @@ import sys
 import time
 from pathlib import Path
 
+import permissions
 from agents import AGENTS, PROMPT
 from scripted_model import Call
 from stage import ASKUSER, PATIENCE, ROOT, Failed, until
@@ -264,8 +265,8 @@ def permission(run, label, *words):
     """Runs the command exactly if a person allows it."""
     process = run.stage.start("claude", "-p", PROMPT, "--permission-mode", "default", *WITH_APPROVE, *words)
     question = run.stage.pending()
-    shown = question.get("context")
-    if shown != {"kind": "command", "text": "touch made"}:
+    shown = question["context"]
+    if shown["tool"] != "Bash" or shown["input"] != BASH.input:
         raise Failed(f"shows {shown}")
     run.stage.answer(question, "--select", f"Bash={label}")
     run.stage.ended(process)
@@ -379,7 +380,7 @@ def picker_first(scene):
 
 CLAUDE = [
     approve_question, approve_allow, approve_deny, hook_before_tool, hook_elicitation, hook_permission, hook_picker,
-    dialog_first, dialog_refused, picker_first,
+    dialog_first, dialog_refused, picker_first, *permissions.CASES,
 ]
 
 

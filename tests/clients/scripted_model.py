@@ -19,6 +19,8 @@ class Call:
     input: dict
     # Words of a result after which it asks the same again, once it may.
     again: str = None
+    # Words before the call, in the same message. Only in the dialect of Anthropic.
+    says: str = None
 
 
 @dataclass
@@ -56,7 +58,7 @@ class ScriptedModel:
         if tool is None:
             return "A title"  # asked for beside the conversation
         if not turn.results:
-            return tool, call.input
+            return tool, call.input, call.says
         last = turn.results[-1]
         with self.lock:
             if last not in self.results:
@@ -64,12 +66,13 @@ class ScriptedModel:
         waits_on = turn.find("AskUserQuestionResult")
         ticket = re.search(r'ticket\W+([\w-]{6,})', last)
         if waits_on and ticket and "not answered yet" in last:
-            return waits_on, {"ticket": ticket[1]}
+            return waits_on, {"ticket": ticket[1]}, None
         if call.again and call.again in last:
             self.may_ask_again.wait()
-            return tool, call.input
+            return tool, call.input, None
         if len(turn.results) < len(self.calls):
-            return tool, self.calls[len(turn.results)].input
+            call = self.calls[len(turn.results)]
+            return turn.find(call.tool) or tool, call.input, call.says
         return f"The tool returned: {last}"
 
     def _handler(model):
@@ -152,25 +155,31 @@ def message(said, content, stop):
 def whole_message(said):
     if isinstance(said, str):
         return message(said, [{"type": "text", "text": said}], "end_turn")
-    name, input = said
-    return message(said, [{"type": "tool_use", "id": "toolu_0", "name": name, "input": input}], "tool_use")
+    name, input, says = said
+    words = [{"type": "text", "text": says}] if says else []
+    return message(said, [*words, {"type": "tool_use", "id": "toolu_0", "name": name, "input": input}], "tool_use")
 
 
 def stream_message(said, turn):
-    if isinstance(said, str):
-        block = {"type": "text", "text": ""}
-        delta = {"type": "text_delta", "text": said}
-        stop = "end_turn"
-    else:
-        block = {"type": "tool_use", "id": f"toolu_{turn}", "name": said[0], "input": {}}
-        delta = {"type": "input_json_delta", "partial_json": json.dumps(said[1])}
-        stop = "tool_use"
+    words, call = (said, None) if isinstance(said, str) else (said[2], said)
+    blocks = []
+    if words:
+        blocks.append(({"type": "text", "text": ""}, {"type": "text_delta", "text": words}))
+    if call:
+        block = {"type": "tool_use", "id": f"toolu_{turn}", "name": call[0], "input": {}}
+        blocks.append((block, {"type": "input_json_delta", "partial_json": json.dumps(call[1])}))
+    stop = "tool_use" if call else "end_turn"
     usage = {"output_tokens": 10}
+    parts = []
+    for i, (block, delta) in enumerate(blocks):
+        parts += [
+            ("content_block_start", {"type": "content_block_start", "index": i, "content_block": block}),
+            ("content_block_delta", {"type": "content_block_delta", "index": i, "delta": delta}),
+            ("content_block_stop", {"type": "content_block_stop", "index": i}),
+        ]
     return events(
         ("message_start", {"type": "message_start", "message": message(said, [], None)}),
-        ("content_block_start", {"type": "content_block_start", "index": 0, "content_block": block}),
-        ("content_block_delta", {"type": "content_block_delta", "index": 0, "delta": delta}),
-        ("content_block_stop", {"type": "content_block_stop", "index": 0}),
+        *parts,
         ("message_delta", {"type": "message_delta", "delta": {"stop_reason": stop}, "usage": usage}),
         ("message_stop", {"type": "message_stop"}),
     )

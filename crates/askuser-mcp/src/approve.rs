@@ -6,11 +6,11 @@
 use crate::call::{Call, Unasked, Waited};
 use crate::exchange::Exchange;
 use crate::tools;
-use askuser::permission::{FILE_CHANGED, MayPermit, Permission, verdict};
-use askuser::{Answer, Context, Limits, Purpose, QuestionSet, Resolution, Rules, Span, Status, report};
+use askuser::permission::{FILE_CHANGED, MayPermit, Permission, reject_imitation, verdict};
+use askuser::{Context, Limits, Purpose, QuestionSet, Resolution, Rules, Span, Status, report};
 use askuser_sys::regular_file;
 use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::path::Path;
 
 impl Call<'_> {
@@ -27,7 +27,10 @@ impl Call<'_> {
         };
         let call = (!is_question).then(read_call);
         let (asked, purpose) = match &call {
-            None => (QuestionSet::parse(input.clone(), &their_rules()), Purpose::Question),
+            None => {
+                let set = QuestionSet::parse(input.clone(), &their_rules());
+                (set.and_then(|set| reject_imitation(set, [])), Purpose::Question)
+            }
             Some(call) => (Permission::to_use(call).question_set(), Purpose::Permission),
         };
         let about = call.map(Context::ToolUse);
@@ -38,7 +41,7 @@ impl Call<'_> {
         Ok(match self.wait_beside_dialog(put).await {
             Waited::Resolved(delivery) => {
                 if is_question {
-                    let decided = answered(request.set(), delivery.resolution(), input);
+                    let decided = answered(request.set(), delivery.resolution());
                     Exchange::of(self.context).leaving(delivery);
                     decided
                 } else {
@@ -65,25 +68,11 @@ fn their_rules() -> Rules {
     Rules::repair().with_limits(limits).unwrap_or(Rules::repair())
 }
 
-/// The answers keyed by question, several choices in one text.
-fn answered(set: &QuestionSet, resolution: &Resolution, input: &Value) -> CallToolResult {
-    let outcome = resolution.outcome();
-    if *outcome.status() != Status::Answered || !resolution.is_a_persons() {
+fn answered(set: &QuestionSet, resolution: &Resolution) -> CallToolResult {
+    if *resolution.outcome().status() != Status::Answered || !resolution.is_a_persons() {
         return denied(&report::prose(set, resolution));
     }
-    let in_words = |answer: &Answer| {
-        let chosen = answer.selected_options.iter().chain(&answer.custom_input);
-        let words = chosen.map(String::as_str).collect::<Vec<_>>().join(", ");
-        match &answer.note {
-            Some(note) => format!("{words} (note: {note})"),
-            None => words,
-        }
-    };
-    let answers: Map<String, Value> =
-        outcome.answers().iter().map(|answer| (answer.question.clone(), in_words(answer).into())).collect();
-    let mut input = input.clone();
-    input["answers"] = answers.into();
-    allowed(&input)
+    allowed(&report::claude_input(set, resolution))
 }
 
 /// Allows what a person permitted, if `is_unchanged`: the call still does what they were shown.

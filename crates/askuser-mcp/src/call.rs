@@ -8,6 +8,7 @@ use crate::results;
 use crate::rounds::Next;
 use crate::series::{series, session};
 use crate::server::{Server, random_id};
+use askuser::permission::reject_imitation;
 use askuser::store::{Ending, Handle, Principal, Put, QuestionId, Series, StoreError, StoredQuestion};
 use askuser::{
     AskError, Asker, Context, Decision, Delivery, Origin, Purpose, QuestionSet, Request, RequestKey, Via, report,
@@ -64,6 +65,7 @@ impl Call<'_> {
         state: Option<String>,
     ) -> Result<CallToolResponse, Unasked> {
         let set = QuestionSet::parse(arguments, &self.server.options.rules)
+            .and_then(|set| reject_imitation(set, []))
             .map_err(|violations| Unasked::Refused(Box::new(results::refused(report::rejection(&violations)))))?;
         let called = Instant::now();
         let (put, round) = match self.resumed(&set, responses, state.as_deref()).await {

@@ -30,9 +30,16 @@ pub(crate) fn is_other(name: &str) -> bool {
 
 /// Whether a person would read a safe text as this name, whatever stands between and around its letters.
 pub(crate) fn reads_like(text: &str, name: &str) -> bool {
-    let letters =
-        |text: &str| -> String { text.nfkc().map(latin).flat_map(lower).filter(|c| c.is_alphanumeric()).collect() };
-    letters(text) == letters(name)
+    bare_letters(text) == bare_letters(name)
+}
+
+/// Whether a person would read the beginning of a safe text as this name.
+pub(crate) fn begins_like(text: &str, name: &str) -> bool {
+    bare_letters(text).starts_with(&bare_letters(name))
+}
+
+fn bare_letters(text: &str) -> String {
+    text.nfkc().map(latin).flat_map(lower).filter(|c| c.is_alphanumeric()).collect()
 }
 
 const BRACKETS: [char; 8] = ['(', '[', '{', '<', ')', ']', '}', '>'];

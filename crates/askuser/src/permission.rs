@@ -5,6 +5,7 @@
 //! - Only a person's own choice agrees; [`MayPermit`] has the one exception.
 //! - A note beside a yes may be a condition, which no program can check: nothing runs, the model reads it and may call again.
 
+use crate::alike::{begins_like, reads_like};
 use crate::asker::AskError;
 use crate::input::QuestionInput;
 use crate::limits::Limits;
@@ -13,8 +14,8 @@ use crate::question::{Question, QuestionSet};
 use crate::request::Purpose;
 use crate::resolution::{Resolution, Via};
 use crate::rules::{Form, Rules};
-use crate::tool_use::ToolUse;
-use crate::violation::Violations;
+use crate::tool_use::{self, ToolUse};
+use crate::violation::{Gathered, Violations};
 use std::convert::Infallible;
 
 /// The question whether a tool may run. `R` is a rule that its asker keeps; most keep none, and cannot be told "always".
@@ -56,8 +57,34 @@ const REFUSE: &str = "Don't run it";
 pub const FILE_CHANGED: &str =
     "Not run: the file changed since the user was shown this edit. Read the file again, then call again.";
 
-/// What heads no question of a model, beside the names of tools: it would read like a permission.
-pub const RESERVED_HEADERS: [&str; 6] = ["Permission", "Permissions", ALLOW_ONCE, ALWAYS_ALLOW, REFUSE, "Not allowed"];
+/// The headers that would make a model's question read like a permission, beside the names of tools.
+const RESERVED_HEADERS: [&str; 6] = ["Permission", "Permissions", ALLOW_ONCE, ALWAYS_ALLOW, REFUSE, "Not allowed"];
+
+/// Rejects a model's questions that read like a permission. `headers` are further headers that mean something where it is asked.
+///
+/// # Errors
+/// Every header and label that does.
+pub fn reject_imitation<'a>(
+    set: QuestionSet,
+    headers: impl IntoIterator<Item = &'a str>,
+) -> Result<QuestionSet, Violations> {
+    let headers: Vec<&str> = RESERVED_HEADERS.into_iter().chain(tool_use::known_tools()).chain(headers).collect();
+    let mut bad = Gathered::default();
+    for (i, question) in set.questions().iter().enumerate() {
+        if let Some(name) = headers.iter().find(|name| reads_like(question.header(), name)) {
+            let fact = format!("reads like {name:?}, which heads questions of another kind");
+            bad.add(format!("questions[{i}].header"), fact, "must say what the question is about");
+        }
+        for (j, option) in question.options().iter().enumerate() {
+            let is_offer = [ALLOW_ONCE, REFUSE].iter().any(|offer| reads_like(option.name(), offer));
+            if is_offer || begins_like(option.name(), ALWAYS_ALLOW) {
+                let fact = format!("{:?} reads like an answer to a permission", option.name());
+                bad.add(format!("questions[{i}].options[{j}].label"), fact, "must use other words");
+            }
+        }
+    }
+    bad.into_result(Some(set))
+}
 
 impl Permission {
     /// The permission for a call of another agent's tool. Its request shows the call as [context](crate::Context::ToolUse).

@@ -7,7 +7,6 @@ mod parse;
 
 pub(crate) use parse::name_of;
 
-use crate::alike::reads_like;
 use crate::input::QuestionInput;
 use crate::limits::Limits;
 use crate::outcome::{Answer, Note, Outcome};
@@ -137,22 +136,6 @@ impl QuestionSet {
     pub fn new(questions: impl IntoIterator<Item = QuestionInput>, rules: &Rules) -> Result<QuestionSet, Violations> {
         let questions: Vec<Value> = questions.into_iter().map(QuestionInput::into_value).collect();
         QuestionSet::parse(json!({ "questions": questions }), rules)
-    }
-
-    /// The same set, unless one of its headers reads like one of these names, which already mean something where it is asked.
-    ///
-    /// # Errors
-    /// Every header that does.
-    pub fn reserving<'a>(self, names: impl IntoIterator<Item = &'a str>) -> Result<QuestionSet, Violations> {
-        let names: Vec<&str> = names.into_iter().collect();
-        let mut bad = Gathered::default();
-        for (i, question) in self.0.questions.iter().enumerate() {
-            if let Some(name) = names.iter().find(|name| reads_like(question.header(), name)) {
-                let fact = format!("reads like {name:?}, which heads questions of another kind");
-                bad.add(format!("questions[{i}].header"), fact, "must say what the question is about");
-            }
-        }
-        bad.into_result(Some(self))
     }
 
     /// The questions, in the order they were asked.

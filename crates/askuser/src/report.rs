@@ -9,7 +9,7 @@ use crate::resolution::{Resolution, Via};
 use crate::sanitize;
 use crate::store::{AskerPresence, Ending, StoredQuestion};
 use crate::violation::Violations;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
 /// The tool result in words.
@@ -122,7 +122,7 @@ pub fn record(set: &QuestionSet, resolution: &Resolution) -> Value {
 
 /// The input of Claude Code's own AskUserQuestion with the answers in it, as its hooks, its permission prompts and the Agent
 /// SDKs take it for `updatedInput`: several choices are one text with ", " between them. A note is an annotation of its
-/// question; without notes there are none.
+/// question. Everything else is as it was sent.
 pub fn claude_input(set: &QuestionSet, resolution: &Resolution) -> Value {
     let answers = resolution.outcome().answers();
     let text = |answer: &Answer| {
@@ -130,14 +130,17 @@ pub fn claude_input(set: &QuestionSet, resolution: &Resolution) -> Value {
         values.extend(answer.custom_input.as_deref());
         (answer.question.clone(), json!(values.join(", ")))
     };
-    // As they were sent: the tool was not called with the repairs that the person saw.
-    let sent = set.input().get("questions").filter(|questions| questions.is_array()).cloned();
-    let questions = sent.unwrap_or_else(|| set.questions_json());
-    let mut input = json!({"questions": questions, "answers": Value::Object(answers.iter().map(text).collect())});
-    for answer in answers {
-        if let Some(note) = &answer.note {
-            input["annotations"][&answer.question] = json!({"notes": note});
-        }
+    // The tool was not called with the repairs that the person saw.
+    let mut input = match set.input().get("questions") {
+        Some(Value::Array(_)) => set.input().clone(),
+        _ => json!({"questions": set.questions_json()}),
+    };
+    let note = |answer: &Answer| Some((answer.question.clone(), json!({"notes": answer.note.as_ref()?})));
+    let notes: Map<String, Value> = answers.iter().filter_map(note).collect();
+    input["answers"] = Value::Object(answers.iter().map(text).collect());
+    input["annotations"] = notes.into();
+    if input["annotations"] == json!({}) {
+        input.as_object_mut().map(|input| input.remove("annotations"));
     }
     input
 }

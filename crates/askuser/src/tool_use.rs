@@ -50,6 +50,11 @@ const EDITS: [(&str, &[&str]); 4] = [
     ("NotebookEdit", &["notebook_path", "new_source"]),
 ];
 
+/// The tools of other agents that are shown in a way of their own. Their names head permissions.
+pub(crate) fn known_tools<'a>() -> impl Iterator<Item = &'a str> {
+    [COMMAND.0, PLAN.0, FETCH.0].into_iter().chain(EDITS.iter().map(|(tool, _)| *tool))
+}
+
 /// The widest name that has its value beside it.
 const MAX_NAME: usize = 20;
 

@@ -21,7 +21,7 @@ impl AskUserQuestion {
     fn read(&self, call: &ToolCall, context: &ToolContext) -> Result<QuestionSet, Violations> {
         let set = QuestionSet::parse(call.input.clone(), &self.rules)?;
         let of_tools = context.shared.tools.names().map(permission::header);
-        set.reserving(of_tools.chain(permission::RESERVED_HEADERS).chain([exit_plan_mode::HEADER]))
+        permission::reject_imitation(set, of_tools.chain([exit_plan_mode::HEADER]))
     }
 }
 

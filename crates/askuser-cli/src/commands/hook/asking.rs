@@ -11,9 +11,9 @@ use crate::json::escape_invisible;
 use crate::result;
 use crate::signals::until_signal;
 use crate::store::{actor, asker, attempt, block_on, done, for_each_page, open, origin, runtime};
-use askuser::permission::Permission;
+use askuser::permission::{Permission, reject_imitation};
 use askuser::store::{Filter, Handle, Principal, StoreError, StoredQuestion, Which};
-use askuser::{Asker, Context, Inbox, Purpose, QuestionSet, Request, RequestKey, Resolution, Rules, ToolUse, Via};
+use askuser::{Asker, Context, Inbox, Purpose, QuestionSet, Request, RequestKey, Rules, ToolUse, Via, report};
 use askuser_sys::regular_file;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -30,6 +30,11 @@ pub(super) fn run(kind: HookEvent, event: &Value, settings: &Settings) -> Result
         return withdraw_decided(kind, event, settings);
     }
     let Some((request, form)) = request(kind, event) else { return Ok(()) };
+    if kind.is_question()
+        && let Err(violations) = reject_imitation(request.set().clone(), [])
+    {
+        return print(&decision::denied(kind, &report::rejection(&violations)));
+    }
     let why = transcript::last_words(event).map(|words| secrets(&[], &[]).redact_text(words));
     let request = request.with_why(why).with_deadline(settings.timeout);
     ask(kind, event, request, form.as_ref(), settings)
@@ -122,8 +127,7 @@ fn ask(
     settings: &Settings,
 ) -> Result<(), Failure> {
     // A file or a rule cannot speak here, where everything counts as the user's; a rule that says to ask no person is kept.
-    let is_question = matches!(kind, HookEvent::QuestionsBeforeTool | HookEvent::QuestionsInDialog);
-    if is_question && settings.headless.is_some() {
+    if kind.is_question() && settings.headless.is_some() {
         return Ok(());
     }
     let asker = asker(settings, open(settings)?, None)?;
@@ -137,7 +141,8 @@ fn ask(
     // Otherwise it stays, marked as having no process that waits for it.
     let Some(delivery) = delivered else { return Ok(()) };
     let is_unchanged = || request.context().cloned() == tool_use(event).map(Context::ToolUse);
-    match print(kind, &request, form, delivery.resolution(), &is_unchanged) {
+    let output = decision::of(kind, request.set(), form, delivery.resolution(), &is_unchanged);
+    match output.as_ref().map_or(Ok(()), print) {
         Ok(()) => {
             drop(delivery.stored());
             done(claude.flush())?;
@@ -150,14 +155,7 @@ fn ask(
     Ok(())
 }
 
-fn print(
-    kind: HookEvent,
-    request: &Request,
-    form: Option<&Form>,
-    resolution: &Resolution,
-    is_unchanged: &dyn Fn() -> bool,
-) -> Result<(), Failure> {
-    let Some(output) = decision::of(kind, request.set(), form, resolution, is_unchanged) else { return Ok(()) };
+fn print(output: &Value) -> Result<(), Failure> {
     let line = escape_invisible(&json!({"hookSpecificOutput": output}));
     result::write_all(&format!("{line}\n")).or_fail("cannot write")
 }

@@ -27,19 +27,25 @@ pub(super) fn of(
                 "permissionDecision": "allow",
                 "updatedInput": report::claude_input(set, resolution),
             }),
-            false => json!({
-                "hookEventName": "PreToolUse",
-                "permissionDecision": "deny",
-                "permissionDecisionReason": report::prose(set, resolution),
-            }),
+            false => denied(kind, &report::prose(set, resolution)),
         }),
         HookEvent::QuestionsInDialog => Some(match is_answered {
             true => in_dialog(json!({"behavior": "allow", "updatedInput": report::claude_input(set, resolution)})),
-            false => in_dialog(json!({"behavior": "deny", "message": report::prose(set, resolution)})),
+            false => denied(kind, &report::prose(set, resolution)),
         }),
         HookEvent::Permission => permission(set, resolution, is_unchanged),
         HookEvent::Elicitation => elicitation(form?, resolution),
         HookEvent::ToolRan | HookEvent::TurnEnded => None,
+    }
+}
+
+/// Refuses a tool for a reason that the model reads.
+pub(super) fn denied(kind: HookEvent, why: &str) -> Value {
+    match kind {
+        HookEvent::QuestionsBeforeTool => {
+            json!({"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": why})
+        }
+        _ => in_dialog(json!({"behavior": "deny", "message": why})),
     }
 }
 
@@ -50,12 +56,12 @@ fn in_dialog(decision: Value) -> Value {
 /// A tool runs only if a person chose just that. Where no person decided, Claude Code does.
 fn permission(set: &QuestionSet, resolution: &Resolution, is_unchanged: &dyn Fn() -> bool) -> Option<Value> {
     let verdict = verdict(set, resolution, MayPermit::Person);
-    Some(in_dialog(match verdict.refusal() {
-        None if is_unchanged() => json!({"behavior": "allow"}),
-        None => json!({"behavior": "deny", "message": FILE_CHANGED}),
+    Some(match verdict.refusal() {
+        None if is_unchanged() => in_dialog(json!({"behavior": "allow"})),
+        None => denied(HookEvent::Permission, FILE_CHANGED),
         Some(_) if matches!(verdict, Verdict::NotAsked { .. }) => return None,
-        Some(why) => json!({"behavior": "deny", "message": why}),
-    }))
+        Some(why) => denied(HookEvent::Permission, &why),
+    })
 }
 
 fn elicitation(form: &Form, resolution: &Resolution) -> Option<Value> {

@@ -30,6 +30,11 @@ impl HookEvent {
         matches!(self, HookEvent::QuestionsInDialog | HookEvent::Permission)
     }
 
+    /// Whether the model asks by Claude Code's own tool.
+    pub(crate) fn is_question(self) -> bool {
+        matches!(self, HookEvent::QuestionsBeforeTool | HookEvent::QuestionsInDialog)
+    }
+
     /// Whether it says that something was decided elsewhere.
     pub(crate) fn ends_questions(self) -> bool {
         matches!(self, HookEvent::ToolRan | HookEvent::TurnEnded)
