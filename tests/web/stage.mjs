@@ -87,6 +87,20 @@ export class Stage {
     return new Promise(done => child.on('exit', done));
   }
 
+  /** Lets Claude Code's hook ask for permission, with these files in its folder; resolves with what the hook prints. */
+  permission(tool, input, why, files) {
+    for (const [name, content] of Object.entries(files)) writeFileSync(join(this.home, name), content);
+    const content = [{ type: 'text', text: why }, { type: 'tool_use', id: 't', name: tool, input }];
+    const transcript_path = join(this.home, 'transcript.jsonl');
+    writeFileSync(transcript_path, `${JSON.stringify({ message: { role: 'assistant', content } })}\n`);
+    const event = { hook_event_name: 'PermissionRequest', session_id: 's', prompt_id: 'p', cwd: this.home, transcript_path, tool_name: tool, tool_input: input };
+    const child = spawn(askuser, ['hook'], { env: this.env, cwd: this.home, stdio: ['pipe', 'pipe', 'inherit'] });
+    child.stdin.end(JSON.stringify(event));
+    let said = '';
+    child.stdout.on('data', chunk => { said += chunk; });
+    return new Promise(done => child.on('exit', () => done(said)));
+  }
+
   read(name) {
     return readFileSync(join(this.home, 'work', name), 'utf8');
   }

@@ -635,24 +635,25 @@ journeys['a permission shows its diff whole, and is given once all of it was in 
   const page = await stage.device();
   await page.locator('.list a').click();
   await page.locator('.exact .added').first().waitFor();
+  assert.equal(await page.getByRole('button', { name: 'Show all' }).count(), 0, 'a short reason is whole');
   assert.equal(await page.locator('.exact .added').count(), 120);
   assert.equal(await page.locator('[data-at="0"]').getAttribute('aria-disabled'), 'true');
   await page.getByText('Allow once').click({ force: true });
   const isOpen = () => page.locator('[data-at="0"]:not([aria-disabled])').isVisible();
   assert.equal(await page.locator('[data-at="0"]').isChecked(), false, 'not before its end was seen');
   await picture(page, 'permission');
-  await page.locator('.pane').evaluate(pane => { pane.scrollTop = pane.scrollHeight; });
+  await page.locator('.pane.agreed').evaluate(pane => { pane.scrollTop = pane.scrollHeight; });
   await page.waitForTimeout(300);
   assert.equal(await isOpen(), false, 'its end was in view, what is above it was not');
-  await page.locator('.pane').evaluate(pane => { pane.scrollTop = 0; });
+  await page.locator('.pane.agreed').evaluate(pane => { pane.scrollTop = 0; });
   let pages = 0;
   for (; pages < 40 && !await isOpen(); pages += 1) {
     for (const key of ['1', '3', 'Enter']) await page.keyboard.press(key);
     assert.equal(await page.locator('[data-at]:checked').count(), 0, 'digits and Enter choose nothing');
-    const before = await page.locator('.pane').evaluate(pane => pane.scrollTop);
+    const before = await page.locator('.pane.agreed').evaluate(pane => pane.scrollTop);
     await page.keyboard.press('Space');
     await page.waitForTimeout(100);
-    const { after, height } = await page.locator('.pane').evaluate(pane => ({ after: pane.scrollTop, height: pane.clientHeight }));
+    const { after, height } = await page.locator('.pane.agreed').evaluate(pane => ({ after: pane.scrollTop, height: pane.clientHeight }));
     assert.ok(after > before && after - before <= height, `one page: ${before} ${after} ${height}`);
   }
   assert.ok(pages > 3 && pages < 40, `${pages} pages`);
@@ -662,6 +663,47 @@ journeys['a permission shows its diff whole, and is given once all of it was in 
   await page.getByRole('button', { name: 'Send' }).click();
   assert.equal(await agent, 0);
   assert.equal(stage.read('long.txt'), lines);
+};
+
+journeys["an edit of another agent shows its diff and its reason, and keys open both texts"] = async stage => {
+  const why = `The loop sleeps too long.\n\n${'All clients come back at once, so I add jitter. '.repeat(20)}\n\nThen I run the tests.`;
+  const input = { file_path: `${stage.home}/retry.rs`, old_string: '10', new_string: '5', reviewer: 'nobody' };
+  const agent = stage.permission('Edit', input, why, { 'retry.rs': 'fn wait() {\n    sleep(10);\n}\n' });
+  const title = 'Edit retry.rs (+1 −1)?';
+  const phone = await stage.device({ viewport: { width: 390, height: 844 }, hasTouch: true });
+  await phone.getByText(title).waitFor();
+  await picture(phone, 'edit-list-390');
+  for (const colorScheme of ['light', 'dark']) {
+    const page = await stage.device({ colorScheme });
+    for (const [width, height] of [[390, 844], [1280, 800]]) {
+      await page.setViewportSize({ width, height });
+      await page.goto(`${stage.origin}/#/`);
+      await page.locator('.list a').click();
+      await page.locator('.exact .added').first().waitFor();
+      await check(page, `edit ${width} ${colorScheme}`);
+      await picture(page, `edit-${width}-${colorScheme}`);
+    }
+    assert.deepEqual(await page.locator('.exact .added').allTextContents(), ['+    sleep(5);']);
+    assert.equal(await page.getByText('reviewer').first().isVisible(), true, 'a field beside the diff');
+    await page.getByRole('button', { name: 'Show all' }).waitFor();
+    await page.keyboard.press('o');
+    await page.getByText('Then I run the tests.').scrollIntoViewIfNeeded();
+    assert.equal(await page.getByText(title).first().isVisible(), true, 'the question stays');
+    await picture(page, `edit-why-${colorScheme}`);
+    await page.keyboard.press('o');
+    await page.keyboard.press('v');
+    assert.match(await page.getByLabel('Input as JSON').textContent(), /"old_string": "10"/);
+    await check(page, `edit input ${colorScheme}`);
+    await picture(page, `edit-input-${colorScheme}`);
+    await page.keyboard.press('v');
+  }
+  await phone.getByText(title).click();
+  await phone.locator('.exact .added').first().waitFor();
+  await picture(phone, 'edit-390');
+  await phone.locator('[data-at="0"]:not([aria-disabled])').waitFor();
+  await phone.getByText('Allow once').click();
+  await phone.getByRole('button', { name: 'Send' }).click();
+  assert.match(await agent, /"behavior":"allow"/);
 };
 
 journeys['a draft of an Allow whose text was not seen is not sent'] = async stage => {

@@ -106,9 +106,10 @@ fn entry(question: &StoredQuestion, theme: &Theme, columns: usize) -> Vec<Line<'
     [head].into_iter().chain(asked).chain(agreed).chain(outcome).collect()
 }
 
-/// A text in quotes: it cannot pass for an outcome of ours.
+/// A text in quotes, with `\n` for its line breaks: it cannot pass for an outcome of ours.
 fn quoted(text: &str) -> String {
-    format!("\"{}\"", sanitize::line(text).replace('\\', "\\\\").replace('"', "\\\""))
+    let escaped = |line| sanitize::line(line).replace('\\', "\\\\").replace('"', "\\\"");
+    format!("\"{}\"", text.split('\n').map(escaped).collect::<Vec<_>>().join("\\n"))
 }
 
 /// The text that a permission or a plan is about.
@@ -120,7 +121,7 @@ fn agreed_to(question: &StoredQuestion) -> Option<&Context> {
 fn line(question: &StoredQuestion) -> String {
     let (date, id, who) = (words::date_time(question.asked_ms), &question.id, words::who(question));
     let folder = words::folder(question).unwrap_or_default();
-    let agreed = agreed_to(question).map(|context| exact::shown(&context.text(), Charset::Utf8).replace('\n', "\\n"));
+    let agreed = agreed_to(question).map(|context| exact::shown(&context.text(), Charset::Utf8).into_owned());
     let agreed = agreed.map(|text| format!(" {}", quoted(&text))).unwrap_or_default();
     let asked = quoted(&question.request.title());
     format!("{date}  {id}  {who} {folder}: {asked}{agreed} → {}", outcome(question))

@@ -62,7 +62,7 @@ fn start(command: &str, request: &Request, inbox_id: Option<&str>) -> Result<Chi
     let mut child = shell(command)
         .map_err(|error| error.to_string())?
         .env("ASKUSER_HEADER", as_argument(question.header()))
-        .env("ASKUSER_QUESTION", as_argument(question.text()))
+        .env("ASKUSER_QUESTION", as_argument(&request.title()))
         .env("ASKUSER_FROM", as_argument(&request.asked_from().unwrap_or_default()))
         .env("ASKUSER_ID", inbox_id.unwrap_or_default())
         .stdin(Stdio::piped())

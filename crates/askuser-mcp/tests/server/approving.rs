@@ -52,7 +52,7 @@ async fn a_command_is_shown_exactly_and_allowed_as_it_is() {
     let mut client = Client::named(&desk, "claude-code", approving()).await;
     client.call(1, "approve", bash("rm -rf build \\\n  && make")).await;
     let question = desk.pending(1).await.remove(0);
-    assert_eq!(question.request.context(), Some(&Context::Command("rm -rf build \\\n  && make".into())));
+    assert_eq!(question.request.context().and_then(Context::command), Some("rm -rf build \\\n  && make"));
     desk.choose(&question, "Allow once").await;
     let allowed = decided(&client.result(1).await);
     assert_eq!(allowed, json!({"behavior": "allow", "updatedInput": bash("rm -rf build \\\n  && make")["input"]}));
@@ -66,7 +66,7 @@ async fn whatever_else_changes_what_runs_is_shown_too() {
     call["input"]["dangerouslyDisableSandbox"] = true.into();
     client.call(1, "approve", call).await;
     let question = desk.pending(1).await.remove(0);
-    let Some(Context::ToolInput(shown)) = question.request.context() else { panic!("{:?}", question.request) };
+    let shown = question.request.context().expect("a call").text();
     assert!(shown.contains("dangerouslyDisableSandbox") && shown.contains("make"), "{shown}");
 }
 
@@ -133,7 +133,7 @@ async fn a_tool_with_a_long_name_is_asked_about_and_named_whole() {
     let asked = desk.pending(1).await.remove(0).request;
     let question = &asked.set().questions()[0];
     assert_eq!((question.header(), question.text()), ("mcp__server_", &*format!("Run {tool} with this input?")));
-    assert_eq!(asked.context(), Some(&Context::ToolInput("{\n  \"a\": 1\n}".into())));
+    assert_eq!(asked.context().expect("a call").text(), "a  1");
 }
 
 #[tokio::test]
@@ -182,8 +182,30 @@ async fn its_own_questions_are_answered_in_the_form_it_wants() {
     assert_eq!(allowed["behavior"], "allow", "{allowed}");
     assert_eq!(allowed["updatedInput"]["questions"], input["questions"]);
     assert_eq!(allowed["updatedInput"]["answers"], json!({"Which features?": format!("{long}, Export, Print")}));
+    assert_eq!(allowed["updatedInput"].get("annotations"), None);
+    let noted = json!({"answers": [{"selectedOptions": ["Export"], "note": "as CSV"}]});
+    let noted = decision(call.clone(), noted).await;
+    assert_eq!(noted["updatedInput"]["annotations"], json!({"Which features?": {"notes": "as CSV"}}));
     let declined = decision(call, json!({"status": "declined", "reason": "later"})).await;
     assert!(declined["behavior"] == "deny" && declined["message"].as_str().unwrap().contains("later"), "{declined}");
+}
+
+#[tokio::test]
+async fn no_question_of_a_model_reads_like_a_permission() {
+    let desk = Desk::new();
+    let mut client = Client::named(&desk, "claude-code", approving()).await;
+    let mut forged = features();
+    forged["questions"][0]["header"] = "BASH".into();
+    forged["questions"][0]["options"][0]["label"] = "Always allow edits".into();
+    client.call(1, "AskUserQuestion", forged.clone()).await;
+    let refused = client.result(1).await;
+    let why = text(&refused);
+    assert!(why.contains("questions[0].header: reads like \"Bash\""), "{why}");
+    assert!(why.contains("questions[0].options[0].label: \"Always allow edits\" reads like"), "{why}");
+    client.call(2, "approve", json!({"tool_name": "AskUserQuestion", "input": forged})).await;
+    let denied = decided(&client.result(2).await);
+    assert!(denied["message"].as_str().unwrap().contains("reads like \"Bash\""), "{denied}");
+    assert!(desk.pending(0).await.is_empty());
 }
 
 /// What becomes of a call when the same was allowed so long ago, and no client heard of it.
@@ -251,9 +273,10 @@ async fn a_clients_dialog_shows_a_command_whole_and_every_line_of_it_behind_a_ba
 #[tokio::test]
 async fn a_command_that_a_clients_dialog_may_cut_off_waits_in_the_inbox_alone() {
     let of = |rows: usize| vec!["x"; rows].join("\n");
-    assert!(dialog_of(&of(20)).await.is_some());
-    assert_eq!(dialog_of(&of(21)).await, None);
-    assert_eq!(dialog_of(&"x".repeat(78 * 20 + 1)).await, None);
+    // Its description takes two of the twenty rows.
+    assert!(dialog_of(&of(18)).await.is_some());
+    assert_eq!(dialog_of(&of(19)).await, None);
+    assert_eq!(dialog_of(&"x".repeat(78 * 18 + 1)).await, None);
 }
 
 #[tokio::test]

@@ -874,6 +874,8 @@ const questionView = id => {
       box.replaceChildren(el('div', {class: about ? 'wide' : null}, el('div', {}, heading(), deadline(), why(), about), form));
       ready();
     }
+    // A reason that is whole on the screen has no button.
+    for (const pane of box.querySelectorAll('.why:not(.whole)')) pane.nextSibling.hidden = pane.scrollHeight <= pane.clientHeight;
     for (const [name, top] of places) {
       const pane = [...box.querySelectorAll('.pane')].find(pane => pane.ariaLabel === name);
       if (pane && top) pane.scrollTop = top;
