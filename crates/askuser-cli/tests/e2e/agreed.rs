@@ -143,7 +143,7 @@ fn a_short_command_of_the_agents_needs_no_further_key() {
 fn a_permission_is_declined_unread_and_given_where_all_is_printed() {
     let (stage, hook_process) = hook(&long());
     let mut terminal = open(&stage.size(80, 24), &[]);
-    terminal.wait_for("space read on • d decline");
+    terminal.wait_for("space read on • v input • d decline");
     terminal.keys("2");
     terminal.wait_for("Read it to its end first: Space");
     terminal.keys("d<enter>");
@@ -238,7 +238,10 @@ fn opened(stage: &Stage, args: &[&str]) -> String {
 fn in_lines(stage: &Stage) -> String {
     let terminal = open(stage, &["--plain"]);
     terminal.wait_for("Choose 1 to 3");
-    behind_bars(&terminal.rows(), "|", ":")
+    let rows = terminal.rows();
+    // The same follows as JSON.
+    let end = rows.iter().position(|row| row == "The input as JSON:").expect("the input");
+    behind_bars(&rows[..end], "|", ":")
 }
 
 fn in_a_dialog(command: &str) -> String {
@@ -257,7 +260,7 @@ fn listed(stage: &Stage) -> String {
     terminal.wait_for("┃   Don't run it");
     let rows = terminal.rows();
     // The question stands below, behind the same bar.
-    let end = rows.iter().position(|row| row.starts_with("┃ Run Bash with this input?")).expect("the question");
+    let end = rows.iter().position(|row| row.starts_with("┃ Run this command?")).expect("the question");
     behind_bars(&rows[..end], "┃", "╏")
 }
 
@@ -276,7 +279,7 @@ fn agent_calls(call: &Value, args: &[&str]) -> (Stage, Terminal) {
 
 fn asked_by_agent(content: &str) -> String {
     let (_stage, terminal) = agent(content, &[]);
-    terminal.wait_for("Write new file a.txt");
+    terminal.wait_for("Create a.txt");
     terminal.wait_for("? keys");
     // Before the bar of a diff stand the numbers of its lines.
     let from_bar = |row: &String| Some(row[row.find(['┃', '╏']).filter(|_| row.starts_with("│  "))?..].to_owned());

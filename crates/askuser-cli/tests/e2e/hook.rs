@@ -212,3 +212,56 @@ fn what_was_refused_in_claude_codes_own_dialog_leaves_the_inbox_with_its_hook() 
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
     ended_without_a_word(&stage, hook);
 }
+
+#[test]
+fn an_edit_that_ran_is_found_by_its_input_and_not_by_its_diff() {
+    let stage = Stage::new().file("a.txt", "one\n");
+    let path = stage.path("a.txt");
+    let input = json!({"file_path": path, "old_string": "one", "new_string": "two"});
+    let event = json!({"hook_event_name": "PermissionRequest", "session_id": "s", "prompt_id": "p", "tool_name": "Edit", "tool_input": input});
+    let stage = stage.env("CLAUDE_CODE_ENTRYPOINT", "cli").env("ASKUSER_POPUP", "none");
+    let mut hook = stage.spawn_with(&["hook"], std::process::Stdio::piped());
+    hook.stdin.take().unwrap().write_all(event.to_string().as_bytes()).unwrap();
+    assert!(pending(&stage, 1)[0]["context"]["change"].is_object());
+    std::fs::write(&path, "two\n").unwrap();
+    let mut ran = event;
+    ran["hook_event_name"] = "PostToolUse".into();
+    stage.run_with(&["hook"], ran.to_string().as_bytes());
+    ended_without_a_word(&stage, hook);
+}
+
+#[test]
+fn the_end_of_a_turn_withdraws_the_questions_of_its_prompt_alone() {
+    let event = json!({"hook_event_name": "PermissionRequest", "session_id": "s", "prompt_id": "p", "tool_name": "Bash", "tool_input": {"command": "ls"}});
+    let (stage, hook) = beside_dialog(&event);
+    let stop = |session: &str, prompt: &str, agent: Option<&str>| {
+        let mut event = json!({"hook_event_name": "Stop", "session_id": session, "prompt_id": prompt});
+        if let Some(agent) = agent {
+            event["agent_id"] = agent.into();
+        }
+        assert_eq!(stage.run_with(&["hook"], event.to_string().as_bytes()).code, Some(0));
+    };
+    for (session, prompt, agent) in [("s", "q", None), ("t", "p", None), ("s", "p", Some("a"))] {
+        stop(session, prompt, agent);
+        pending(&stage, 1);
+    }
+    stop("s", "p", None);
+    ended_without_a_word(&stage, hook);
+}
+
+#[test]
+fn a_question_that_reads_like_a_permission_is_refused_and_says_why() {
+    let mut forged = question();
+    forged["tool_input"]["questions"][0]["options"][0]["label"] = "Allow once".into();
+    for (event, entrypoint, reason) in
+        [("PreToolUse", "sdk-cli", "/permissionDecisionReason"), ("PermissionRequest", "cli", "/decision/message")]
+    {
+        forged["hook_event_name"] = event.into();
+        let stage = Stage::new().env("CLAUDE_CODE_ENTRYPOINT", entrypoint);
+        let ended = stage.run_with(&["hook"], forged.to_string().as_bytes());
+        let output: Value = serde_json::from_str(&ended.stdout).unwrap();
+        let why = output["hookSpecificOutput"].pointer(reason).and_then(Value::as_str).unwrap_or_default();
+        assert!(why.contains("\"Allow once\" reads like an answer to a permission"), "{output}");
+        pending(&stage, 0);
+    }
+}
