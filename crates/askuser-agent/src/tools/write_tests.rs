@@ -139,7 +139,7 @@ async fn consent_shows_what_would_be_written_and_writes_nothing() {
     };
     assert_eq!(consent, expected);
     let new = test.consent(&tool, json!({"path": "b.txt", "content": "x"})).unwrap();
-    assert_eq!(new.question, "Write new file b.txt (+1)?");
+    assert_eq!(new.question, "Create b.txt (+1)?");
     assert!(!test.path("b.txt").exists());
 }
 

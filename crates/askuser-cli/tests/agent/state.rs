@@ -98,7 +98,7 @@ fn where_edits_are_accepted_the_state_and_the_settings_of_the_user_are_still_ask
     for path in paths {
         let asked = driver.until("ask_user");
         let text = asked["questions"][0]["question"].as_str().unwrap();
-        assert!(text.starts_with("Write new file "), "{path}: {text}");
+        assert!(text.starts_with("Create "), "{path}: {text}");
         driver.pick(&asked["id"], "Don't run it");
     }
     loop {
