@@ -73,8 +73,7 @@ impl StoredRow {
             }
             (state, None) => return Err(unreadable(format!("{} without a resolution", state.name()))),
         };
-        let mut question =
-            StoredQuestion::new(id, request, row.get(4)?, Cursor { rank: 0, n: n.unsigned_abs() });
+        let mut question = StoredQuestion::new(id, request, row.get(4)?, Cursor { rank: 0, n: n.unsigned_abs() });
         let left = row.get::<_, Option<u64>>(12)?.unwrap_or(question.asked_ms);
         question.asker = match row.get(13)? {
             true => AskerPresence::Died(left),
