@@ -11,8 +11,8 @@ use crate::schema::VERSION;
 use crate::store::random_id;
 use askuser::Request;
 use askuser::store::{
-    Act, Candidate, Command, DraftStep, DraftVersion, Ending, Found, Principal, Purged, QuestionId, Record, Reply,
-    SavedDraft, Series, Step, StoreError, Waiters, Which, Write, step, words,
+    Candidate, Command, DraftStep, DraftVersion, Ending, Found, Operation, Principal, Purged, QuestionId, QuestionRef,
+    Record, Reply, SavedDraft, Series, Step, StoreError, Waiters, Write, step, words,
 };
 use futures_util::future::join;
 use sha2::{Digest as _, Sha256};
@@ -116,7 +116,7 @@ impl Database {
     }
 
     async fn look_up(&self, connection: &Connection, by: &Principal, command: &Command) -> Result<(u64, Found), Fault> {
-        let which = command.question().unwrap_or(Which::Id(nowhere()?));
+        let which = command.question().unwrap_or(QuestionRef::Id(nowhere()?));
         let (condition, name) = named(by, &which);
         let sql = format!("{SELECT} WHERE {condition}");
         let series = match command {
@@ -245,10 +245,10 @@ impl Database {
         }
     }
 
-    pub(crate) async fn drafts(&self, by: &Principal, which: &Which) -> Result<Vec<SavedDraft>, StoreError> {
+    pub(crate) async fn drafts(&self, by: &Principal, which: &QuestionRef) -> Result<Vec<SavedDraft>, StoreError> {
         let read = async |connection: &Connection| {
             let (_, row) = self.known(connection, by, which).await?;
-            by.check(Act::Consider(&row.record.question.request))?;
+            by.check(Operation::Consider(&row.record.question.request))?;
             drafts_of(connection, number_of(&row.record), by).await
         };
         self.run_by(by, Doing::Reading, read).await

@@ -8,7 +8,7 @@ use crate::pool::{Connection, Pool, Value};
 use crate::row::{Requests, SELECT, StoredRow, number, signed};
 use crate::schema;
 use askuser::RequestKey;
-use askuser::store::{Ending, Principal, Scope, StoreError, Which};
+use askuser::store::{Ending, Principal, QuestionRef, Scope, StoreError};
 use futures_util::future::join;
 use sha2::{Digest as _, Sha256};
 use std::cell::RefCell;
@@ -195,7 +195,7 @@ impl Database {
         &self,
         connection: &Connection,
         by: &Principal,
-        which: &Which,
+        which: &QuestionRef,
     ) -> Result<(u64, StoredRow), Fault> {
         let (condition, name) = named(by, which);
         let sql = format!("{SELECT} WHERE {condition}");
@@ -222,13 +222,13 @@ impl Name {
 }
 
 /// The condition that finds a question.
-pub(crate) fn named(by: &Principal, which: &Which) -> (&'static str, Name) {
+pub(crate) fn named(by: &Principal, which: &QuestionRef) -> (&'static str, Name) {
     match (which, by.scope()) {
-        (Which::Id(id), _) => ("q.id = $1", Name::Id(id.to_string())),
-        (Which::Key(key), Scope::OfCredential(name)) => ("q.key = $1", Name::Key(digest(key, Some(name)))),
-        (Which::Key(key), Scope::Of(_)) => ("q.key = $1", Name::Key(digest(key, None))),
+        (QuestionRef::Id(id), _) => ("q.id = $1", Name::Id(id.to_string())),
+        (QuestionRef::Key(key), Scope::OfCredential(name)) => ("q.key = $1", Name::Key(digest(key, Some(name)))),
+        (QuestionRef::Key(key), Scope::Of(_)) => ("q.key = $1", Name::Key(digest(key, None))),
         // A person has no credential that asks: the key without one, or the only one of that name.
-        (Which::Key(key), _) => (
+        (QuestionRef::Key(key), _) => (
             "q.bare_key = $1 AND (q.credential IS NULL OR 1 = (
                  SELECT count(*) FROM askuser.question WHERE bare_key = $1 AND credential IS NOT NULL))
              ORDER BY q.credential NULLS FIRST LIMIT 1",

@@ -8,7 +8,7 @@ use crate::database::Database;
 use crate::fault::Fault;
 use crate::pool::{Connection, Shared};
 use crate::store::random_id;
-use askuser::store::{Act, Principal, StoreError, Watch, Watched, Watchers};
+use askuser::store::{Operation, Principal, StoreError, Watch, Watched, Watchers};
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::time::Duration;
@@ -200,7 +200,7 @@ async fn tell(database: &Database, connection: &Connection, told: &mut Told) -> 
 impl Database {
     pub(crate) async fn watch(self: &Shared<Self>, by: &Principal, what: &Watched) -> Result<Watch, StoreError> {
         match what {
-            Watched::All => by.check(Act::Follow)?,
+            Watched::All => by.check(Operation::Follow)?,
             Watched::Question(id) => drop(self.get(by, &id.into()).await?),
         }
         self.listen();

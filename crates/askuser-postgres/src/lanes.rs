@@ -2,7 +2,7 @@
 
 use crate::database::{Database, digest};
 use crate::pool::Shared;
-use askuser::store::{Command, Principal, QuestionId, Scope, Which};
+use askuser::store::{Command, Principal, QuestionId, QuestionRef, Scope};
 use futures_channel::oneshot;
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap, VecDeque};
@@ -24,12 +24,12 @@ pub(crate) enum Lane {
 }
 
 impl Lane {
-    pub(crate) fn of(by: &Principal, which: &Which) -> Lane {
+    pub(crate) fn of(by: &Principal, which: &QuestionRef) -> Lane {
         match (which, by.scope()) {
-            (Which::Id(id), _) => Lane::Question(id.clone()),
-            (Which::Key(key), Scope::OfCredential(name)) => Lane::Key(digest(key, Some(name))),
-            (Which::Key(key), Scope::Of(_)) => Lane::Key(digest(key, None)),
-            (Which::Key(_), _) => Lane::Alone,
+            (QuestionRef::Id(id), _) => Lane::Question(id.clone()),
+            (QuestionRef::Key(key), Scope::OfCredential(name)) => Lane::Key(digest(key, Some(name))),
+            (QuestionRef::Key(key), Scope::Of(_)) => Lane::Key(digest(key, None)),
+            (QuestionRef::Key(_), _) => Lane::Alone,
         }
     }
 

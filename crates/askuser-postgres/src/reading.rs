@@ -7,8 +7,8 @@ use crate::pool::{Connection, Value};
 use crate::row::{SELECT, StoredRow, number, optional, signed};
 use crate::store::random_id;
 use askuser::store::{
-    Act, Events, Filter, NotifierFailure, Page, Part, Principal, QuestionId, Scope, State, StoreError, StoreEvent,
-    StoredQuestion, UnsentWords, Which,
+    Events, Filter, ListSection, NotifierFailure, Operation, Page, Principal, QuestionId, QuestionRef, Scope, State,
+    StoreError, StoreEvent, StoredQuestion, UnsentWords,
 };
 use std::collections::HashMap;
 use tokio_postgres::types::Type;
@@ -32,10 +32,12 @@ struct Conditions {
 }
 
 impl Conditions {
-    fn new(by: &Principal, part: Part, filter: &Filter) -> Conditions {
+    fn new(by: &Principal, part: ListSection, filter: &Filter) -> Conditions {
         let (scope, seen) = match (by.scope(), part) {
-            (Scope::Person(name), Part::Mine) => (Some(name), "(q.audience IS NULL OR $1 = ANY (q.audience))"),
-            (Scope::Person(name), Part::Others) => (Some(name), "q.audience IS NOT NULL AND $1 <> ALL (q.audience)"),
+            (Scope::Person(name), ListSection::Mine) => (Some(name), "(q.audience IS NULL OR $1 = ANY (q.audience))"),
+            (Scope::Person(name), ListSection::Others) => {
+                (Some(name), "q.audience IS NOT NULL AND $1 <> ALL (q.audience)")
+            }
             (Scope::Everything | Scope::Person(_), _) => (None, "true"),
             (Scope::Of(name), _) => (name, "q.agent IS NOT DISTINCT FROM $1 AND q.credential IS NULL"),
             (Scope::OfCredential(name), _) => (Some(name), "q.credential = $1"),
@@ -118,10 +120,10 @@ async fn with_unsent(connection: &Connection, by: &Principal, mut page: Page) ->
 }
 
 impl Database {
-    pub(crate) async fn get(&self, by: &Principal, which: &Which) -> Result<StoredQuestion, StoreError> {
+    pub(crate) async fn get(&self, by: &Principal, which: &QuestionRef) -> Result<StoredQuestion, StoreError> {
         let get = async |connection: &Connection| {
             let (_, row) = self.known(connection, by, which).await?;
-            by.check(Act::See(&row.record.question.request))?;
+            by.check(Operation::See(&row.record.question.request))?;
             Ok(row.record.question)
         };
         self.run_by(by, Doing::Reading, get).await
@@ -133,7 +135,7 @@ impl Database {
             return Ok(Vec::new());
         }
         let (conditions, first) =
-            (Conditions::new(by, Part::All, &Filter::default()), abbreviation.to_ascii_lowercase());
+            (Conditions::new(by, ListSection::All, &Filter::default()), abbreviation.to_ascii_lowercase());
         let sql = format!(
             "SELECT q.id FROM askuser.question q WHERE {} AND q.id >= $8 AND q.id < $8 || 'g' ORDER BY q.id LIMIT {CANDIDATES}",
             conditions.sql
@@ -202,7 +204,7 @@ impl Database {
     }
 
     pub(crate) async fn events_for(&self, by: &Principal, after: u64, limit: u32) -> Result<Events, StoreError> {
-        by.check(Act::Follow)?;
+        by.check(Operation::Follow)?;
         self.run_by(by, Doing::Reading, async |connection| self.events(connection, after, limit).await).await
     }
 
@@ -248,7 +250,7 @@ impl Database {
     }
 
     pub(crate) async fn show_list(&self, by: &Principal) -> Result<String, StoreError> {
-        by.check(Act::Follow)?;
+        by.check(Operation::Follow)?;
         let list = random_id()?;
         let show = async |connection: &Connection| {
             self.lease(connection).await?;

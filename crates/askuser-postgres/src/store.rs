@@ -8,7 +8,7 @@ use crate::thread::{self, Message};
 use crate::{Report, address};
 use askuser::store::{
     Attachment, Call, Command, Departure, Events, Filter, NotifierFailure, Page, Principal, Purged, Put, QuestionId,
-    Reply, SavedDraft, Series, Store, StoreError, StoredQuestion, Watch, Watched, Which,
+    QuestionRef, Reply, SavedDraft, Series, Store, StoreError, StoredQuestion, Watch, Watched,
 };
 use askuser::{Request, store_commands};
 use futures_channel::oneshot;
@@ -162,9 +162,9 @@ impl Store for PostgresStore {
     store_commands!();
 
     forward! {
-        get(which: &Which) -> StoredQuestion, Lane::of;
+        get(which: &QuestionRef) -> StoredQuestion, Lane::of;
         resolve(abbreviation: &str) -> Vec<QuestionId>, |_, _| Lane::Free;
-        drafts(which: &Which) -> Vec<SavedDraft>, Lane::of;
+        drafts(which: &QuestionRef) -> Vec<SavedDraft>, Lane::of;
         list(filter: &Filter) -> Page, |_, _| Lane::Free;
         count(filter: &Filter) -> u64, |_, _| Lane::Free;
         purge(before_ms: u64) -> Purged, |_, _| Lane::Free;

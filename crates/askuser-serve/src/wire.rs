@@ -1,7 +1,8 @@
 //! What goes over the wire, both ways: questions, endings and errors as JSON.
 
 use askuser::store::{
-    AskerPresence, Cursor, Ending, Filter, QuestionId, SavedDraft, Series, State, StoreError, StoredQuestion, Which,
+    AskerPresence, Cursor, Ending, Filter, QuestionId, QuestionRef, SavedDraft, Series, State, StoreError,
+    StoredQuestion,
 };
 use askuser::{Request, RequestKey, Violations, reply, report};
 use serde_json::{Value, json};
@@ -96,18 +97,18 @@ pub(crate) fn series(value: &Value) -> Option<Series> {
 }
 
 /// Where a question is under `/questions/`, and what the query says of it.
-pub(crate) fn path(which: &Which) -> (String, Option<(&'static str, String)>) {
+pub(crate) fn path(which: &QuestionRef) -> (String, Option<(&'static str, String)>) {
     match which {
-        Which::Id(id) => (id.to_string(), None),
-        Which::Key(key) => (BY_KEY.to_owned(), Some(("key", json!(key).to_string()))),
+        QuestionRef::Id(id) => (id.to_string(), None),
+        QuestionRef::Key(key) => (BY_KEY.to_owned(), Some(("key", json!(key).to_string()))),
     }
 }
 
 /// The inverse.
-pub(crate) fn which(segment: &str, key: Option<&str>) -> Option<Which> {
+pub(crate) fn which(segment: &str, key: Option<&str>) -> Option<QuestionRef> {
     match segment {
-        BY_KEY => serde_json::from_str::<RequestKey>(key?).ok().map(Which::Key),
-        id => QuestionId::parse(id).map(Which::Id),
+        BY_KEY => serde_json::from_str::<RequestKey>(key?).ok().map(QuestionRef::Key),
+        id => QuestionId::parse(id).map(QuestionRef::Id),
     }
 }
 

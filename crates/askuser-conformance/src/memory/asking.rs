@@ -3,8 +3,8 @@
 use super::data::{Data, Kept};
 use super::fault::{Fault, decide};
 use askuser::store::{
-    Act, Candidate, Command, Cursor, DraftStep, Found, Principal, QuestionId, Record, Reply, SavedDraft, StoreError,
-    StoredQuestion, Waiters, Which, Write, words,
+    Candidate, Command, Cursor, DraftStep, Found, Operation, Principal, QuestionId, QuestionRef, Record, Reply,
+    SavedDraft, StoreError, StoredQuestion, Waiters, Write, words,
 };
 use std::collections::HashMap;
 
@@ -130,15 +130,15 @@ impl Data {
         drafts.extend(step.written);
     }
 
-    pub(super) fn drafts(&self, by: &Principal, which: &Which) -> Result<Vec<SavedDraft>, StoreError> {
+    pub(super) fn drafts(&self, by: &Principal, which: &QuestionRef) -> Result<Vec<SavedDraft>, StoreError> {
         let n = self.find(by, which)?;
-        self.check(by, Act::Consider(&self.kept[n].record.question.request))?;
+        self.check(by, Operation::Consider(&self.kept[n].record.question.request))?;
         Ok(self.drafts_of(n, by))
     }
 
-    pub(super) fn get(&self, by: &Principal, which: &Which) -> Result<StoredQuestion, StoreError> {
+    pub(super) fn get(&self, by: &Principal, which: &QuestionRef) -> Result<StoredQuestion, StoreError> {
         let n = self.find(by, which)?;
-        self.check(by, Act::See(&self.kept[n].record.question.request))?;
+        self.check(by, Operation::See(&self.kept[n].record.question.request))?;
         Ok(self.read(n))
     }
 }

@@ -4,8 +4,8 @@ use super::fault::{Fault, decide};
 use crate::Dice;
 use askuser::RequestKey;
 use askuser::store::{
-    Act, AskerPresence, Command, Departure, Events, Found, NewEvent, NotifierFailure, Principal, Purged, QuestionId,
-    Record, SavedDraft, Scope, StoreError, StoreEvent, StoredQuestion, Watchers, Which,
+    AskerPresence, Command, Departure, Events, Found, NewEvent, NotifierFailure, Operation, Principal, Purged,
+    QuestionId, QuestionRef, Record, SavedDraft, Scope, StoreError, StoreEvent, StoredQuestion, Watchers,
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -109,10 +109,10 @@ impl Data {
     }
 
     /// Where a question is.
-    pub(super) fn find(&self, by: &Principal, which: &Which) -> Result<usize, StoreError> {
+    pub(super) fn find(&self, by: &Principal, which: &QuestionRef) -> Result<usize, StoreError> {
         let found = match which {
-            Which::Id(id) => self.by_id.get(id),
-            Which::Key(key) => self.by_key.get(key).and_then(|named| match by.scope() {
+            QuestionRef::Id(id) => self.by_id.get(id),
+            QuestionRef::Key(key) => self.by_key.get(key).and_then(|named| match by.scope() {
                 Scope::Of(_) => named.get(&None),
                 Scope::OfCredential(credential) => named.get(&Some(credential.to_owned())),
                 _ => named.get(&None).or(named.values().next().filter(|_| named.len() == 1)),
@@ -121,7 +121,7 @@ impl Data {
         found.copied().ok_or_else(|| StoreError::NotFound(which.to_string()))
     }
 
-    pub(super) fn check(&self, by: &Principal, act: Act<'_>) -> Result<(), StoreError> {
+    pub(super) fn check(&self, by: &Principal, act: Operation<'_>) -> Result<(), StoreError> {
         if self.errs(Fault::PrincipalIsNotChecked) { Ok(()) } else { by.check(act) }
     }
 
@@ -180,7 +180,7 @@ impl Data {
     }
 
     pub(super) fn events(&self, by: &Principal, after: u64, limit: u32) -> Result<Events, StoreError> {
-        self.check(by, Act::Follow)?;
+        self.check(by, Operation::Follow)?;
         let last = self.last_visible;
         let from = self.log.partition_point(|event| event.seq <= after);
         let tells = !self.errs(Fault::PurgedEventsAreNotMissed) && !self.errs(Fault::NumbersBeforeCommit);

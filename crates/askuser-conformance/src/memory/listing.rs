@@ -2,7 +2,7 @@
 
 use super::data::{Data, Kept};
 use super::fault::Fault;
-use askuser::store::{Cursor, Ending, Filter, Page, Part, Principal, QuestionId, UnsentWords};
+use askuser::store::{Cursor, Ending, Filter, ListSection, Page, Principal, QuestionId, UnsentWords};
 
 /// How many questions an ambiguous abbreviation lists.
 const CANDIDATES: usize = 6;
@@ -16,14 +16,14 @@ impl Data {
     }
 
     pub(super) fn count(&self, by: &Principal, filter: &Filter) -> u64 {
-        let of = |(part, filter): &(Part, Filter)| {
+        let of = |(part, filter): &(ListSection, Filter)| {
             self.kept.iter().filter(|kept| self.is_listed(by, *part, filter, kept)).count() as u64
         };
         filter.parts(by).iter().map(of).sum()
     }
 
     pub(super) fn list(&self, by: &Principal, filter: &Filter) -> Page {
-        let mut all: Vec<(Part, usize)> = Vec::new();
+        let mut all: Vec<(ListSection, usize)> = Vec::new();
         for (part, filter) in filter.parts(by) {
             let mut some: Vec<usize> =
                 (0..self.kept.len()).filter(|n| self.is_listed(by, part, &filter, &self.kept[*n])).collect();
@@ -45,7 +45,7 @@ impl Data {
         let last = all.last().map(|(part, n)| {
             if counts { Cursor { rank: 0, n: (skipped + all.len()) as u64 } } else { self.place(filter, *part, *n) }
         });
-        let read = |(part, n): (Part, usize)| {
+        let read = |(part, n): (ListSection, usize)| {
             let mut question = self.read(n);
             question.cursor = self.place(filter, part, n);
             if by.is_asked(&question.request) {
@@ -57,12 +57,12 @@ impl Data {
         Page { questions, unreadable: Vec::new(), next: last.filter(|_| has_more) }
     }
 
-    fn place(&self, filter: &Filter, part: Part, n: usize) -> Cursor {
+    fn place(&self, filter: &Filter, part: ListSection, n: usize) -> Cursor {
         let question = &self.kept[n].record.question;
         filter.place(part, question.cursor.n, question.ending.as_ref().and_then(Ending::at_ms))
     }
 
-    fn is_listed(&self, by: &Principal, part: Part, filter: &Filter, kept: &Kept) -> bool {
+    fn is_listed(&self, by: &Principal, part: ListSection, filter: &Filter, kept: &Kept) -> bool {
         let question = &kept.record.question;
         let case = !self.errs(Fault::CaseMatters);
         let lower = |text: &str| if case { text.to_lowercase() } else { text.to_owned() };
@@ -74,9 +74,9 @@ impl Data {
         let place = filter.place(part, question.cursor.n, question.ending.as_ref().and_then(Ending::at_ms));
         let is_behind = |after: Cursor| if filter.latest_first { place < after } else { place > after };
         let is_in_part = match part {
-            Part::All => true,
-            _ if self.errs(Fault::AudienceIsIgnored) => part == Part::Mine,
-            part => by.is_asked(&question.request) == (part == Part::Mine),
+            ListSection::All => true,
+            _ if self.errs(Fault::AudienceIsIgnored) => part == ListSection::Mine,
+            part => by.is_asked(&question.request) == (part == ListSection::Mine),
         };
         !kept.is_purged
             && by.sees(&question.request)

@@ -13,8 +13,8 @@ pub use fault::Fault;
 
 use crate::Place;
 use askuser::store::{
-    Act, Attachment, Call, Command, Events, Filter, NotifierFailure, Page, Principal, Purged, Put, QuestionId, Reply,
-    SavedDraft, Series, Store, StoreError, StoredQuestion, Watch, Watched, Which,
+    Attachment, Call, Command, Events, Filter, NotifierFailure, Operation, Page, Principal, Purged, Put, QuestionId,
+    QuestionRef, Reply, SavedDraft, Series, Store, StoreError, StoredQuestion, Watch, Watched,
 };
 use askuser::{Request, store_commands};
 use data::Data;
@@ -267,7 +267,7 @@ impl Store for MemoryStore {
         }))
     }
 
-    fn get(&self, by: &Principal, which: &Which) -> Call<StoredQuestion> {
+    fn get(&self, by: &Principal, which: &QuestionRef) -> Call<StoredQuestion> {
         let which = which.clone();
         self.call_by(by, move |data, by| data.get(by, &which))
     }
@@ -285,7 +285,7 @@ impl Store for MemoryStore {
         self.call_by(by, move |data, by| Ok(store.attachment(data.apply(store.process.number, by, &command)?.1)))
     }
 
-    fn drafts(&self, by: &Principal, which: &Which) -> Call<Vec<SavedDraft>> {
+    fn drafts(&self, by: &Principal, which: &QuestionRef) -> Call<Vec<SavedDraft>> {
         let which = which.clone();
         self.call_by(by, move |data, by| data.drafts(by, &which))
     }
@@ -308,7 +308,7 @@ impl Store for MemoryStore {
         let what = what.clone();
         self.call_by(by, move |data, by| {
             match &what {
-                Watched::All => by.check(Act::Follow)?,
+                Watched::All => by.check(Operation::Follow)?,
                 Watched::Question(id) => drop(data.get(by, &id.into())?),
             }
             Ok(data.watchers.add(&what))
@@ -318,7 +318,7 @@ impl Store for MemoryStore {
     fn show_list(&self, by: &Principal) -> Call<Attachment> {
         let store = self.clone();
         self.call_by(by, move |data, by| {
-            by.check(Act::Follow)?;
+            by.check(Operation::Follow)?;
             Ok(store.attachment(Some(data.show_list(store.process.number))))
         })
     }

@@ -6,8 +6,8 @@ use super::filter::signed;
 use super::row::{Requests, SELECT, StoredRow};
 use super::waiters::{self, Waiter};
 use askuser::store::{
-    Act, Candidate, Command, DraftStep, DraftVersion, Ending, Found, Principal, Purged, QuestionId, Record, Reply,
-    SavedDraft, Step, StoreError, Waiters, Which, Write, step, words,
+    Candidate, Command, DraftStep, DraftVersion, Ending, Found, Operation, Principal, Purged, QuestionId, QuestionRef,
+    Record, Reply, SavedDraft, Step, StoreError, Waiters, Write, step, words,
 };
 use rusqlite::{Transaction, params};
 use std::path::Path;
@@ -69,11 +69,11 @@ impl Database {
         })
     }
 
-    pub(super) fn drafts(&mut self, by: &Principal, which: &Which) -> Result<Vec<SavedDraft>, StoreError> {
+    pub(super) fn drafts(&mut self, by: &Principal, which: &QuestionRef) -> Result<Vec<SavedDraft>, StoreError> {
         let now = self.now();
         self.read(|tx, requests| {
             let row = find(tx, requests, by, which, now)?;
-            by.check(Act::Consider(&row.record.question.request))?;
+            by.check(Operation::Consider(&row.record.question.request))?;
             drafts_of(tx, row.n, by)
         })
     }

@@ -8,7 +8,7 @@ use super::{schema, words};
 use crate::changes::Bell;
 use crate::process_lock::{self, ProcessLock};
 use askuser::RequestKey;
-use askuser::store::{AskerPresence, Principal, Scope, StoreError, StoredQuestion, Which};
+use askuser::store::{AskerPresence, Principal, QuestionRef, Scope, StoreError, StoredQuestion};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, Transaction, TransactionBehavior};
 use std::collections::{HashMap, HashSet};
@@ -323,15 +323,15 @@ pub(super) fn find(
     tx: &Transaction<'_>,
     requests: &mut Requests,
     by: &Principal,
-    which: &Which,
+    which: &QuestionRef,
     now: u64,
 ) -> Result<StoredRow, Fault> {
     let (condition, value) = match (which, by.scope()) {
-        (Which::Id(id), _) => ("id = ?1", id.to_string()),
-        (Which::Key(key), Scope::OfCredential(credential)) => ("key = ?1", key_of(key, Some(credential))),
-        (Which::Key(key), Scope::Of(_)) => ("key = ?1", key_of(key, None)),
+        (QuestionRef::Id(id), _) => ("id = ?1", id.to_string()),
+        (QuestionRef::Key(key), Scope::OfCredential(credential)) => ("key = ?1", key_of(key, Some(credential))),
+        (QuestionRef::Key(key), Scope::Of(_)) => ("key = ?1", key_of(key, None)),
         // A person has no credential that asks: the key of this process, or the only one of that name.
-        (Which::Key(key), _) => (ANY_KEY, key_of(key, None)),
+        (QuestionRef::Key(key), _) => (ANY_KEY, key_of(key, None)),
     };
     tx.prepare_cached(&format!("{SELECT} WHERE {condition}"))?
         .query_row([value], |row| Ok(StoredRow::read(row, requests, now)))

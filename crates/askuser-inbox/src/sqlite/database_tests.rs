@@ -35,7 +35,7 @@ fn what_must_not_be_lost_is_synced_also_after_what_may_be() {
     };
     let (id, waiter) = put(&mut database, request("1", Purpose::Permission));
     assert_eq!(synchronous(&database), FULL, "a question");
-    let which = || Which::from(&id);
+    let which = || QuestionRef::from(&id);
     for (by, command, expected) in [
         (&ada, Command::SaveDraft { which: which(), save: DraftSave::default() }, NORMAL),
         (&ada, Command::Hold { which: which() }, FULL),

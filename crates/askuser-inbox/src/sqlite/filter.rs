@@ -1,14 +1,14 @@
 //! A filter as SQL.
 
-use askuser::store::{Filter, Part, Principal, Scope};
+use askuser::store::{Filter, ListSection, Principal, Scope};
 use rusqlite::Statement;
 
 /// The conditions of a part of a list that this principal sees; their values are [`bind`]'s.
-pub(super) fn conditions(by: &Principal, part: Part, filter: &Filter) -> String {
+pub(super) fn conditions(by: &Principal, part: ListSection, filter: &Filter) -> String {
     let mut conditions = vec![match (by.scope(), part) {
-        (Scope::Everything | Scope::Person(_), Part::All) | (Scope::Everything, _) => "1",
-        (Scope::Person(_), Part::Mine) => "(audience IS NULL OR ?1 IN (SELECT value FROM json_each(audience)))",
-        (Scope::Person(_), Part::Others) => {
+        (Scope::Everything | Scope::Person(_), ListSection::All) | (Scope::Everything, _) => "1",
+        (Scope::Person(_), ListSection::Mine) => "(audience IS NULL OR ?1 IN (SELECT value FROM json_each(audience)))",
+        (Scope::Person(_), ListSection::Others) => {
             "audience IS NOT NULL AND ?1 NOT IN (SELECT value FROM json_each(audience))"
         }
         (Scope::Of(_), _) => "agent IS ?1 AND credential IS NULL",
@@ -55,9 +55,14 @@ pub(super) fn signed(number: u64) -> i64 {
 }
 
 /// Parameters have numbers of their own, since not every one is used.
-pub(super) fn bind(statement: &mut Statement<'_>, by: &Principal, part: Part, filter: &Filter) -> rusqlite::Result<()> {
+pub(super) fn bind(
+    statement: &mut Statement<'_>,
+    by: &Principal,
+    part: ListSection,
+    filter: &Filter,
+) -> rusqlite::Result<()> {
     match by.scope() {
-        Scope::Person(name) if part != Part::All => statement.raw_bind_parameter(1, name)?,
+        Scope::Person(name) if part != ListSection::All => statement.raw_bind_parameter(1, name)?,
         Scope::Everything | Scope::Person(_) => {}
         Scope::Of(name) => statement.raw_bind_parameter(1, name)?,
         Scope::OfCredential(name) => statement.raw_bind_parameter(1, name)?,

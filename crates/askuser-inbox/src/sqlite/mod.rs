@@ -23,8 +23,8 @@ use self::database::Database;
 use self::thread::{Message, Thread};
 use self::waiters::Waiter;
 use askuser::store::{
-    Attachment, Call, Command, Events, Filter, NotifierFailure, Page, Principal, Purged, Put, QuestionId, Reply,
-    SavedDraft, Series, Store, StoreError, StoredQuestion, Watch, Watched, Which,
+    Attachment, Call, Command, Events, Filter, NotifierFailure, Page, Principal, Purged, Put, QuestionId, QuestionRef,
+    Reply, SavedDraft, Series, Store, StoreError, StoredQuestion, Watch, Watched,
 };
 use askuser::{Request, store_commands};
 use futures_channel::oneshot;
@@ -198,9 +198,9 @@ impl Store for SqliteStore {
     store_commands!();
 
     forward! {
-        get(which: &Which) -> StoredQuestion;
+        get(which: &QuestionRef) -> StoredQuestion;
         resolve(abbreviation: &str) -> Vec<QuestionId>;
-        drafts(which: &Which) -> Vec<SavedDraft>;
+        drafts(which: &QuestionRef) -> Vec<SavedDraft>;
         list(filter: &Filter) -> Page;
         count(filter: &Filter) -> u64;
         is_list_shown() -> bool;

@@ -6,8 +6,8 @@ use super::filter::{bind, conditions, order, signed};
 use super::row::{SELECT, StoredRow};
 use crate::random::random_id;
 use askuser::store::{
-    Act, Events, Filter, NotifierFailure, Page, Part, Principal, QuestionId, State, StoreError, StoreEvent,
-    StoredQuestion, UnsentWords, Which,
+    Events, Filter, ListSection, NotifierFailure, Operation, Page, Principal, QuestionId, QuestionRef, State,
+    StoreError, StoreEvent, StoredQuestion, UnsentWords,
 };
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
@@ -17,10 +17,10 @@ const CANDIDATES: u32 = 6;
 const LAST_EVENT: &str = "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'event'), 0)";
 
 impl Database {
-    pub(super) fn get(&mut self, by: &Principal, which: &Which) -> Result<StoredQuestion, StoreError> {
+    pub(super) fn get(&mut self, by: &Principal, which: &QuestionRef) -> Result<StoredQuestion, StoreError> {
         let now = self.now();
         let row = self.read(|tx, requests| find(tx, requests, by, which, now))?;
-        by.check(Act::See(&row.record.question.request))?;
+        by.check(Operation::See(&row.record.question.request))?;
         Ok(self.seen(row))
     }
 
@@ -29,13 +29,13 @@ impl Database {
         if abbreviation.is_empty() || !abbreviation.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Ok(Vec::new());
         }
-        let conditions = conditions(by, Part::All, &Filter::default());
+        let conditions = conditions(by, ListSection::All, &Filter::default());
         self.read(|tx, _| {
             let sql = format!(
                 "SELECT id FROM question WHERE {conditions} AND id >= ?2 AND id < ?2 || 'g' ORDER BY id LIMIT {CANDIDATES}"
             );
             let mut statement = tx.prepare_cached(&sql)?;
-            bind(&mut statement, by, Part::All, &Filter::default())?;
+            bind(&mut statement, by, ListSection::All, &Filter::default())?;
             statement.raw_bind_parameter(2, abbreviation.to_ascii_lowercase())?;
             let (mut rows, mut found) = (statement.raw_query(), Vec::new());
             while let Some(row) = rows.next()? {
@@ -98,7 +98,7 @@ impl Database {
     }
 
     pub(super) fn events_for(&mut self, by: &Principal, after: u64, limit: u32) -> Result<Events, StoreError> {
-        by.check(Act::Follow)?;
+        by.check(Operation::Follow)?;
         self.events(after, limit)
     }
 
@@ -139,7 +139,7 @@ impl Database {
     }
 
     pub(super) fn show_list(&mut self, by: &Principal) -> Result<String, StoreError> {
-        by.check(Act::Follow)?;
+        by.check(Operation::Follow)?;
         let process = self.lock()?;
         let name = random_id().map_err(|error| StoreError::unavailable("cannot name a list", error))?;
         self.write_unsynced(|tx, _| {

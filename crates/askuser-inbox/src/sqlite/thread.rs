@@ -5,7 +5,7 @@
 
 use super::database::Database;
 use crate::changes::{FileWatcher, SETTLE};
-use askuser::store::{Act, Principal, StoreError, Watch, Watched, Watchers};
+use askuser::store::{Operation, Principal, StoreError, Watch, Watched, Watchers};
 use futures_channel::oneshot;
 use std::io;
 use std::mem::take;
@@ -162,7 +162,7 @@ impl Thread {
 
     fn watch(&mut self, by: &Principal, what: Watched) -> Result<Watch, StoreError> {
         match &what {
-            Watched::All => by.check(Act::Follow)?,
+            Watched::All => by.check(Operation::Follow)?,
             Watched::Question(id) => {
                 self.database.credential = by.credential_id().map(str::to_owned);
                 let found = self.database.get(by, &id.into());

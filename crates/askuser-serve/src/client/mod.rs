@@ -13,8 +13,9 @@ pub use connection::Patience;
 use crate::wire;
 use askuser::Request;
 use askuser::store::{
-    Act, Attachment, Attempt, Call, Claim, DraftSave, End, Ending, Events, Filter, NotifierFailure, Page, Principal,
-    Purged, Put, QuestionId, SavedDraft, Series, Store, StoreError, StoreEvent, StoredQuestion, Watch, Watched, Which,
+    Attachment, Attempt, Call, Claim, DraftSave, End, Ending, Events, Filter, NotifierFailure, Operation, Page,
+    Principal, Purged, Put, QuestionId, QuestionRef, SavedDraft, Series, Store, StoreError, StoreEvent, StoredQuestion,
+    Watch, Watched,
 };
 use connection::{Connection, Sent};
 use futures_channel::oneshot;
@@ -220,7 +221,7 @@ fn is_safe(address: &str) -> bool {
 }
 
 /// A request about one question.
-fn about(by: &Principal, method: Method, which: &Which, route: &str) -> Sent {
+fn about(by: &Principal, method: Method, which: &QuestionRef, route: &str) -> Sent {
     let (id, key) = wire::path(which);
     let sent = Sent::new(method, format!("/questions/{id}{route}")).by(by).with("whole", "1");
     match key {
@@ -239,7 +240,7 @@ fn read_question(connection: &Connection, value: &Value) -> Result<StoredQuestio
 
 impl Store for HttpStore {
     fn put(&self, by: &Principal, request: &Request, series: Option<&Series>) -> Call<Put> {
-        if let Err(error) = by.check(Act::Ask(request)) {
+        if let Err(error) = by.check(Operation::Ask(request)) {
             return Box::pin(std::future::ready(Err(error)));
         }
         let series = series.map(|series| json!({"name": series.name, "conversation": series.conversation}));
@@ -261,7 +262,7 @@ impl Store for HttpStore {
         })
     }
 
-    fn get(&self, by: &Principal, which: &Which) -> Call<StoredQuestion> {
+    fn get(&self, by: &Principal, which: &QuestionRef) -> Call<StoredQuestion> {
         let sent = about(by, Method::GET, which, "");
         self.call(move |connection| async move { read_question(&connection, &connection.send(&sent).await?) })
     }
@@ -271,7 +272,7 @@ impl Store for HttpStore {
         self.call(move |connection| async move { read(&connection, connection.send(&sent).await?["ids"].take()) })
     }
 
-    fn end(&self, by: &Principal, which: &Which, end: &End, attempt: &Attempt) -> Call<Ending> {
+    fn end(&self, by: &Principal, which: &QuestionRef, end: &End, attempt: &Attempt) -> Call<Ending> {
         let is_word_of_an_agent = by.via().is_none() && matches!(end, End::Resolve { .. });
         if is_word_of_an_agent && by.settles_as().is_none() {
             return refused("an agent cannot answer");
@@ -340,15 +341,15 @@ impl Store for HttpStore {
         })
     }
 
-    fn hold(&self, by: &Principal, which: &Which) -> Call<()> {
+    fn hold(&self, by: &Principal, which: &QuestionRef) -> Call<()> {
         self.order(about(by, Method::POST, which, "/hold").body(json!({})))
     }
 
-    fn save_draft(&self, by: &Principal, which: &Which, save: &DraftSave) -> Call<Vec<SavedDraft>> {
+    fn save_draft(&self, by: &Principal, which: &QuestionRef, save: &DraftSave) -> Call<Vec<SavedDraft>> {
         self.drafts_in(about(by, Method::PUT, which, "/draft").body(json!(save)))
     }
 
-    fn drafts(&self, by: &Principal, which: &Which) -> Call<Vec<SavedDraft>> {
+    fn drafts(&self, by: &Principal, which: &QuestionRef) -> Call<Vec<SavedDraft>> {
         self.drafts_in(about(by, Method::GET, which, "/draft"))
     }
 
@@ -386,7 +387,7 @@ impl Store for HttpStore {
     }
 
     fn events(&self, by: &Principal, after: u64, limit: u32) -> Call<Events> {
-        if let Err(error) = by.check(Act::Follow) {
+        if let Err(error) = by.check(Operation::Follow) {
             return Box::pin(std::future::ready(Err(error)));
         }
         let by = by.clone();
@@ -418,7 +419,7 @@ impl Store for HttpStore {
 
     fn watch(&self, by: &Principal, what: &Watched) -> Call<Watch> {
         let (by, what) = (by.clone(), what.clone());
-        if let (Watched::All, Err(error)) = (&what, by.check(Act::Follow)) {
+        if let (Watched::All, Err(error)) = (&what, by.check(Operation::Follow)) {
             return Box::pin(std::future::ready(Err(error)));
         }
         self.call(move |connection| async move {
@@ -430,7 +431,7 @@ impl Store for HttpStore {
     }
 
     fn show_list(&self, by: &Principal) -> Call<Attachment> {
-        if let Err(error) = by.check(Act::Follow) {
+        if let Err(error) = by.check(Operation::Follow) {
             return Box::pin(std::future::ready(Err(error)));
         }
         let sent = Leased::List.request().by(by);
@@ -462,7 +463,7 @@ impl Store for HttpStore {
     }
 
     fn purge(&self, by: &Principal, before_ms: u64) -> Call<Purged> {
-        if let Err(error) = by.check(Act::Purge) {
+        if let Err(error) = by.check(Operation::Purge) {
             return Box::pin(std::future::ready(Err(error)));
         }
         let sent = Sent::new(Method::DELETE, "/log").by(by).with("before", before_ms);

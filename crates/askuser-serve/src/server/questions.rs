@@ -7,7 +7,7 @@ use super::{Call, Caller, Reply, Server};
 use crate::{page, people, token, wire};
 use askuser::store::{
     Attachment, Attempt, Claim, CredentialScope, Cursor, Draft, DraftSave, DraftVersion, End, Filter, NotifierFailure,
-    Principal, StoreError, StoredQuestion, Unsent, Which,
+    Principal, QuestionRef, StoreError, StoredQuestion, Unsent,
 };
 use askuser::{Context, Origin, QuestionSet, Request, RequestKey, Rules, Via, Violation, reply as replies};
 use hyper::StatusCode;
@@ -267,7 +267,7 @@ impl Server {
 }
 
 /// Which question a route is about.
-fn which(call: &Call, id: &str) -> Result<Which, Problem> {
+fn which(call: &Call, id: &str) -> Result<QuestionRef, Problem> {
     wire::which(id, call.query("key")).ok_or_else(|| StoreError::NotFound(id.to_owned()).into())
 }
 

@@ -213,8 +213,8 @@ fn an_ask_token_has_its_own_questions_and_no_other() {
     assert_eq!(site.send(&site.admin, "POST", "/tokens", json!({"name": "ci", "scope": "answer"})).status, 403);
 }
 
-fn which(id: &str) -> askuser::store::Which {
-    askuser::store::Which::Id(askuser::store::QuestionId::parse(id).unwrap())
+fn which(id: &str) -> askuser::store::QuestionRef {
+    askuser::store::QuestionRef::Id(askuser::store::QuestionId::parse(id).unwrap())
 }
 
 /// yuga-hashimoto/and-code#92: a wrong route answered 200 with a page, and a client believed it.

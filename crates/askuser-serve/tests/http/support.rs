@@ -2,8 +2,8 @@ use crate::worker;
 use askuser::Request;
 use askuser::store::{
     Attachment, Attempt, Call, Claim, CredentialScope, Credentials, DraftSave, End, Ending, Events, Filter,
-    NotifierFailure, Page, Principal, Purged, Put, QuestionId, SavedDraft, Series, Store, StoredQuestion, Watch,
-    Watched, Which,
+    NotifierFailure, Page, Principal, Purged, Put, QuestionId, QuestionRef, SavedDraft, Series, Store, StoredQuestion,
+    Watch, Watched,
 };
 use askuser_conformance::{kills, wait};
 use askuser_inbox::{Clock, SqliteStore};
@@ -204,15 +204,15 @@ macro_rules! forward {
 impl Store for Principals {
     forward! {
         put(request: &Request, series: Option<&Series>) -> Put;
-        get(which: &Which) -> StoredQuestion;
+        get(which: &QuestionRef) -> StoredQuestion;
         resolve(abbreviation: &str) -> Vec<QuestionId>;
-        end(which: &Which, end: &End, attempt: &Attempt) -> Ending;
+        end(which: &QuestionRef, end: &End, attempt: &Attempt) -> Ending;
         claim(id: &QuestionId, attempt: &Attempt) -> Claim;
         attach(id: &QuestionId) -> Attachment;
         delivered(id: &QuestionId) -> ();
-        hold(which: &Which) -> ();
-        save_draft(which: &Which, save: &DraftSave) -> Vec<SavedDraft>;
-        drafts(which: &Which) -> Vec<SavedDraft>;
+        hold(which: &QuestionRef) -> ();
+        save_draft(which: &QuestionRef, save: &DraftSave) -> Vec<SavedDraft>;
+        drafts(which: &QuestionRef) -> Vec<SavedDraft>;
         list(filter: &Filter) -> Page;
         count(filter: &Filter) -> u64;
         events(after: u64, limit: u32) -> Events;

@@ -1,8 +1,8 @@
 //! The argument and the result of [`step`](super::step).
 
 use super::{
-    Attempt, Call, Claim, DraftSave, DraftStep, End, Ending, QuestionId, Record, SavedDraft, Series, State, StoreError,
-    StoredQuestion, Which,
+    Attempt, Call, Claim, DraftSave, DraftStep, End, Ending, QuestionId, QuestionRef, Record, SavedDraft, Series,
+    State, StoreError, StoredQuestion,
 };
 use crate::request::Request;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub enum Command {
     /// End a question, or withdraw it.
     End {
         /// The question.
-        which: Which,
+        which: QuestionRef,
         /// The ending.
         end: End,
         /// The name of this attempt.
@@ -48,12 +48,12 @@ pub enum Command {
     /// Clear a deadline.
     Hold {
         /// The question.
-        which: Which,
+        which: QuestionRef,
     },
     /// Save a draft.
     SaveDraft {
         /// The question.
-        which: Which,
+        which: QuestionRef,
         /// The draft.
         save: DraftSave,
     },
@@ -71,7 +71,7 @@ pub enum Command {
 
 impl Command {
     /// The question that the command names.
-    pub fn question(&self) -> Option<Which> {
+    pub fn question(&self) -> Option<QuestionRef> {
         match self {
             Command::Put { request, .. } => Some(request.key().into()),
             Command::End { which, .. } | Command::Hold { which } | Command::SaveDraft { which, .. } => {
@@ -186,11 +186,11 @@ pub fn replied<R: 'static, T: Send + 'static>(call: Call<R>, read: fn(R) -> Opti
 macro_rules! store_commands {
     () => {
         $crate::store_commands! {
-            end(which: &Which, end: &End, attempt: &Attempt) -> $crate::store::Ending, End, Reply::Ended(ending) => ending;
+            end(which: &QuestionRef, end: &End, attempt: &Attempt) -> $crate::store::Ending, End, Reply::Ended(ending) => ending;
             claim(id: &QuestionId, attempt: &Attempt) -> $crate::store::Claim, Claim, Reply::Claimed(claim) => claim;
             delivered(id: &QuestionId) -> (), Delivered, Reply::Done => ();
-            hold(which: &Which) -> (), Hold, Reply::Done => ();
-            save_draft(which: &Which, save: &DraftSave) -> Vec<$crate::store::SavedDraft>, SaveDraft, Reply::Drafts(beside) => beside;
+            hold(which: &QuestionRef) -> (), Hold, Reply::Done => ();
+            save_draft(which: &QuestionRef, save: &DraftSave) -> Vec<$crate::store::SavedDraft>, SaveDraft, Reply::Drafts(beside) => beside;
         }
     };
     ($($name:ident($($argument:ident: &$kind:ident),*) -> $output:ty, $command:ident, $reply:pat => $value:expr;)*) => {$(

@@ -2,7 +2,7 @@
 
 use super::{
     Attempt, Call, Change, Claim, Draft, DraftSave, End, Ending, Events, Filter, NotifierFailure, Page, Principal,
-    Purged, Put, QuestionId, SavedDraft, Series, Store, StoreError, StoredQuestion, Watch, Watched, Which,
+    Purged, Put, QuestionId, QuestionRef, SavedDraft, Series, Store, StoreError, StoredQuestion, Watch, Watched,
 };
 use crate::outcome::Outcome;
 use crate::request::Request;
@@ -29,7 +29,7 @@ macro_rules! forward {
 macro_rules! forward_to_one {
     ($($name:ident($($argument:ident: $kind:ty),*) -> $output:ty;)*) => {$(
         #[doc = concat!("[`Store::", stringify!($name), "`]")]
-        pub fn $name(&self, which: impl Into<Which>, $($argument: $kind),*) -> Call<$output> {
+        pub fn $name(&self, which: impl Into<QuestionRef>, $($argument: $kind),*) -> Call<$output> {
             self.store.$name(&self.principal, &which.into(), $($argument),*)
         }
     )*};
@@ -77,18 +77,18 @@ impl Handle {
     }
 
     /// The newest unsent text of this person; an empty draft if there is none.
-    pub fn draft(&self, which: impl Into<Which>) -> Call<Draft> {
+    pub fn draft(&self, which: impl Into<QuestionRef>) -> Call<Draft> {
         let drafts = self.drafts(which);
         Box::pin(async move { Ok(drafts.await?.into_iter().next().map(|saved| saved.draft).unwrap_or_default()) })
     }
 
     /// Ends a question with an outcome of this principal's.
-    pub fn answer(&self, which: impl Into<Which>, outcome: Outcome, attempt: &Attempt) -> Call<Ending> {
+    pub fn answer(&self, which: impl Into<QuestionRef>, outcome: Outcome, attempt: &Attempt) -> Call<Ending> {
         self.end(which, &outcome.into(), attempt)
     }
 
     /// Takes a question back.
-    pub fn withdraw(&self, which: impl Into<Which>, attempt: &Attempt) -> Call<Ending> {
+    pub fn withdraw(&self, which: impl Into<QuestionRef>, attempt: &Attempt) -> Call<Ending> {
         self.end(which, &End::Withdraw, attempt)
     }
 

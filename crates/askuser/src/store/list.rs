@@ -55,17 +55,18 @@ impl Filter {
 
     /// The parts of the list that a principal reads, in their order, each with the filter for it: places are numbers of the
     /// store there.
-    pub fn parts(&self, by: &Principal) -> Vec<(Part, Filter)> {
+    pub fn parts(&self, by: &Principal) -> Vec<(ListSection, Filter)> {
         if !by.is_a_person() || !(self.mine || self.pending == Some(true)) {
-            return vec![(Part::All, self.clone())];
+            return vec![(ListSection::All, self.clone())];
         }
-        let mut parts = vec![Part::Mine, Part::Others];
+        let mut parts = vec![ListSection::Mine, ListSection::Others];
         if self.latest_first {
             parts.reverse();
         }
-        parts.retain(|part| !self.mine || *part == Part::Mine);
-        let part_of =
-            |place: Cursor| if place.rank == OTHERS && !self.is_history() { Part::Others } else { Part::Mine };
+        parts.retain(|part| !self.mine || *part == ListSection::Mine);
+        let part_of = |place: Cursor| {
+            if place.rank == OTHERS && !self.is_history() { ListSection::Others } else { ListSection::Mine }
+        };
         if let Some(place) = self.after {
             let read = parts.iter().position(|part| *part == part_of(place)).unwrap_or(parts.len());
             parts.drain(..read);
@@ -80,11 +81,11 @@ impl Filter {
     }
 
     /// The place of a question in a part of this list: by its number in the store, in a history by its time of ending first.
-    pub fn place(&self, part: Part, n: u64, ended_ms: Option<u64>) -> Cursor {
+    pub fn place(&self, part: ListSection, n: u64, ended_ms: Option<u64>) -> Cursor {
         let rank = match part {
             _ if self.is_history() => ended_ms.unwrap_or_default(),
-            Part::Others => OTHERS,
-            Part::All | Part::Mine => 0,
+            ListSection::Others => OTHERS,
+            ListSection::All | ListSection::Mine => 0,
         };
         Cursor { rank, n }
     }
@@ -97,7 +98,7 @@ impl Filter {
 
 /// A part of a list: a person reads what waits for them before what waits for others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum ListSection {
     /// It has no parts.
     All,
     /// What is for the reader.

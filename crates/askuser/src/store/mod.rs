@@ -31,9 +31,9 @@ pub use credential::{
 };
 pub use error::StoreError;
 pub use handle::{Attachment, Departure, Handle};
-pub use list::{Cursor, Filter, Page, Part, words};
-pub use principal::{Act, Principal, Scope};
-pub use question::{AskerPresence, Attempt, Claim, End, Ending, QuestionId, State, StoredQuestion, Which};
+pub use list::{Cursor, Filter, ListSection, Page, words};
+pub use principal::{Operation, Principal, Scope};
+pub use question::{AskerPresence, Attempt, Claim, End, Ending, QuestionId, QuestionRef, State, StoredQuestion};
 pub use register::{Register, RegisterCommand, RegisterReply, RegisterWrite, admit};
 pub use saved_draft::{DraftSave, DraftStep, DraftVersion, MAX_DRAFTS, MAX_UNSENT_CHARS, SavedDraft, UnsentWords};
 pub use series::{PERMISSION_LASTS, Series};
@@ -63,7 +63,7 @@ pub trait Store: Send + Sync {
     fn put(&self, by: &Principal, request: &Request, series: Option<&Series>) -> Call<Put>;
 
     /// A question.
-    fn get(&self, by: &Principal, which: &Which) -> Call<StoredQuestion>;
+    fn get(&self, by: &Principal, which: &QuestionRef) -> Call<StoredQuestion>;
 
     /// Some of the ids that begin so; all, if there are fewer than a handful. For people who abbreviate.
     fn resolve(&self, by: &Principal, abbreviation: &str) -> Call<Vec<QuestionId>>;
@@ -71,7 +71,7 @@ pub trait Store: Send + Sync {
     /// Ends a pending question, synced. Of all attempts one wins; the same attempt repeated gets the same ending.
     ///
     /// [`StoreError::Ended`] where another one was first; [`StoreError::Misfit`] where it is no outcome of the question.
-    fn end(&self, by: &Principal, which: &Which, end: &End, attempt: &Attempt) -> Call<Ending>;
+    fn end(&self, by: &Principal, which: &QuestionRef, end: &End, attempt: &Attempt) -> Call<Ending>;
 
     /// Uses up a permission that was given, synced, and counts it as delivered. Of all attempts one wins, and only until
     /// [`PERMISSION_LASTS`] has passed; a claim that cannot be written is none.
@@ -84,14 +84,14 @@ pub trait Store: Send + Sync {
     fn delivered(&self, by: &Principal, id: &QuestionId) -> Call<()>;
 
     /// A person holds the clock: the question has no deadline any more.
-    fn hold(&self, by: &Principal, which: &Which) -> Call<()>;
+    fn hold(&self, by: &Principal, which: &QuestionRef) -> Call<()>;
 
     /// Stores text that this person has typed and not sent. Returns the drafts that the save did not replace, because its writer
     /// has not seen them. A draft outlives its question. It is bounded by [`MAX_DRAFT`].
-    fn save_draft(&self, by: &Principal, which: &Which, save: &DraftSave) -> Call<Vec<SavedDraft>>;
+    fn save_draft(&self, by: &Principal, which: &QuestionRef, save: &DraftSave) -> Call<Vec<SavedDraft>>;
 
     /// Returns this person's unsent text from every surface, newest first.
-    fn drafts(&self, by: &Principal, which: &Which) -> Call<Vec<SavedDraft>>;
+    fn drafts(&self, by: &Principal, which: &QuestionRef) -> Call<Vec<SavedDraft>>;
 
     /// Questions that the principal sees.
     fn list(&self, by: &Principal, filter: &Filter) -> Call<Page>;

@@ -39,7 +39,7 @@ enum Kind {
 
 /// What a principal is about to do.
 #[derive(Clone, Copy, Debug)]
-pub enum Act<'a> {
+pub enum Operation<'a> {
     /// Put this request.
     Ask(&'a Request),
     /// Read this question.
@@ -149,7 +149,7 @@ impl Principal {
     ///
     /// # Errors
     /// [`StoreError::Forbidden`], with the reason.
-    pub fn check(&self, act: Act<'_>) -> Result<(), StoreError> {
+    pub fn check(&self, act: Operation<'_>) -> Result<(), StoreError> {
         let forbidden = |why: &str| Err(StoreError::Forbidden(why.to_owned()));
         let if_theirs = |request: &Request, why: &str| if self.sees(request) { Ok(()) } else { forbidden(why) };
         let if_for = |request: &Request, name: Option<&str>| match request.audience_words() {
@@ -159,38 +159,44 @@ impl Principal {
             _ => Ok(()),
         };
         match (&self.kind, act) {
-            (Kind::Agent { .. }, Act::Ask(request) | Act::See(request) | Act::Use(request)) => {
+            (Kind::Agent { .. }, Operation::Ask(request) | Operation::See(request) | Operation::Use(request)) => {
                 if_theirs(request, "it is a question of another agent")
             }
-            (Kind::Agent { .. }, Act::End(request, End::Withdraw)) => {
+            (Kind::Agent { .. }, Operation::End(request, End::Withdraw)) => {
                 if_theirs(request, "an agent withdraws its own questions only")
             }
-            (Kind::Agent { credential: None, .. }, Act::End(_, End::Resolve { .. })) => {
+            (Kind::Agent { credential: None, .. }, Operation::End(_, End::Resolve { .. })) => {
                 forbidden("an agent cannot answer")
             }
-            (Kind::Agent { .. }, Act::Consider(_)) => forbidden("only a person drafts an answer or stops the clock"),
-            (Kind::Agent { .. }, Act::Purge) => forbidden("only a person removes questions"),
-            (Kind::Agent { .. }, Act::Follow) => forbidden("an agent follows its own questions only"),
-            (Kind::Observer, Act::See(_) | Act::Follow) => Ok(()),
+            (Kind::Agent { .. }, Operation::Consider(_)) => {
+                forbidden("only a person drafts an answer or stops the clock")
+            }
+            (Kind::Agent { .. }, Operation::Purge) => forbidden("only a person removes questions"),
+            (Kind::Agent { .. }, Operation::Follow) => forbidden("an agent follows its own questions only"),
+            (Kind::Observer, Operation::See(_) | Operation::Follow) => Ok(()),
             (Kind::Observer, _) => forbidden("an agent started this process, and only a person does this"),
-            (_, Act::End(_, End::Resolve { outcome, .. }))
+            (_, Operation::End(_, End::Resolve { outcome, .. }))
                 if matches!(outcome.status(), Status::TimedOut | Status::Unavailable { .. }) =>
             {
                 forbidden("that time ran out, or no person was reached, is no answer")
             }
-            (Kind::Agent { .. }, Act::End(request, End::Resolve { reported, .. })) => {
+            (Kind::Agent { .. }, Operation::End(request, End::Resolve { reported, .. })) => {
                 if_theirs(request, "an agent settles its own questions only")?;
                 if_for(request, reported.as_ref().and_then(|reported| reported.by.as_deref()))
             }
-            (Kind::Policy { .. }, Act::End(request, End::Resolve { .. })) if request.asks_to_agree() => {
+            (Kind::Policy { .. }, Operation::End(request, End::Resolve { .. })) if request.asks_to_agree() => {
                 forbidden("only a person gives permission or approves a plan, no file and no rule")
             }
-            (Kind::Policy { .. }, Act::End(request, End::Resolve { .. })) => if_for(request, None),
-            (Kind::Policy { .. }, Act::See(_)) => Ok(()),
+            (Kind::Policy { .. }, Operation::End(request, End::Resolve { .. })) => if_for(request, None),
+            (Kind::Policy { .. }, Operation::See(_)) => Ok(()),
             (Kind::Policy { .. }, _) => forbidden("a policy answers, and does nothing else"),
-            (Kind::Person { .. }, Act::Ask(_) | Act::Use(_)) => forbidden("a person answers; an agent asks and waits"),
-            (Kind::Person { name, .. }, Act::End(request, _) | Act::Consider(request)) => if_for(request, Some(name)),
-            (Kind::Person { .. }, Act::See(_) | Act::Follow | Act::Purge) => Ok(()),
+            (Kind::Person { .. }, Operation::Ask(_) | Operation::Use(_)) => {
+                forbidden("a person answers; an agent asks and waits")
+            }
+            (Kind::Person { name, .. }, Operation::End(request, _) | Operation::Consider(request)) => {
+                if_for(request, Some(name))
+            }
+            (Kind::Person { .. }, Operation::See(_) | Operation::Follow | Operation::Purge) => Ok(()),
         }
     }
 
@@ -255,16 +261,16 @@ mod tests {
         let report = End::Resolve { outcome: Outcome::cancelled(), reported };
         let silence = End::from(Outcome::timed_out());
         let acts = [
-            ('a', Act::Ask(request)),
-            ('s', Act::See(request)),
-            ('u', Act::Use(request)),
-            ('e', Act::End(request, &answer)),
-            ('r', Act::End(request, &report)),
-            ('t', Act::End(request, &silence)),
-            ('w', Act::End(request, &End::Withdraw)),
-            ('c', Act::Consider(request)),
-            ('f', Act::Follow),
-            ('p', Act::Purge),
+            ('a', Operation::Ask(request)),
+            ('s', Operation::See(request)),
+            ('u', Operation::Use(request)),
+            ('e', Operation::End(request, &answer)),
+            ('r', Operation::End(request, &report)),
+            ('t', Operation::End(request, &silence)),
+            ('w', Operation::End(request, &End::Withdraw)),
+            ('c', Operation::Consider(request)),
+            ('f', Operation::Follow),
+            ('p', Operation::Purge),
         ];
         acts.into_iter().filter(|(_, act)| principal.check(*act).is_ok()).map(|(letter, _)| letter).collect()
     }

@@ -46,30 +46,30 @@ impl fmt::Display for QuestionId {
 
 /// How a question is named: by its store, or by its asker.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Which {
+pub enum QuestionRef {
     /// The one with this id.
     Id(QuestionId),
     /// The one that was put with this key.
     Key(RequestKey),
 }
 
-impl From<&QuestionId> for Which {
-    fn from(id: &QuestionId) -> Which {
-        Which::Id(id.clone())
+impl From<&QuestionId> for QuestionRef {
+    fn from(id: &QuestionId) -> QuestionRef {
+        QuestionRef::Id(id.clone())
     }
 }
 
-impl From<&RequestKey> for Which {
-    fn from(key: &RequestKey) -> Which {
-        Which::Key(key.clone())
+impl From<&RequestKey> for QuestionRef {
+    fn from(key: &RequestKey) -> QuestionRef {
+        QuestionRef::Key(key.clone())
     }
 }
 
-impl fmt::Display for Which {
+impl fmt::Display for QuestionRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Which::Id(id) => id.fmt(f),
-            Which::Key(key) => key.fmt(f),
+            QuestionRef::Id(id) => id.fmt(f),
+            QuestionRef::Key(key) => key.fmt(f),
         }
     }
 }

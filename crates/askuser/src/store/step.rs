@@ -5,7 +5,7 @@
 
 use super::series::lasts;
 use super::{
-    Act, AskerPresence, Attempt, Claim, Command, Cursor, End, Ending, NewEvent, Principal, QuestionId, Reply,
+    AskerPresence, Attempt, Claim, Command, Cursor, End, Ending, NewEvent, Operation, Principal, QuestionId, Reply,
     SavedDraft, Series, State, Step, StoreError, StoredQuestion, Waiters, Write,
 };
 use crate::request::{Purpose, Request};
@@ -65,13 +65,13 @@ pub fn step(found: &Found, now_ms: u64, by: &Principal, command: &Command) -> Re
         Command::End { end, attempt, .. } => record()?.end(now_ms, by, end, attempt),
         Command::Claim { attempt, .. } => record()?.claim(now_ms, by, attempt),
         Command::Attach { .. } => {
-            by.check(Act::Use(&record()?.question.request))?;
+            by.check(Operation::Use(&record()?.question.request))?;
             Ok(Step { waiters: Waiters::Add, ..Step::reply(Reply::Done) })
         }
         Command::Delivered { .. } => record()?.deliver(now_ms, by),
         Command::Hold { .. } => record()?.hold(by),
         Command::SaveDraft { save, .. } => {
-            by.check(Act::Consider(&record()?.question.request))?;
+            by.check(Operation::Consider(&record()?.question.request))?;
             let (drafts, beside) = save.step(&found.drafts, by, now_ms)?;
             Ok(Step { write: Write::Drafts(drafts), ..Step::reply(Reply::Drafts(beside)) })
         }
@@ -83,7 +83,7 @@ pub fn step(found: &Found, now_ms: u64, by: &Principal, command: &Command) -> Re
             Ok(if is_due { Step { write: record.changed(), ..step } } else { step })
         }
         Command::Purge { before_ms } => {
-            by.check(Act::Purge)?;
+            by.check(Operation::Purge)?;
             Ok(Step { write: Write::Purge(*before_ms), ..Step::reply(Reply::Done) })
         }
     }?;
@@ -111,7 +111,7 @@ fn put(
     series: Option<&Series>,
     id: &QuestionId,
 ) -> Result<Step, StoreError> {
-    by.check(Act::Ask(request))?;
+    by.check(Operation::Ask(request))?;
     let open = |series: &Series| {
         let is_open = |candidate: &&Candidate| candidate.is_open(by, series, request, now_ms);
         found.candidates.iter().find(is_open).map(|candidate| &candidate.record)
@@ -121,7 +121,7 @@ fn put(
         return Ok(Record::new(id, request, series, now_ms).inserted());
     };
     let mut record = record.at(now_ms);
-    by.check(Act::Use(&record.question.request))?;
+    by.check(Operation::Use(&record.question.request))?;
     if !record.question.request.asks_the_same(request) {
         return Err(StoreError::other_question(&record.question.request, request));
     }
@@ -192,7 +192,7 @@ impl Record {
 
     /// Of all attempts one wins. The same attempt of the same author with the same answer gets its ending again.
     fn end(mut self, now_ms: u64, by: &Principal, end: &End, attempt: &Attempt) -> Result<Step, StoreError> {
-        by.check(Act::End(&self.question.request, end))?;
+        by.check(Operation::End(&self.question.request, end))?;
         if let End::Resolve { outcome, .. } = end {
             outcome.check(self.question.request.set()).map_err(StoreError::Misfit)?;
         }
@@ -216,7 +216,7 @@ impl Record {
 
     /// A permission is used once, during its lifetime. Its own asker may claim a settled one, so that it serves no other call.
     fn claim(mut self, now_ms: u64, by: &Principal, attempt: &Attempt) -> Result<Step, StoreError> {
-        by.check(Act::Use(&self.question.request))?;
+        by.check(Operation::Use(&self.question.request))?;
         let is_permission = self.question.request.key().purpose == Purpose::Permission;
         if !is_permission || self.question.ending.as_ref().and_then(Ending::recorded).is_none() {
             return Err(StoreError::Forbidden("only a permission that was answered can be used".into()));
@@ -235,7 +235,7 @@ impl Record {
 
     /// Only what has ended is delivered. The first delivery counts.
     fn deliver(mut self, now_ms: u64, by: &Principal) -> Result<Step, StoreError> {
-        by.check(Act::Use(&self.question.request))?;
+        by.check(Operation::Use(&self.question.request))?;
         let step = Step::reply(Reply::Done);
         Ok(match (&self.question.ending, self.question.delivered_ms) {
             (None, _) => step,
@@ -248,7 +248,7 @@ impl Record {
     }
 
     fn hold(mut self, by: &Principal) -> Result<Step, StoreError> {
-        by.check(Act::Consider(&self.question.request))?;
+        by.check(Operation::Consider(&self.question.request))?;
         if self.question.ending.is_some() || self.question.expires_ms.is_none() {
             return Ok(Step::reply(Reply::Done));
         }

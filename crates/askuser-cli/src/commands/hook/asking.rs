@@ -12,7 +12,7 @@ use crate::result;
 use crate::signals::until_signal;
 use crate::store::{actor, asker, attempt, block_on, done, for_each_page, open, origin, runtime};
 use askuser::permission::{Permission, reject_imitation};
-use askuser::store::{Filter, Handle, Principal, StoreError, StoredQuestion, Which};
+use askuser::store::{Filter, Handle, Principal, QuestionRef, StoreError, StoredQuestion};
 use askuser::{Asker, Context, Inbox, Purpose, QuestionSet, Request, RequestKey, Rules, ToolUse, Via, report};
 use askuser_sys::regular_file;
 use serde_json::{Value, json};
@@ -112,7 +112,7 @@ fn is_about(request: &Request, event: &Value) -> bool {
 }
 
 /// Takes back what was decided in a dialog of Claude Code's. It may have been answered in the inbox meanwhile.
-fn withdraw(claude: &Handle, which: impl Into<Which>) -> Result<(), Failure> {
+fn withdraw(claude: &Handle, which: impl Into<QuestionRef>) -> Result<(), Failure> {
     match block_on(claude.withdraw(which, &attempt()?)) {
         Ok(_) | Err(StoreError::Ended(_) | StoreError::NotFound(_)) => Ok(()),
         Err(error) => Err(Failure::new(error.chain())),
