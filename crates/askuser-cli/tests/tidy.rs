@@ -188,7 +188,7 @@ fn surfaces_depend_on_the_core_and_never_on_each_other() {
     let below: Vec<String> =
         dependencies("askuser-markdown").into_iter().filter(|name| name.starts_with("askuser")).collect();
     assert_eq!(below, ["askuser"]);
-    assert_eq!(dependencies("askuser-sys"), [""; 0]);
+    assert!(!dependencies("askuser-sys").iter().any(|name| name.starts_with("askuser")));
 }
 
 #[test]

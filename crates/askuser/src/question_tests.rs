@@ -900,14 +900,3 @@ fn a_preview_that_is_absent_null_or_blank_is_none_and_one_too_long_or_no_text_is
     assert!(long.contains("questions[0].options[0].preview") && long.contains("at most 4000"), "{long}");
     assert!(read(json!(7)).is_err());
 }
-
-#[test]
-fn a_set_that_was_stored_before_there_were_previews_is_read_as_it_was() {
-    let mut stored =
-        serde_json::to_value(QuestionSet::parse(with_preview(json!("x")), &Rules::strict()).unwrap()).unwrap();
-    stored["rules"]["version"] = json!(1);
-    stored["rules"]["limits"].as_object_mut().unwrap().remove("previewChars");
-    stored["input"] = with_preview(json!("x".repeat(5_000)));
-    let set: QuestionSet = serde_json::from_value(stored).unwrap();
-    assert_eq!(set.questions()[0].options()[0].preview(), None);
-}

@@ -127,7 +127,7 @@ async fn consent_shows_what_would_be_written_and_writes_nothing() {
     let tool = Write;
     let consent = test.consent(&tool, json!({"path": "a.txt", "content": "one\n2\n3\n"})).unwrap();
     let expected = Consent {
-        question: "Write a.txt (+2 −1)?".into(),
+        question: "Edit a.txt (+2 −1)?".into(),
         context: askuser::Context::Diff("--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,3 @@\n one\n-two\n+2\n+3\n".into()),
         rule: PermissionRule::Edits,
         always: "Change files in this folder without asking".into(),

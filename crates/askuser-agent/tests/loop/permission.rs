@@ -44,7 +44,8 @@ async fn the_person_sees_what_would_be_done() {
     finish(&mut agent, "go").await;
     let set = person.asked()[0].set().clone();
     assert_eq!(set.questions()[0].text(), "Run Act with this input?");
-    assert_eq!(person.asked()[0].context(), Some(&askuser::Context::ToolInput("{\"at\":\"it\"}".into())));
+    let Some(askuser::Context::ToolUse(shown)) = person.asked()[0].context().cloned() else { panic!("a tool use") };
+    assert_eq!((shown.tool(), &shown.input()["at"]), ("Act", &serde_json::json!("it")));
     let labels: Vec<_> = set.questions()[0].options().iter().map(|option| option.name()).collect();
     assert_eq!(labels, ["Allow once", "Always allow in this folder", "Don't run it"]);
     assert_eq!(why(&person.asked()[0]), "This time only. Asks because the mode is ask.");

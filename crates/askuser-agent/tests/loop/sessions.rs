@@ -1,6 +1,7 @@
 //! The sessions of a folder: how they are found and listed, what is told of them, and what still waits in them.
 
 use crate::support::*;
+use askuser::{Purpose, QuestionSet, Request, RequestKey, Rules};
 use askuser_agent::{
     Agent, AgentEvent, Failure, FailureKind, Message, Model, ModelRequest, PermissionMode, RecordedModel,
     ResponseStream, Session, ToolResult, Transcript, Usage,
@@ -178,10 +179,17 @@ fn a_session_is_found_by_what_was_said_and_answered_in_it_and_by_nothing_else() 
     assert_eq!(Transcript::mention(folder.path(), "b", "line"), None);
 }
 
-/// A question is asked for a call of this chain: the tasks, then the call.
+/// The entry of a question that was asked for a call of this chain: the tasks, then `CALL` or `CALL:permission`.
 fn asked(chain: &[&str]) -> Value {
     let (call, tasks) = chain.split_last().unwrap();
-    json!({"type": "asked", "id": call, "questions": questions("Which?")["questions"], "task": tasks})
+    let (id, purpose) = match call.strip_suffix(":permission") {
+        Some(id) => (id, Purpose::Permission),
+        None => (*call, Purpose::Question),
+    };
+    let tasks: Vec<String> = tasks.iter().map(|task| (*task).to_owned()).collect();
+    let set = QuestionSet::parse(questions("Which?"), &Rules::strict()).unwrap();
+    let request = Request::new(RequestKey::new("a", id).in_tasks(&tasks).for_purpose(purpose), set);
+    json!({"type": "asked", "id": id, "purpose": purpose, "request": request, "task": tasks})
 }
 
 /// What waits in a session of these lines, as `TASK/CALL:purpose`.
@@ -199,7 +207,8 @@ fn a_question_waits_until_it_has_an_outcome_or_its_call_is_over() {
         line
     };
     let over = |id: &str| result(id, &ToolResult::ok("over"));
-    let outcome = |id: &str| json!({"type": "outcome", "id": id, "outcome": {"status": "cancelled"}});
+    let outcome =
+        |id: &str| json!({"type": "outcome", "id": id, "purpose": "question", "outcome": {"status": "cancelled"}});
     let both = [asked(&["1"]), asked(&["2", "1"]), asked(&["1:permission"])];
     let after = |lines: &[Value]| pending(&[&both, lines].concat());
     assert_eq!(after(&[]), ["1", "2/1", "1:permission"]);
@@ -220,16 +229,6 @@ fn a_question_waits_until_it_has_an_outcome_or_its_call_is_over() {
     let deep = |line: Value| pending(&[asked(&["1", "2", "3"]), line]);
     assert_eq!(deep(over("3")), ["1/2/3"]);
     assert_eq!((deep(in_task("1", over("2"))), deep(over("1"))), (vec![], vec![]), "with all subagents below it");
-}
-
-#[test]
-fn the_question_of_an_old_session_about_a_plan_is_not_taken_for_another() {
-    let call = |id: &str, name: &str| json!({"type": "call", "id": id, "name": name, "input": {}});
-    let calls = assistant(json!([call("1", "ExitPlanMode"), call("2", "AskUserQuestion")]));
-    let mut lines = vec![calls, asked(&["1"]), asked(&["2"]), asked(&["3", "1"])];
-    assert_eq!(pending(&lines), ["1:plan", "2", "3/1"]);
-    lines.push(json!({"type": "outcome", "id": "1", "outcome": {"status": "cancelled"}}));
-    assert_eq!(pending(&lines), ["2", "3/1"]);
 }
 
 #[tokio::test]

@@ -180,7 +180,7 @@ impl Call {
 
 /// Nothing that a terminal or a multiplexer could take for more than text: tmux runs `#(…)` in a title.
 fn plain(text: &str) -> String {
-    let plain = |c: &char| c.is_alphanumeric() || " .,:?!'()/_-".contains(*c);
+    let plain = |c: &char| c.is_alphanumeric() || " .,:?!'()/_-~".contains(*c);
     sanitize::line(text).chars().filter(plain).take(120).collect()
 }
 

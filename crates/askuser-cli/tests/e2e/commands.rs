@@ -314,7 +314,7 @@ fn the_doctor_and_config_tell_of_settings_that_are_broken() {
     let ended = stage.run(&["config", "--color", "16"]);
     assert!(ended.stdout.contains("color           16              flag, --color\n"), "{}", ended.stdout);
     assert!(ended.code == Some(2) && ended.stderr.contains("unknown setting x\nhint: "), "{}", ended.stderr);
-    let ended = Stage::new().env("ASKUSER_ARM", "soon").run(&["config"]);
+    let ended = Stage::new().env("ASKUSER_KEY_DELAY", "soon").run(&["config"]);
     assert!(ended.stdout.contains("soon") && ended.stderr.contains("key_delay: \"soon\""), "{}", ended.stdout);
     assert_eq!(ended.code, Some(2));
 }

@@ -593,7 +593,7 @@ fn a_digit_answers_nothing_in_a_prompt_that_came_unbidden() {
 }
 
 fn output_notice(stage: &Stage) -> String {
-    let question = &lines(stage, &["log", "--json"])[0];
+    let question = &lines(stage, &["log", "--json", "--reverse"])[0];
     let id = id(question);
     format!(
         "askuser: the question waits in the inbox as {id}; answer it with `askuser inbox` or `askuser answer {id}`\n"
@@ -693,7 +693,7 @@ fn the_log_tells_notes_and_reasons() {
     pollster::block_on(ada.answer(&noted, Outcome::answered(&set, vec![answer]).unwrap(), &attempt)).unwrap();
     pollster::block_on(ada.answer(&declined, Outcome::declined(Some("not my decision".into())), &attempt)).unwrap();
     let log = run(&stage, &["log"]).stdout;
-    let (first, second) = log.trim_end().split_once('\n').unwrap();
+    let (second, first) = log.trim_end().split_once('\n').unwrap();
     assert!(first.contains("MongoDB (note: only for the catalogue) (ada from inbox"), "{first}");
     assert!(second.contains("→ declined: not my decision (ada from inbox"), "{second}");
 }

@@ -214,7 +214,7 @@ fn the_quick_form_asks() {
 fn the_quick_form_needs_neither_header_nor_descriptions() {
     let mut terminal = Stage::new().ask(&["-q", "Go on?", "-o", "Yes", "-o", "No"]);
     terminal.wait_for("? keys");
-    terminal.wait_for("╭─ Question ─╮");
+    assert!(!terminal.screen().contains("Question"), "{}", terminal.screen());
     terminal.keys("1");
     let ended = terminal.finish();
     assert_eq!((ended.picks(), ended.screen.as_str()), (json!([["Yes"]]), "\n✔ Go on? Yes"));

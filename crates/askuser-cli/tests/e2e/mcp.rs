@@ -149,7 +149,7 @@ fn permissions_are_asked_only_where_that_was_asked_for() {
     let mut client = Client::start(&stage, &["--approve"]);
     client.call(1, "approve", &json!({"tool_name": "Bash", "input": {"command": "make install"}, "tool_use_id": "t"}));
     let question = pending(&stage, 1).remove(0);
-    assert_eq!(question["context"], json!({"kind": "command", "text": "make install"}));
+    assert_eq!(question["context"], json!({"kind": "tool_use", "tool": "Bash", "input": {"command": "make install"}}));
     run(&stage, &["answer", id(&question), "--select", "Bash=Allow once"]);
     let decision: Value = serde_json::from_str(words(&client.next())).unwrap();
     assert_eq!(decision, json!({"behavior": "allow", "updatedInput": {"command": "make install"}}));

@@ -124,7 +124,8 @@ fn narrower_and_wider_leave_one_frame_where_lines_are_rewrapped() {
 
 #[test]
 fn a_prompt_of_a_script_leaves_one_frame_where_lines_are_rewrapped() {
-    let Some(tmux) = Tmux::start("seq 12; askuser confirm --arm 0 --flash 0 Deploy?; echo code $?; exec sleep 60")
+    let Some(tmux) =
+        Tmux::start("seq 12; askuser confirm --key-delay 0 --success-flash 0 Deploy?; echo code $?; exec sleep 60")
     else {
         return;
     };

@@ -70,7 +70,8 @@ fn the_users_file_is_under_home_where_xdg_config_home_is_not_set() {
 
 #[test]
 fn the_projects_file_wins_over_the_users() {
-    let stage = user(Stage::new(), "theme = \"dark\"\narm = \"1s\"\n").file("askuser.toml", "theme = \"light\"\n");
+    let stage =
+        user(Stage::new(), "theme = \"dark\"\nkey_delay = \"1s\"\n").file("askuser.toml", "theme = \"light\"\n");
     let (value, origin) = row(&stage, &[], "theme");
     assert_eq!(value, "light");
     assert!(origin.ends_with("/askuser.toml") && !origin.contains("config"), "{origin}");
@@ -122,7 +123,7 @@ fn a_byte_order_mark_in_front_of_a_file_is_read_past() {
 
 #[test]
 fn a_setting_of_a_file_takes_effect() {
-    let stage = user(Stage::new(), "confirm = \"boxed\"\narm = 0\nflash = 0\n");
+    let stage = user(Stage::new(), "confirm = \"boxed\"\nkey_delay = 0\nsuccess_flash = 0\n");
     let mut terminal = stage.askuser(&["ask", &example("database")], "");
     terminal.wait_for("? keys");
     terminal.keys("2");
@@ -213,7 +214,8 @@ const FILE: &str = "config/askuser/askuser.toml";
 
 #[test]
 fn a_setting_is_set_in_place_and_comments_and_order_stay() {
-    let before = "# mine\nconfirm = \"boxed\" # as in the picture\n\narm = \"1s\"  # slow hands\nnotify = false\n";
+    let before =
+        "# mine\nconfirm = \"boxed\" # as in the picture\n\nkey_delay = \"1s\"  # slow hands\nnotify = false\n";
     let stage = Stage::new().file(FILE, before);
     let set = |key: &str, value: &str| {
         let ended = stage.run(&["config", "set", key, value]);
@@ -226,8 +228,7 @@ fn a_setting_is_set_in_place_and_comments_and_order_stay() {
     set("key-delay", "0");
     set("notify", "true");
     set("theme", "dark");
-    let after =
-        "# mine\nconfirm = \"full\" # as in the picture\n\narm = 0  # slow hands\nnotify = true\ntheme = \"dark\"\n";
+    let after = "# mine\nconfirm = \"full\" # as in the picture\n\nkey_delay = 0  # slow hands\nnotify = true\ntheme = \"dark\"\n";
     assert_eq!(stage.read(FILE), after);
     let shown = stage.run(&["config"]).stdout;
     assert!(shown.contains("key_delay       0 ") && shown.contains("theme           dark "), "{shown}");

@@ -195,7 +195,7 @@ fn answered_at_the_terminal(home: &Home, variables: &[(&str, &str)]) -> String {
     pty.master.take_writer().unwrap().write_all(b"1").unwrap();
     std::thread::spawn(move || while screen.read(&mut buffer).is_ok_and(|count| count > 0) {});
     assert!(asking.wait().unwrap().success());
-    text(&home.run(&["log"]).stdout).lines().last().unwrap().to_owned()
+    text(&home.run(&["log"]).stdout).lines().next().unwrap().to_owned()
 }
 
 /// Names a server and the file with its token in the user's own settings.

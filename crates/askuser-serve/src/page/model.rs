@@ -144,10 +144,10 @@ mod tests {
         let model = shown(request("Run it?", Purpose::Permission).with_context(context));
         assert_eq!(model["agreed"], json!(true));
         let lines = json!([{"text": "echo a<U+202E>", "says": null}, {"text": "→   rm b␣", "says": null}]);
-        assert_eq!(model["context"], json!({"kind": "command", "lines": lines}));
+        assert_eq!(model["context"], json!([{"kind": "command", "lines": lines}]));
         let model = shown(request("Write it?", Purpose::Permission).with_context(Context::Diff("-a\n+b\n".into())));
         let lines = json!([{"text": "-a", "says": "removed"}, {"text": "+b", "says": "added"}]);
-        assert_eq!(model["context"]["lines"], lines);
+        assert_eq!(model["context"][0]["lines"], lines);
         let whole = Context::Diff("--- x\n+++ x\n@@ -7 +7 @@\n-a\n+b\n@@ -20 +19,0 @@\n-c\n".into());
         let model = shown(request("Write it?", Purpose::Permission).with_context(whole));
         let lines = json!([
@@ -158,7 +158,7 @@ mod tests {
             {"text": "", "says": "place", "number": "⋮"},
             {"text": "-c", "says": "removed", "number": 20},
         ]);
-        assert_eq!(model["context"]["lines"], lines);
+        assert_eq!(model["context"][0]["lines"], lines);
     }
 
     #[test]
