@@ -12,7 +12,7 @@ mod resize;
 use crate::environment::encode;
 use crate::view::Theme;
 use askuser::exact::Charset;
-use cells::{Drawn, Glyph, length, row_of};
+use cells::{Drawn, Glyph, length, pen_of};
 use pen::{PLAIN, Pen, push_number};
 use ratatui_core::layout::Position;
 use ratatui_core::style::{Color, Modifier, Style};
@@ -87,16 +87,16 @@ impl Painter {
         let mut shown = std::mem::take(&mut self.shown);
         let before = shown.len();
         shown.resize_with(lines.len(), Drawn::default);
-        let differing = (0..).zip(lines).zip(&shown).filter(|((_, line), drawn)| !drawn.is_of(line, columns));
-        let mut changed: Vec<_> = differing.map(|((y, line), _)| (y, row_of(line, columns))).collect();
+        let mut changed: Vec<_> = (0..lines.len()).filter(|&y| !shown[y].is_of(&lines[y], columns)).collect();
         // Rows in the pen's colour come first: of the two that an arrow key changes, only the other one costs a colour.
         if before == lines.len() {
-            changed.sort_by_key(|(_, row)| !row.iter().any(|glyph| glyph.pen == self.pen));
+            let is_pens = |line: &Line<'_>| line.spans.iter().any(|span| pen_of(line, span) == self.pen);
+            changed.sort_by_cached_key(|&y| !is_pens(&lines[y]));
         }
-        for (y, row) in changed {
-            let place = usize::from(y);
-            self.paint_row(&row, &shown[place].row(), y);
-            shown[place] = Drawn::new(&lines[place], columns, &row);
+        for y in changed {
+            let new = Drawn::new(&lines[y], columns);
+            self.paint_row(&new.row(), &shown[y].row(), y as u16);
+            shown[y] = new;
         }
         self.shown = shown;
         if before > lines.len() {
@@ -161,8 +161,7 @@ impl Painter {
         self.stranded.clear();
         for line in lines {
             for span in &line.spans {
-                let style = line.style.patch(span.style);
-                self.set_pen(Pen::of(style));
+                self.set_pen(pen_of(line, span));
                 self.out.extend(encode(&span.content, self.charset));
             }
             self.set_pen(PLAIN);
@@ -201,11 +200,13 @@ impl Painter {
         let mut x = 0;
         while let Some(glyph) = new.get(x) {
             let end = x + usize::from(glyph.columns);
-            let before = old.get(x).unwrap_or(&Glyph::BLANK);
-            if x < stale || !glyph.looks_like(before) {
+            let is_shown = old.get(x).map_or(glyph.is_blank(), |before| glyph.looks_like(before));
+            if x < stale || !is_shown {
                 let covered = old.iter().enumerate().take(end).skip(x);
                 stale = covered.map(|(x, glyph)| x + usize::from(glyph.columns)).fold(stale, usize::max);
-                self.advance(new, y, x as u16);
+                if (self.row, self.column) != (y, Some(x as u16)) {
+                    self.advance(new, y, x as u16);
+                }
                 self.put(glyph);
             }
             x = end;

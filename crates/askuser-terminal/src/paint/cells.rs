@@ -31,6 +31,9 @@ impl Glyph<'_> {
 
     /// Whether every terminal gives it as many columns: they disagree about clusters and emoji.
     pub(super) fn has_certain_width(&self) -> bool {
+        if self.symbol.len() == 1 {
+            return true;
+        }
         let is_emoji = |c| matches!(c, '\u{2190}'..='\u{2BFF}' | '\u{1F000}'..);
         let mut chars = self.symbol.chars();
         chars.next().is_some_and(|c| self.columns == 1 || !is_emoji(c)) && chars.next().is_none()
@@ -40,52 +43,70 @@ impl Glyph<'_> {
 /// A line on the screen.
 #[derive(Debug, Default)]
 pub(super) struct Drawn {
-    line: Line<'static>,
+    text: String,
+    /// The end of each part of the text that has one pen.
+    runs: Vec<(usize, Pen)>,
     /// The columns it was truncated at.
     columns: u16,
-    /// The columns it takes.
-    pub(super) length: u16,
 }
 
 impl Drawn {
-    pub(super) fn new(line: &Line<'_>, columns: u16, row: &Row<'_>) -> Drawn {
-        let spans = line.spans.iter().map(|span| Span::styled(span.content.to_string(), span.style));
-        let line = Line { style: line.style, alignment: line.alignment, spans: spans.collect() };
-        Drawn { line, columns, length: length(row) }
+    pub(super) fn new(line: &Line<'_>, columns: u16) -> Drawn {
+        let mut drawn = Drawn { text: String::with_capacity(128), runs: Vec::with_capacity(line.spans.len()), columns };
+        for span in &line.spans {
+            drawn.text.push_str(&span.content);
+            drawn.runs.push((drawn.text.len(), pen_of(line, span)));
+        }
+        drawn
     }
 
     pub(super) fn is_of(&self, line: &Line<'_>, columns: u16) -> bool {
-        self.columns == columns && self.line == *line
+        let mut start = 0;
+        let is_same = |(span, &(end, pen)): (&Span<'_>, &(usize, Pen))| {
+            let text = &self.text[start..end];
+            start = end;
+            text == span.content && pen == pen_of(line, span)
+        };
+        self.columns == columns && self.runs.len() == line.spans.len() && line.spans.iter().zip(&self.runs).all(is_same)
     }
 
+    /// Its row, truncated.
     pub(super) fn row(&self) -> Row<'_> {
-        row_of(&self.line, self.columns)
-    }
-}
-
-/// The row of a line, truncated.
-pub(super) fn row_of<'a>(line: &'a Line<'_>, columns: u16) -> Row<'a> {
-    let columns = usize::from(columns);
-    let mut row = Row::with_capacity(columns);
-    for span in &line.spans {
-        let (text, pen) = (&*span.content, Pen::of(line.style.patch(span.style)));
-        let mut push = |symbol, wide: usize| {
-            let end = row.len() + wide;
-            if end <= columns {
+        let columns = usize::from(self.columns);
+        let mut row = Row::with_capacity(columns.min(self.text.len()));
+        let mut start = 0;
+        for &(end, pen) in &self.runs {
+            let text = &self.text[start..end];
+            start = end;
+            if is_plain(text) {
+                for (at, c) in text.char_indices().take(columns - row.len()) {
+                    row.push(Glyph { symbol: &text[at..at + c.len_utf8()], pen, columns: 1 });
+                }
+                continue;
+            }
+            let graphemes = text.graphemes(true).map(|symbol| (symbol, grapheme_columns(symbol)));
+            for (symbol, wide) in graphemes.filter(|(_, wide)| *wide > 0) {
+                let end = row.len() + wide;
+                if end > columns {
+                    break;
+                }
                 row.push(Glyph { symbol, pen, columns: wide as u16 });
                 row.resize(end, Glyph::BLANK);
             }
-            end <= columns
-        };
-        if is_plain(text) {
-            text.char_indices().all(|(at, c)| push(&text[at..at + c.len_utf8()], 1));
-        } else {
-            let mut graphemes = text.graphemes(true).map(|symbol| (symbol, grapheme_columns(symbol)));
-            graphemes.all(|(symbol, wide)| wide == 0 || push(symbol, wide));
         }
+        row.truncate(row.iter().rposition(|glyph| !glyph.is_blank()).map_or(0, |last| last + 1));
+        row
     }
-    row.truncate(row.iter().rposition(|glyph| !glyph.is_blank()).map_or(0, |last| last + 1));
-    row
+
+    /// The columns it takes.
+    pub(super) fn length(&self) -> u16 {
+        length(&self.row())
+    }
+}
+
+/// The pen of a span in its line.
+pub(super) fn pen_of(line: &Line<'_>, span: &Span<'_>) -> Pen {
+    Pen::of(line.style.patch(span.style))
 }
 
 /// The columns a row takes: its last glyph may take more than one.

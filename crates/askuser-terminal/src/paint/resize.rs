@@ -30,7 +30,7 @@ impl Painter {
         let height = |width: u16| if reflow { width.max(1).div_ceil(columns) } else { 1 };
         let sized = |width: u16| (width, height(width));
         let above = self.shown.iter().take(usize::from(self.row));
-        let mut rows: Vec<(u16, u16)> = above.map(|drawn| sized(drawn.length)).collect();
+        let mut rows: Vec<(u16, u16)> = above.map(|drawn| sized(drawn.length())).collect();
         let mut up = rows.iter().map(|(_, height)| height).sum::<u16>();
         if reflow {
             up += self.column.unwrap_or(0) / columns;
@@ -82,7 +82,7 @@ impl Painter {
         }
         if let Some(&bottom_row) = told.get(1) {
             let hidden = self.shown.len().saturating_sub(usize::from(bottom_row) + 1);
-            self.stranded.extend(self.shown.drain(..hidden).map(|drawn| drawn.length));
+            self.stranded.extend(self.shown.drain(..hidden).map(|drawn| drawn.length()));
             self.row = self.row.saturating_sub(hidden as u16);
         }
     }

@@ -149,7 +149,11 @@ fn is_boundary(text: &str, at: usize) -> bool {
 /// Whether every character is a grapheme of its own and one column wide: ASCII and box drawing. A fast path, since most
 /// text is.
 pub(crate) fn is_plain(text: &str) -> bool {
-    text.chars().all(|c| matches!(c, ' '..='~' | '·' | '•' | '…' | '←'..='↓' | '─'..='╿' | '█' | '○' | '●' | '✔'))
+    let is_ascii = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    is_ascii
+        || text
+            .chars()
+            .all(|c| matches!(c, ' '..='~' | '·' | '•' | '…' | '←'..='↓' | '─'..='╿' | '█' | '○' | '●' | '✔'))
 }
 
 struct Lines {
