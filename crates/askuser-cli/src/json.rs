@@ -10,7 +10,8 @@ use std::collections::HashSet;
 /// parses it, it is the same.
 pub(crate) fn escape_invisible(json: &serde_json::Value) -> String {
     let text = json.to_string();
-    let acts = |c: char| c.is_control() || is_invisible(c) || matches!(c, '\u{2028}' | '\u{2029}');
+    let acts =
+        |c| !matches!(c, ' '..='~') && (c.is_control() || is_invisible(c) || matches!(c, '\u{2028}' | '\u{2029}'));
     if !text.contains(acts) {
         return text;
     }

@@ -202,8 +202,8 @@ impl Painter {
             let end = x + usize::from(glyph.columns);
             let is_shown = old.get(x).map_or(glyph.is_blank(), |before| glyph.looks_like(before));
             if x < stale || !is_shown {
-                let covered = old.iter().enumerate().take(end).skip(x);
-                stale = covered.map(|(x, glyph)| x + usize::from(glyph.columns)).fold(stale, usize::max);
+                let covered = old.get(x..).unwrap_or_default().iter().take(glyph.columns.into());
+                stale = (x..).zip(covered).fold(stale, |stale, (x, glyph)| stale.max(x + usize::from(glyph.columns)));
                 if (self.row, self.column) != (y, Some(x as u16)) {
                     self.advance(new, y, x as u16);
                 }
@@ -240,6 +240,7 @@ impl Painter {
 
     fn write(&mut self, symbol: &str, wide: u16) {
         match self.charset {
+            _ if symbol.len() == 1 => self.out.push(symbol.as_bytes()[0]),
             Charset::Ascii if !symbol.is_ascii() => (0..wide).for_each(|_| self.out.push(b'?')),
             Charset::Ascii | Charset::Utf8 => self.out.extend_from_slice(symbol.as_bytes()),
         }

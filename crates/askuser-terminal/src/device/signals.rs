@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use rustix::io::Errno;
 use rustix::process::{getpgrp, getsid};
@@ -35,20 +35,21 @@ const OTHERS: [i32; 3] = [SIGTSTP, SIGCONT, SIGWINCH];
 
 /// The signals that matter to a prompt: each sets a flag and wakes one pipe.
 ///
-/// signal-hook never restores a previous handler, and a signal whose actions were all removed is swallowed. So the handlers
-/// are installed once, by the first prompt of the process, and stay. A flag per signal says whether the handler runs the
-/// default action: set while no prompt is active, so that Ctrl-C interrupts and SIGTERM kills as before. Ignored signals
-/// are left alone. If the program had a handler already, it is still called, and the default action is never run.
-/// A handler installed *after* the first prompt is called too, but does not prevent the default action.
+/// The handlers are installed once, by the first prompt of the process, and stay. A flag per signal says whether the handler
+/// runs the default action: set while no prompt is active, so that Ctrl-C interrupts and SIGTERM kills as before. Ignored
+/// signals are left alone. If the program had a handler already, it is still called, and the default action is never run.
+/// A handler installed *after* the first prompt is called too if it calls ours, but does not prevent the default action.
 pub(super) struct Signals {
     /// Becomes readable when a signal has arrived.
     pub(super) pipe: OwnedFd,
     /// The other end of the pipe.
-    waker: Arc<OwnedFd>,
+    waker: OwnedFd,
     watched: Vec<WatchedSignal>,
     /// Set once the device has reported a signal that ends the process. Ctrl-C may mean less.
     pub(super) is_told: AtomicBool,
 }
+
+static SIGNALS: OnceLock<Signals> = OnceLock::new();
 
 /// Wakes the device in use.
 pub(super) fn wake() {
@@ -63,34 +64,40 @@ pub(super) fn is_told_to_end() -> bool {
 
 struct WatchedSignal {
     signal: i32,
-    arrived: Arc<AtomicBool>,
+    arrived: AtomicBool,
     /// Whether the handler runs the default action; `None` if it never does.
-    default: Option<Arc<AtomicBool>>,
+    default: Option<AtomicBool>,
+    /// The action before ours.
+    before: libc::sigaction,
 }
 
-impl WatchedSignal {
-    /// Registers one action: the default where it applies, then the flag, then the pipe, so that a waiter finds the flag set.
-    fn register(&self, waker: Arc<OwnedFd>) -> io::Result<()> {
-        let (signal, arrived, default) = (self.signal, self.arrived.clone(), self.default.clone());
-        let action = move || {
-            if default.as_ref().is_some_and(|default| default.load(Ordering::SeqCst)) {
-                let _ = emulate_default_handler(signal);
-            }
-            arrived.store(true, Ordering::SeqCst);
-            let _ = rustix::io::write(&*waker, &[0]);
-        };
-        // SAFETY: the action is async-signal-safe: it uses atomics, a non-blocking write, and `emulate_default_handler`, which is made
-        // for handlers. The process keeps it, so it frees nothing.
+/// The handler: first the one before it, then the default where it applies, then the flag, then the pipe, so that a waiter finds the
+/// flag set. It is async-signal-safe: it uses atomics, a non-blocking write, and `emulate_default_handler`, which is made for handlers.
+extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    let Some(signals) = SIGNALS.get() else { return };
+    let Some(watched) = signals.watched.iter().find(|watched| watched.signal == signal) else { return };
+    let handler = watched.before.sa_sigaction;
+    if Disposition::from(&watched.before) == Disposition::Caught {
+        // SAFETY: the system would call this handler in the same way, as its flags say.
         #[allow(unsafe_code)]
-        let registered = unsafe { signal_hook::low_level::register(signal, action) };
-        registered.map(drop)
+        unsafe {
+            if watched.before.sa_flags & libc::SA_SIGINFO != 0 {
+                std::mem::transmute::<usize, Handler>(handler)(signal, info, context);
+            } else {
+                std::mem::transmute::<usize, extern "C" fn(i32)>(handler)(signal);
+            }
+        }
     }
+    if watched.default.as_ref().is_some_and(|default| default.load(Ordering::SeqCst)) {
+        let _ = emulate_default_handler(signal);
+    }
+    watched.arrived.store(true, Ordering::SeqCst);
+    let _ = rustix::io::write(&signals.waker, &[0]);
 }
 
 impl Signals {
     /// The signals of this process; the first call installs the handlers.
     pub(super) fn get() -> io::Result<&'static Signals> {
-        static SIGNALS: OnceLock<Signals> = OnceLock::new();
         static INSTALLING: Mutex<()> = Mutex::new(());
         if let Some(signals) = SIGNALS.get() {
             return Ok(signals);
@@ -99,29 +106,28 @@ impl Signals {
         if let Some(signals) = SIGNALS.get() {
             return Ok(signals);
         }
-        let signals = Signals::install()?;
-        Ok(SIGNALS.get_or_init(|| signals))
+        let signals = Signals::new()?;
+        let signals = SIGNALS.get_or_init(|| signals);
+        signals.watched.iter().try_for_each(|watched| set_action(watched.signal, Some(handle)).map(drop))?;
+        Ok(signals)
     }
 
-    fn install() -> io::Result<Signals> {
+    fn new() -> io::Result<Signals> {
         let (pipe, waker) = io::pipe()?;
-        let (pipe, waker) = (OwnedFd::from(pipe), Arc::new(OwnedFd::from(waker)));
         rustix::io::ioctl_fionbio(&pipe, true)?;
         rustix::io::ioctl_fionbio(&waker, true)?;
         let mut watched = Vec::with_capacity(TERMINATION.len() + OTHERS.len());
         for signal in TERMINATION.into_iter().chain(OTHERS) {
-            let before = Disposition::of(signal);
-            if before == Disposition::Ignored {
-                continue;
-            }
+            let before = set_action(signal, None)?;
             // SIGCONT and SIGWINCH do nothing by default.
-            let has_default = before == Disposition::Default && !matches!(signal, SIGCONT | SIGWINCH);
-            let default = has_default.then(|| Arc::new(AtomicBool::new(true)));
-            let watch = WatchedSignal { signal, arrived: Arc::default(), default };
-            watch.register(waker.clone())?;
-            watched.push(watch);
+            let default = match Disposition::from(&before) {
+                Disposition::Ignored => continue,
+                Disposition::Default if !matches!(signal, SIGCONT | SIGWINCH) => Some(AtomicBool::new(true)),
+                Disposition::Default | Disposition::Caught => None,
+            };
+            watched.push(WatchedSignal { signal, arrived: AtomicBool::new(false), default, before });
         }
-        Ok(Signals { pipe, waker, watched, is_told: AtomicBool::new(false) })
+        Ok(Signals { pipe: pipe.into(), waker: waker.into(), watched, is_told: AtomicBool::new(false) })
     }
 
     pub(super) fn set_defaults(&self, state: TtyState) {
@@ -184,18 +190,8 @@ enum Disposition {
 }
 
 impl Disposition {
-    fn of(signal: i32) -> Disposition {
-        let mut action = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
-        // Neither rustix nor signal-hook can query a handler without replacing it. SAFETY: with no new action given, this only fills in
-        // `action`, which lives long enough and is valid when zeroed.
-        #[allow(unsafe_code)]
-        let handler = unsafe {
-            if libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr()) != 0 {
-                return Disposition::Default;
-            }
-            action.assume_init().sa_sigaction
-        };
-        match handler {
+    fn from(action: &libc::sigaction) -> Disposition {
+        match action.sa_sigaction {
             libc::SIG_DFL => Disposition::Default,
             libc::SIG_IGN => Disposition::Ignored,
             _ => Disposition::Caught,
@@ -203,15 +199,41 @@ impl Disposition {
     }
 }
 
+type Handler = extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void);
+
+/// Installs a handler, if one is given. Returns the action before.
+fn set_action(signal: i32, handler: Option<Handler>) -> io::Result<libc::sigaction> {
+    // SAFETY: an all-zero action is a valid one, both are local, and the handler is async-signal-safe. Neither rustix nor
+    // signal-hook can query an action without replacing it.
+    #[allow(unsafe_code)]
+    unsafe {
+        let (mut new, mut before): (libc::sigaction, libc::sigaction) = std::mem::zeroed();
+        new.sa_flags = libc::SA_RESTART | libc::SA_SIGINFO;
+        new.sa_sigaction = handler.map_or(libc::SIG_DFL, |handler| handler as usize);
+        let new = if handler.is_some() { &raw const new } else { std::ptr::null() };
+        if libc::sigaction(signal, new, &raw mut before) == 0 { Ok(before) } else { Err(io::Error::last_os_error()) }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
 
     #[test]
     fn dispositions_are_told_apart() {
         // In a test process: untouched, ignored by Rust's runtime, caught by Rust's runtime.
-        assert_eq!(Disposition::of(SIGCONT), Disposition::Default);
-        assert_eq!(Disposition::of(signal_hook::consts::SIGPIPE), Disposition::Ignored);
-        assert_eq!(Disposition::of(libc::SIGSEGV), Disposition::Caught);
+        let of = |signal| Disposition::from(&set_action(signal, None).unwrap());
+        assert_eq!(of(SIGCONT), Disposition::Default);
+        assert_eq!(of(libc::SIGPIPE), Disposition::Ignored);
+        assert_eq!(of(libc::SIGSEGV), Disposition::Caught);
+    }
+    #[test]
+    fn a_handler_from_before_the_prompt_is_still_called() {
+        let was_called = Arc::new(AtomicBool::new(false));
+        signal_hook::flag::register(SIGWINCH, was_called.clone()).unwrap();
+        let signals = Signals::get().unwrap();
+        signal_hook::low_level::raise(SIGWINCH).unwrap();
+        assert!(was_called.load(Ordering::SeqCst) && signals.take(SIGWINCH));
     }
 }

@@ -21,8 +21,9 @@ impl Glyph<'_> {
     pub(super) const BLANK: Glyph<'static> = Glyph { symbol: " ", pen: PLAIN, columns: 1 };
 
     /// Whether it is a space that cannot be seen.
+    #[inline]
     pub(super) fn is_blank(&self) -> bool {
-        self.symbol == " " && !self.pen.marks_blanks()
+        matches!(self.symbol.as_bytes(), [b' ']) && !self.pen.marks_blanks()
     }
 
     pub(super) fn looks_like(&self, other: &Glyph<'_>) -> bool {
@@ -79,8 +80,11 @@ impl Drawn {
             let text = &self.text[start..end];
             start = end;
             if is_plain(text) {
-                for (at, c) in text.char_indices().take(columns - row.len()) {
-                    row.push(Glyph { symbol: &text[at..at + c.len_utf8()], pen, columns: 1 });
+                let mut rest = text;
+                for _ in row.len()..columns {
+                    let Some((symbol, after)) = (1..=3).find_map(|bytes| rest.split_at_checked(bytes)) else { break };
+                    row.push(Glyph { symbol, pen, columns: 1 });
+                    rest = after;
                 }
                 continue;
             }
