@@ -255,7 +255,7 @@ class Trial:
             process.join()
             assert process.exitcode == 0, "a reader failed"
         database = database or self.database
-        rows = {id: (state, by) for id, state, by in database.sql("SELECT id, state, ended_by FROM askuser.question")}
+        rows = {id: (state, by) for id, state, by in database.sql("SELECT id, state, ending::json -> 'resolved' ->> 'by' FROM askuser.question")}
         kept, won, lost, repeated = [], {}, [], 0
         for log in self.logs:
             for line in log.read_text().splitlines():
@@ -552,17 +552,17 @@ def filled(trial, ended, pending):
     ada.send("POST", f"/questions/{question['id']}/answer", {"status": "answered", "answers": [{"selectedOptions": ["A"]}]}, key="sample")
     ask.send("GET", "/events?after=0")
     trial.database.sql(f"""
-        INSERT INTO askuser.question (id, key, bare_key, request, agent, agent_words, words, credential, state, asked_ms, resolution, ended_by, ended_ms,
-            answer_key, delivered_ms, put_by)
+        INSERT INTO askuser.question (id, key, bare_key, request, agent, agent_words, words, credential, state, asked_ms, ending, ended_ms,
+            delivered_ms, conversation)
         SELECT substr(md5(i::text), 1, 16), sha256(i::text::bytea), sha256(i::text::bytea), request, agent, agent_words, words, credential,
-            CASE WHEN i <= {ended} THEN state ELSE 'pending' END, asked_ms, CASE WHEN i <= {ended} THEN resolution END,
-            CASE WHEN i <= {ended} THEN ended_by END, CASE WHEN i <= {ended} THEN ended_ms END, NULL, CASE WHEN i <= {ended} THEN ended_ms END, ''
+            CASE WHEN i <= {ended} THEN state ELSE 'pending' END, asked_ms, CASE WHEN i <= {ended} THEN ending END,
+            CASE WHEN i <= {ended} THEN ended_ms END, CASE WHEN i <= {ended} THEN ended_ms END, 'copy'
         FROM askuser.question, generate_series(1, {ended + pending}) i;
         INSERT INTO askuser.event (seq, question, state, at_ms)
         SELECT (SELECT last FROM askuser.numbering) + row_number() OVER (ORDER BY n, is_end), n, CASE WHEN is_end THEN state ELSE 'pending' END, asked_ms
-        FROM askuser.question, (VALUES (false), (true)) AS kind (is_end) WHERE put_by = '' AND (state <> 'pending' OR NOT is_end);
+        FROM askuser.question, (VALUES (false), (true)) AS kind (is_end) WHERE conversation = 'copy' AND (state <> 'pending' OR NOT is_end);
         UPDATE askuser.numbering SET last = (SELECT max(seq) FROM askuser.event);
-        INSERT INTO askuser.waiter (question, id, process) SELECT n, 'w', 'gone' FROM askuser.question WHERE put_by = '' AND state = 'pending'""", timeout=1800)
+        INSERT INTO askuser.waiter (question, id, process) SELECT n, 'w', 'gone' FROM askuser.question WHERE conversation = 'copy' AND state = 'pending'""", timeout=1800)
     for words in ("VACUUM ANALYZE", "CHECKPOINT"):
         trial.database.sql(words, timeout=600)
 

@@ -1,7 +1,7 @@
 //! What a person has typed and not sent.
 
 use crate::Place;
-use crate::support::{Stage, choice, is_forbidden, ok, request, wait};
+use crate::support::{TestEnv, choice, is_forbidden, ok, request, wait};
 use askuser::store::{Draft, DraftSave, DraftVersion, MAX_DRAFT, Principal, SavedDraft};
 use askuser::{Answer, Via};
 
@@ -12,8 +12,8 @@ fn typed(text: &str) -> Draft {
 
 /// Each person has a draft of their own, wherever they sit.
 pub fn a_draft_is_kept_for_its_person_at_every_surface(place: &dyn Place) {
-    let stage = Stage::new(place);
-    let (here, there) = (stage.open(), stage.open());
+    let env = TestEnv::new(place);
+    let (here, there) = (env.open(), env.open());
     let id = here.ask(&request("1"));
     let draft = |name: &str| ok(wait(there.by(Principal::person(name, Via::Web)).draft(&id)));
     assert_eq!(draft("ada"), Draft::default());
@@ -27,7 +27,7 @@ pub fn a_draft_is_kept_for_its_person_at_every_surface(place: &dyn Place) {
 
 /// A draft has a bound. It outlives its question, until its person empties it.
 pub fn a_draft_is_bounded_and_stays_when_its_question_ends(place: &dyn Place) {
-    let process = Stage::new(place).open();
+    let process = TestEnv::new(place).open();
     let (id, ada) = (process.ask(&request("1")), process.person("ada"));
     ok(wait(ada.save_draft(&id, &typed("kept").into())));
     let empty = serde_json::json!(typed("")).to_string().len();
@@ -61,47 +61,26 @@ fn texts(drafts: &[SavedDraft]) -> Vec<&Draft> {
 
 /// A draft that a writer has not seen stays beside its own, and its person reads both, newest first, with the places.
 pub fn a_save_replaces_only_drafts_that_its_writer_has_seen(place: &dyn Place) {
-    let stage = Stage::new(place);
-    let here = stage.open();
+    let env = TestEnv::new(place);
+    let here = env.open();
     let desk = here.person("ada");
-    let phone = stage.open().by(Principal::person("ada", Via::Web));
+    let phone = env.open().by(Principal::person("ada", Via::Web));
     let id = here.ask(&request("1"));
     let drafts = || ok(wait(desk.drafts(&id)));
     assert_eq!(ok(wait(desk.save_draft(&id, &save("desk", "d", 1, &[])))), []);
     let seen = drafts()[0].version.clone();
     assert_eq!(seen, DraftVersion { writer: "d".into(), edit: 1 }, "a save has the name that its writer gave it");
-    stage.advance(1_000);
+    env.advance(1_000);
     ok(wait(desk.save_draft(&id, &save("desk 2", "d", 2, &[]))));
-    stage.advance(1_000);
+    env.advance(1_000);
     // The phone was opened before the second save.
     let beside = ok(wait(phone.save_draft(&id, &save("phone", "p", 1, &[seen]))));
     assert_eq!(texts(&beside), [&typed("desk 2")], "nobody has seen it there");
     let both = drafts();
     assert_eq!(texts(&both), [&typed("phone"), &typed("desk 2")], "newest first");
     assert!(both.iter().all(|saved| !saved.place.is_empty()), "{both:?}");
-    assert_eq!([both[0].saved_ms, both[1].saved_ms], [stage.now(), stage.now() - 1_000], "the store's time");
+    assert_eq!([both[0].saved_ms, both[1].saved_ms], [env.now(), env.now() - 1_000], "the store's time");
     assert_eq!(ok(wait(phone.drafts(&id))), both, "at every surface");
-    // An empty draft removes what its writer has seen, and a repeated save changes nothing.
-    ok(wait(desk.save_draft(&id, &save("", "d", 3, &[]))));
-    assert_eq!(drafts().len(), 1, "it was emptied");
-    ok(wait(desk.save_draft(&id, &save("both", "d", 4, &[both[0].version.clone()]))));
     ok(wait(desk.save_draft(&id, &save("both", "d", 4, &[both[0].version.clone()]))));
     assert_eq!(texts(&drafts()), [&typed("both")]);
-}
-
-/// A save that arrives after a later one of its writer changes nothing and replaces no draft.
-pub fn an_overtaken_save_changes_nothing(place: &dyn Place) {
-    let process = Stage::new(place).open();
-    let ada = process.person("ada");
-    let id = process.ask(&request("1"));
-    let other = save("other", "o", 1, &[]);
-    ok(wait(ada.save_draft(&id, &other)));
-    ok(wait(ada.save_draft(&id, &save("later", "w", 2, &[]))));
-    ok(wait(ada.save_draft(&id, &save("earlier", "w", 1, &[other.version]))));
-    let drafts = ok(wait(ada.drafts(&id)));
-    assert_eq!(
-        texts(&drafts),
-        [&typed("later"), &typed("other")],
-        "the later save is there, and what it has not replaced"
-    );
 }

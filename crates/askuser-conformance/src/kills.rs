@@ -3,7 +3,7 @@
 //! Only a store that outlives a process can run this. Its tests have a program that does one [`work`] after the other, and
 //! give [`nothing_acknowledged_is_lost`] a way to start it.
 
-use crate::support::{AGENT, Dice, agent, attempt, choice, permission, person, request, wait};
+use crate::support::{AGENT, SeededRng, agent, attempt, choice, permission, person, request, wait};
 use askuser::store::{Claim, Filter, Handle, QuestionId, Series, State, Store};
 use askuser::{Purpose, Request};
 use std::collections::{BTreeMap, BTreeSet};
@@ -175,7 +175,7 @@ pub fn nothing_acknowledged_is_lost(
 ) -> String {
     let (mut kept, mut delivered) = (BTreeSet::new(), BTreeSet::new());
     let (mut won, mut claimed) = (BTreeMap::<String, usize>::new(), BTreeMap::<String, usize>::new());
-    let (began, mut kills, mut dice) = (Instant::now(), 0, Dice::new(11));
+    let (began, mut kills, mut dice) = (Instant::now(), 0, SeededRng::new(11));
     while began.elapsed() < time {
         let jobs = [
             format!("ask {kills}"),

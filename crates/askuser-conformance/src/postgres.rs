@@ -134,16 +134,8 @@ impl PostgresServer {
             let fresh = tempfile::Builder::new().prefix("askuser-postgres-new-").tempdir().expect("a folder");
             own(fresh.path());
             let made = as_user(&self.programs.join("initdb"))
-                .args([
-                    "--no-sync",
-                    "--auth=trust",
-                    "--encoding=UTF8",
-                    "--locale=C",
-                    "--wal-segsize=1",
-                    "-U",
-                    USER,
-                    "-D",
-                ])
+                .args("--no-sync --auth=trust --encoding=UTF8 --locale=C --wal-segsize=1 -U".split(' '))
+                .args([USER, "-D"])
                 .arg(fresh.path().join("data"))
                 .output()
                 .expect("initdb");

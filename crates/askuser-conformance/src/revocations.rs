@@ -1,7 +1,7 @@
 //! Every transaction checks the credential that it uses.
 
 use crate::Place;
-use crate::support::{AGENT, Stage, agent, attempt, choice, permission, person, request, wait};
+use crate::support::{AGENT, TestEnv, agent, attempt, choice, permission, person, request, wait};
 use askuser::store::{DraftSave, End, Filter, Store, StoreError};
 
 fn is_refused<T: std::fmt::Debug>(result: Result<T, StoreError>) {
@@ -12,7 +12,7 @@ fn is_refused<T: std::fmt::Debug>(result: Result<T, StoreError>) {
 
 /// A request authenticated before a revocation reads and changes nothing after it.
 pub fn a_revoked_credential_does_nothing_any_more(place: &dyn Place) {
-    Stage::new(place);
+    TestEnv::new(place);
     let store = place.open();
     let asker = place.with_credential(&agent(AGENT));
     let ada = place.with_credential(&person("ada"));
@@ -51,7 +51,7 @@ pub fn a_revoked_credential_does_nothing_any_more(place: &dyn Place) {
 
 /// Each call beside a revocation is either done before it or refused.
 pub fn nothing_is_put_after_its_credential_was_revoked(place: &dyn Place) {
-    Stage::new(place);
+    TestEnv::new(place);
     let asker = place.with_credential(&agent(AGENT));
     let reader = place.with_credential(&person("bob"));
     let count = |store: &dyn Store| wait(store.count(&reader, &Filter::default())).expect("it counts");

@@ -73,13 +73,13 @@ pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 }
 
 /// Numbers that look random and are the same every time.
-#[derive(Debug)]
-pub struct Dice(u64);
+#[derive(Debug, Default)]
+pub struct SeededRng(u64);
 
-impl Dice {
+impl SeededRng {
     /// The numbers of this seed.
-    pub fn new(seed: u64) -> Dice {
-        Dice(seed)
+    pub fn new(seed: u64) -> SeededRng {
+        SeededRng(seed)
     }
 
     /// The next.
@@ -164,16 +164,16 @@ pub(crate) fn agent(name: &str) -> Principal {
 pub(crate) const START: u64 = 1_000_000;
 
 /// A place, and its clock.
-pub(crate) struct Stage<'a> {
-    place: &'a dyn Place,
+pub(crate) struct TestEnv<'a> {
+    pub(crate) place: &'a dyn Place,
     now: AtomicU64,
 }
 
-impl<'a> Stage<'a> {
-    pub(crate) fn new(place: &'a dyn Place) -> Stage<'a> {
-        let stage = Stage { place, now: AtomicU64::new(0) };
-        stage.set_time(START);
-        stage
+impl<'a> TestEnv<'a> {
+    pub(crate) fn new(place: &'a dyn Place) -> TestEnv<'a> {
+        let env = TestEnv { place, now: AtomicU64::new(0) };
+        env.set_time(START);
+        env
     }
 
     pub(crate) fn open(&self) -> Process {
@@ -191,14 +191,6 @@ impl<'a> Stage<'a> {
 
     pub(crate) fn advance(&self, ms: u64) {
         self.set_time(self.now() + ms);
-    }
-
-    pub(crate) fn die_waiting(&self, request: &Request, series: Option<&Series>) -> QuestionId {
-        self.place.die_waiting(request, series)
-    }
-
-    pub(crate) fn damage(&self) -> Vec<String> {
-        self.place.damage()
     }
 }
 

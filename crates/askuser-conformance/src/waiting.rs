@@ -1,14 +1,14 @@
 //! Waiting for the end of a question.
 
 use crate::Place;
-use crate::support::{Stage, choice, new_attempt, ok, request, wait};
+use crate::support::{TestEnv, choice, new_attempt, ok, request, wait};
 use askuser::store::{QuestionId, State, StoreError};
 
 /// However many wait in one process, each hears how its own question ended, wherever that happened.
 pub fn many_wait_in_one_process_and_each_hears_of_its_own_question(place: &dyn Place) {
     let waiters = place.steps() / 10;
-    let stage = Stage::new(place);
-    let (here, there) = (stage.open(), stage.open());
+    let env = TestEnv::new(place);
+    let (here, there) = (env.open(), env.open());
     let agent = here.agent();
     let puts: Vec<_> = (0..waiters).map(|i| agent.put(&request(&i.to_string()), None)).collect();
     let ids: Vec<QuestionId> = puts.into_iter().map(|put| ok(wait(put)).question.id).collect();
@@ -29,38 +29,11 @@ pub fn many_wait_in_one_process_and_each_hears_of_its_own_question(place: &dyn P
     }
 }
 
-/// Waiting for a question that has ended returns at once.
-pub fn what_ended_before_is_heard_at_once(place: &dyn Place) {
-    let process = Stage::new(place).open();
-    let id = process.ask(&request("1"));
-    ok(wait(process.agent().withdraw(&id, &new_attempt())));
-    assert_eq!(ok(wait(process.agent().wait(&id))).state(), State::Withdrawn);
-}
-
 /// There is nothing to wait for.
 pub fn waiting_for_what_does_not_exist_is_an_error(place: &dyn Place) {
-    let process = Stage::new(place).open();
+    let process = TestEnv::new(place).open();
     let id = QuestionId::parse("0123456789ab").expect("an id");
     let error = wait(process.agent().wait(&id)).expect_err("there is none");
     assert!(matches!(error, StoreError::NotFound(_)), "{error:?}");
     assert!(wait(process.agent().attach(&id)).is_err(), "there is none");
-}
-
-/// Two wait for one question, and a third has given up: both hear.
-pub fn two_wait_for_one_question_and_both_hear(place: &dyn Place) {
-    let stage = Stage::new(place);
-    let (here, there) = (stage.open(), stage.open());
-    let id = here.ask(&request("1"));
-    let (agent, person) = (here.agent(), here.person("ada"));
-    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-    let mut given_up = Box::pin(agent.wait(&id));
-    assert!(given_up.as_mut().poll(&mut context).is_pending());
-    drop(given_up);
-    let (one, two) = (agent.wait(&id), person.wait(&id));
-    std::thread::scope(|scope| {
-        let (one, two) = (scope.spawn(|| ok(wait(one))), scope.spawn(|| ok(wait(two))));
-        let ending = there.answer(&id, 1, "bob");
-        let heard = [one.join().expect("it hears"), two.join().expect("it hears")];
-        assert_eq!(heard, [ending.clone(), ending]);
-    });
 }

@@ -6,13 +6,13 @@
 use crate::database::{Database, Doing, digest, named};
 use crate::fault::{Fault, unwritable};
 use crate::pool::{Connection, Value};
-use crate::row::{SELECT, StoredRow, number, signed};
+use crate::row::{SELECT, StoredRow, signed};
 use crate::schema::VERSION;
 use crate::store::random_id;
 use askuser::Request;
 use askuser::store::{
-    Candidate, Command, DraftStep, DraftVersion, Ending, Found, Operation, Principal, Purged, QuestionId, QuestionRef,
-    Record, Reply, SavedDraft, Series, Step, StoreError, Waiters, Write, step, words,
+    Candidate, Command, DraftStep, Ending, Found, Operation, Principal, Purged, QuestionId, QuestionRef, Record, Reply,
+    SavedDraft, Step, StoreError, Waiters, Write, step, words,
 };
 use futures_util::future::join;
 use sha2::{Digest as _, Sha256};
@@ -22,7 +22,8 @@ use tokio_postgres::types::Type;
 const TRIES: u32 = 20;
 
 /// Locks the credential `$1` as long as the statement runs, so that a revocation comes before or after it.
-const LIVE: &str = "live AS (SELECT 1 FROM askuser.credential WHERE id = $1 AND revoked_ms IS NULL FOR SHARE)";
+const LIVE: &str = "live AS (
+     SELECT 1 FROM askuser.register WHERE kind = 'credential' AND id = $1 AND revoked_by IS NULL FOR SHARE)";
 const IS_LIVE: &str = "($1::text IS NULL OR EXISTS (SELECT 1 FROM live))";
 
 /// The number of a question, and the name of the caller's waiter at it.
@@ -38,16 +39,17 @@ impl Database {
             }
             for _ in 0..TRIES {
                 let once = async || self.try_once(connection, by, command, &waiter).await;
-                let done = match command {
-                    Command::Put { series: Some(series), .. } => {
+                let done = match series_of(command) {
+                    Some(series) => {
                         // Of several that ask the same, one after the other looks for the open question.
+                        let lock = i64::from_be_bytes(series[..8].try_into().unwrap_or_default());
                         let in_turn = async || {
-                            lock_series(connection, series).await?;
+                            connection.execute("SELECT pg_advisory_xact_lock($1)", &[(&lock, Type::INT8)]).await?;
                             once().await
                         };
                         connection.transaction(in_turn).await?
                     }
-                    _ => once().await?,
+                    None => once().await?,
                 };
                 if let Some(done) = done {
                     return Ok(done);
@@ -65,16 +67,15 @@ impl Database {
             self.requests.borrow_mut().keep(record.question.id.clone(), record.question.request.clone());
         }
         match waiters {
-            Waiters::Keep => return Ok((reply, None)),
-            Waiters::Remove => {
-                self.leases.forget(n);
-                return Ok((reply, None));
+            Waiters::Keep => {}
+            Waiters::Remove => self.leases.forget(n),
+            Waiters::Add => {
+                self.leases.waits(n, waiter.clone());
+                self.follower.lease_taken();
+                return Ok((reply, Some((n, waiter))));
             }
-            Waiters::Add => {}
         }
-        self.leases.waits(n, waiter.clone());
-        self.follower.lease_taken();
-        Ok((reply, Some((n, waiter))))
+        Ok((reply, None))
     }
 
     /// Decides and writes once. `None` if another process was quicker.
@@ -116,13 +117,11 @@ impl Database {
     }
 
     async fn look_up(&self, connection: &Connection, by: &Principal, command: &Command) -> Result<(u64, Found), Fault> {
-        let which = command.question().unwrap_or(QuestionRef::Id(nowhere()?));
+        let no_question = || StoreError::damaged("cannot write a question", "the command names none");
+        let which = command.question().ok_or_else(no_question)?;
         let (condition, name) = named(by, &which);
         let sql = format!("{SELECT} WHERE {condition}");
-        let series = match command {
-            Command::Put { series: Some(series), .. } => Some(series_digest(&series.name)),
-            _ => None,
-        };
+        let series = series_of(command);
         let candidates = format!("{SELECT} WHERE q.series = $1 AND q.delivered_ms IS NULL ORDER BY q.n DESC");
         let look = async || {
             let of_series = async || match &series {
@@ -160,10 +159,6 @@ impl Database {
         let question = &record.question;
         let request = &question.request;
         let origin = question.request.origin();
-        let series = match command {
-            Command::Put { series: Some(series), .. } => Some(series_digest(&series.name)),
-            _ => None,
-        };
         let sql = format!(
             "WITH {LIVE}, new AS (
                  INSERT INTO askuser.question (id, key, bare_key, request, agent, agent_words, words, audience, credential,
@@ -193,7 +188,7 @@ impl Database {
             (&origin.credential, Type::TEXT),
             (&signed(question.asked_ms), Type::INT8),
             (&question.expires_ms.map(signed), Type::INT8),
-            (&series, Type::BYTEA),
+            (&series_of(command), Type::BYTEA),
             (&record.conversation, Type::TEXT),
             (&VERSION, Type::INT4),
             (&waiter, Type::TEXT),
@@ -223,11 +218,10 @@ impl Database {
     }
 
     /// Removes some at a time: others are not kept waiting for all of it, and neither is the reply.
-    pub(crate) async fn purge(&self, by: &Principal, before_ms: &u64) -> Result<Purged, StoreError> {
+    pub(crate) async fn purge(&self, by: &Principal, &before_ms: &u64) -> Result<Purged, StoreError> {
         const AT_ONCE: u64 = 5_000;
         let found = Found { credential_is_live: true, ..Found::default() };
-        let decided = step(&found, 0, by, &Command::Purge { before_ms: *before_ms })?.write;
-        let Write::Purge(before_ms) = decided else { return Ok(Purged { count: 0, remains: None }) };
+        step(&found, 0, by, &Command::Purge { before_ms })?;
         let sql = format!(
             "DELETE FROM askuser.question WHERE n IN (
                  SELECT n FROM askuser.question WHERE state <> 'pending' AND ended_ms < $1
@@ -247,7 +241,7 @@ impl Database {
 
     pub(crate) async fn drafts(&self, by: &Principal, which: &QuestionRef) -> Result<Vec<SavedDraft>, StoreError> {
         let read = async |connection: &Connection| {
-            let (_, row) = self.known(connection, by, which).await?;
+            let row = self.known(connection, by, which).await?;
             by.check(Operation::Consider(&row.record.question.request))?;
             drafts_of(connection, number_of(&row.record), by).await
         };
@@ -264,28 +258,26 @@ async fn update(
 ) -> Result<bool, Fault> {
     let question = &record.question;
     let ending = question.ending.as_ref();
-    let resolution = ending.and_then(Ending::recorded).map(serde_json::to_string).transpose().map_err(unwritable)?;
     let sql = format!(
         "WITH {LIVE}, changed AS (
-             UPDATE askuser.question SET state = $4, resolution = $5, ended_by = $6, ended_ms = $7, attempt = $8,
-                 expires_ms = $9, delivered_ms = $10, claim = $11, conversation = $12, revision = $3 + 1
+             UPDATE askuser.question SET state = $4, ending = $5, ended_ms = $6, attempt = $7, expires_ms = $8,
+                 delivered_ms = $9, claim = $10, conversation = $11, revision = $3 + 1
              WHERE n = $2 AND revision = $3 AND {IS_LIVE}
-                 AND EXISTS (SELECT 1 FROM askuser.schema_version WHERE version = $13)
+                 AND EXISTS (SELECT 1 FROM askuser.schema_version WHERE version = $12)
              RETURNING n
          ), event AS (
-             INSERT INTO askuser.event (question, state, at_ms) SELECT n, $14, $15 FROM changed WHERE $14 IS NOT NULL
+             INSERT INTO askuser.event (question, state, at_ms) SELECT n, $13, $14 FROM changed WHERE $13 IS NOT NULL
          ), waiters AS (
-             DELETE FROM askuser.waiter WHERE $16 AND question IN (SELECT n FROM changed)
+             DELETE FROM askuser.waiter WHERE $15 AND question IN (SELECT n FROM changed)
          )
          SELECT n FROM changed"
     );
-    let values: [Value<'_>; 16] = [
+    let values: [Value<'_>; 15] = [
         (&credential, Type::TEXT),
         (&number_of(record), Type::INT8),
         (&signed(record.revision.saturating_sub(1)), Type::INT8),
         (&question.state().name(), Type::TEXT),
-        (&resolution, Type::TEXT),
-        (&ending.and_then(Ending::by), Type::TEXT),
+        (&ending.map(Ending::to_json).transpose()?, Type::TEXT),
         (&ending.and_then(Ending::at_ms).map(signed), Type::INT8),
         (&record.attempt.as_ref().map(|attempt| attempt.as_str()), Type::TEXT),
         (&question.expires_ms.map(signed), Type::INT8),
@@ -308,31 +300,28 @@ async fn write_drafts(connection: &Connection, by: &Principal, n: i64, step: &Dr
     let edits: Vec<i64> = step.removed.iter().map(|removed| removed.edit.into()).collect();
     let written = step.written.as_ref();
     let version = written.map(|saved| saved.version.clone()).unwrap_or_default();
-    let words = written.map(SavedDraft::first_words).unwrap_or_default();
-    let answers = written.map(|saved| serde_json::to_string(&saved.draft)).transpose().map_err(unwritable)?;
+    let (draft, unsent) = written.map(SavedDraft::to_json).transpose()?.unzip();
     let sql = format!(
         "WITH {LIVE}, written AS (
-             INSERT INTO askuser.draft AS d (question, person, writer, edit, place, saved_ms, words, answers)
-             SELECT $2, $3, $4, $5, $6, $7, $8, $9 WHERE $9 IS NOT NULL AND {IS_LIVE}
-             ON CONFLICT (question, person, writer) DO UPDATE SET edit = EXCLUDED.edit, place = EXCLUDED.place,
-                 saved_ms = EXCLUDED.saved_ms, words = EXCLUDED.words, answers = EXCLUDED.answers
+             INSERT INTO askuser.draft AS d (question, person, writer, edit, draft, unsent)
+             SELECT $2, $3, $4, $5, $6, $7 WHERE $6 IS NOT NULL AND {IS_LIVE}
+             ON CONFLICT (question, person, writer) DO UPDATE
+                 SET edit = EXCLUDED.edit, draft = EXCLUDED.draft, unsent = EXCLUDED.unsent
              WHERE d.edit <= EXCLUDED.edit
          ), removed AS (
              DELETE FROM askuser.draft WHERE question = $2 AND person = $3 AND {IS_LIVE}
-                 AND (writer, edit) IN (SELECT * FROM unnest($10::text[], $11::bigint[]))
+                 AND (writer, edit) IN (SELECT * FROM unnest($8::text[], $9::bigint[]))
          )
          SELECT {IS_LIVE}"
     );
-    let values: [Value<'_>; 11] = [
+    let values: [Value<'_>; 9] = [
         (&by.credential_id(), Type::TEXT),
         (&n, Type::INT8),
         (&person, Type::TEXT),
         (&version.writer, Type::TEXT),
         (&i64::from(version.edit), Type::INT8),
-        (&written.map(|saved| saved.place.as_str()).unwrap_or_default(), Type::TEXT),
-        (&written.map(|saved| signed(saved.saved_ms)).unwrap_or_default(), Type::INT8),
-        (&words, Type::TEXT_ARRAY),
-        (&answers, Type::TEXT),
+        (&draft, Type::TEXT),
+        (&unsent, Type::TEXT),
         (&writers, Type::TEXT_ARRAY),
         (&edits, Type::INT8_ARRAY),
     ];
@@ -340,36 +329,15 @@ async fn write_drafts(connection: &Connection, by: &Principal, n: i64, step: &Dr
 }
 
 async fn drafts_of(connection: &Connection, n: i64, by: &Principal) -> Result<Vec<SavedDraft>, Fault> {
-    let sql = "SELECT answers, writer, edit, place, saved_ms FROM askuser.draft WHERE question = $1 AND person = $2";
+    let sql = "SELECT draft FROM askuser.draft WHERE question = $1 AND person = $2";
     let person = by.name().unwrap_or_default();
     let rows = connection.query(sql, &[(&n, Type::INT8), (&person, Type::TEXT)]).await?;
-    let mut drafts = Vec::new();
-    for row in &rows {
-        let edit = u32::try_from(row.try_get::<_, i64>("edit")?).unwrap_or(u32::MAX);
-        let version = DraftVersion { writer: row.try_get("writer")?, edit };
-        // A draft that this program cannot read stays where it is.
-        if let Ok(draft) = serde_json::from_str(row.try_get("answers")?) {
-            let place = row.try_get("place")?;
-            let saved_ms = number(row, "saved_ms")?;
-            drafts.push(SavedDraft { draft, version, place, saved_ms });
-        }
-    }
-    Ok(SavedDraft::newest_first(drafts))
-}
-
-async fn lock_series(connection: &Connection, series: &Series) -> Result<(), Fault> {
-    let name = series_digest(&series.name);
-    let lock = i64::from_be_bytes(name[..8].try_into().unwrap_or_default());
-    connection.execute("SELECT pg_advisory_xact_lock($1)", &[(&lock, Type::INT8)]).await.map(drop)
+    let drafts: Vec<String> = rows.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?;
+    Ok(SavedDraft::read(&drafts))
 }
 
 pub(crate) fn number_of(record: &Record) -> i64 {
     signed(record.question.cursor.n)
-}
-
-/// An id that no question has.
-fn nowhere() -> Result<QuestionId, StoreError> {
-    QuestionId::parse("000000000000").ok_or_else(|| StoreError::damaged("cannot name a question", "no id"))
 }
 
 /// A new id of a question.
@@ -378,9 +346,12 @@ pub(crate) fn new_id() -> Result<QuestionId, StoreError> {
     QuestionId::parse(&id[..12]).ok_or_else(|| StoreError::damaged("cannot name a question", id))
 }
 
-/// However long its name is, an index holds this.
-fn series_digest(name: &str) -> Vec<u8> {
-    Sha256::digest(name.as_bytes()).to_vec()
+/// The digest of the series of a put. An index holds it, however long the name is.
+fn series_of(command: &Command) -> Option<Vec<u8>> {
+    match command {
+        Command::Put { series: Some(series), .. } => Some(Sha256::digest(series.name.as_bytes()).to_vec()),
+        _ => None,
+    }
 }
 
 /// PostgreSQL keeps every character but one. Only what is searched by is written so; a request has it escaped.

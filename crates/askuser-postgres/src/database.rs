@@ -5,10 +5,10 @@ use crate::fault::Fault;
 use crate::following::Follower;
 use crate::leases::Leases;
 use crate::pool::{Connection, Pool, Value};
-use crate::row::{Requests, SELECT, StoredRow, number, signed};
+use crate::row::{SELECT, StoredRow, number, signed};
 use crate::schema;
 use askuser::RequestKey;
-use askuser::store::{Ending, Principal, QuestionRef, Scope, StoreError};
+use askuser::store::{Ending, Principal, QuestionRef, Requests, Scope, StoreError};
 use futures_util::future::join;
 use sha2::{Digest as _, Sha256};
 use std::cell::RefCell;
@@ -92,7 +92,9 @@ impl Database {
         let Some(id) = by.credential_id() else { return self.run(doing, work).await };
         // A revocation waits for writes that use the credential.
         let lock = if doing == Doing::Reading { "" } else { "FOR SHARE" };
-        let sql = format!("SELECT 1 FROM askuser.credential WHERE id = $1 AND revoked_ms IS NULL {lock}");
+        let sql = format!(
+            "SELECT 1 FROM askuser.register WHERE kind = 'credential' AND id = $1 AND revoked_by IS NULL {lock}"
+        );
         let checked = async |connection: &Connection| {
             if connection.query(&sql, &[(&id, Type::TEXT)]).await?.is_empty() {
                 return Err(StoreError::revoked().into());
@@ -138,7 +140,8 @@ impl Database {
     async fn moment(&self, connection: &Connection, credential: Option<&str>) -> Result<Moment, Fault> {
         let sql = "SELECT askuser.now_ms() AS now, (SELECT version FROM askuser.schema_version) AS version,
              EXISTS (SELECT 1 FROM askuser.question WHERE state = 'pending' AND expires_ms <= (SELECT askuser.now_ms())) AS due,
-             ($1::text IS NULL OR EXISTS (SELECT 1 FROM askuser.credential WHERE id = $1 AND revoked_ms IS NULL)) AS live";
+             ($1::text IS NULL OR EXISTS (
+                 SELECT 1 FROM askuser.register WHERE kind = 'credential' AND id = $1 AND revoked_by IS NULL)) AS live";
         let row = connection.row(sql, &[(&credential, Type::TEXT)]).await?;
         if !schema::is_current(row.try_get("version")?, self.pool.shown())? {
             let why = "another askuser has changed it meanwhile; start again";
@@ -173,12 +176,12 @@ impl Database {
 
     /// Ends what has passed its deadline; how many there were that nobody else is ending.
     pub(crate) async fn expire(&self, connection: &Connection, now: u64) -> Result<u64, Fault> {
-        let timed_out = serde_json::to_string(&Ending::timed_out(now).recorded()).map_err(crate::fault::unwritable)?;
+        let timed_out = Ending::timed_out(now).to_json()?;
         let sql = "WITH late AS (
                  SELECT n FROM askuser.question WHERE state = 'pending' AND expires_ms <= $1
                  ORDER BY expires_ms LIMIT 1000 FOR UPDATE SKIP LOCKED
              ), ended AS (
-                 UPDATE askuser.question q SET state = 'timed_out', resolution = $2, ended_ms = $1, expires_ms = NULL,
+                 UPDATE askuser.question q SET state = 'timed_out', ending = $2, ended_ms = $1, expires_ms = NULL,
                      revision = revision + 1
                  FROM late WHERE q.n = late.n RETURNING q.n
              )
@@ -190,19 +193,19 @@ impl Database {
         Ok(ended)
     }
 
-    /// A question, and the time.
+    /// A question.
     pub(crate) async fn known(
         &self,
         connection: &Connection,
         by: &Principal,
         which: &QuestionRef,
-    ) -> Result<(u64, StoredRow), Fault> {
+    ) -> Result<StoredRow, Fault> {
         let (condition, name) = named(by, which);
         let sql = format!("{SELECT} WHERE {condition}");
         let (moment, rows) =
             self.read(connection, None, async || connection.query(&sql, &[name.value()]).await).await?;
         let row = rows.first().ok_or_else(|| StoreError::NotFound(which.to_string()))?;
-        Ok((moment.now, StoredRow::read(row, &mut self.requests.borrow_mut(), moment.now)?))
+        StoredRow::read(row, &mut self.requests.borrow_mut(), moment.now)
     }
 }
 

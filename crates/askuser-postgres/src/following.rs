@@ -4,11 +4,11 @@
 //! process is only a hint, since poolers swallow it and a connection can be lost: without any, the task looks every
 //! minute, and every second where notices do not arrive.
 
-use crate::database::Database;
+use crate::database::{Database, Doing};
 use crate::fault::Fault;
 use crate::pool::{Connection, Shared};
 use crate::store::random_id;
-use askuser::store::{Operation, Principal, StoreError, Watch, Watched, Watchers};
+use askuser::store::{Feed, Operation, Principal, StoreError, Watch, Watched};
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::time::Duration;
@@ -39,7 +39,7 @@ const BATCH: u32 = 1000;
 
 #[derive(Default)]
 pub(crate) struct Follower {
-    told: Mutex<Told>,
+    feed: Mutex<Feed>,
     wake: Notify,
     /// Something was written here that may have no number yet.
     has_written: Cell<bool>,
@@ -50,25 +50,6 @@ pub(crate) struct Follower {
     /// What this process has sent to itself, and has not heard yet.
     echo: RefCell<Option<String>>,
     echoed: Notify,
-}
-
-/// Who watches, and what they know.
-#[derive(Default)]
-struct Told {
-    watchers: Watchers,
-    /// Those that are told when a credential is revoked, and how many were when they were told last.
-    of_revocations: Watchers,
-    revoked: u64,
-    /// The last event that the watchers were told of.
-    last: u64,
-    /// The database could not be read for a while.
-    is_behind: bool,
-}
-
-impl Told {
-    fn is_watched(&self) -> bool {
-        !self.watchers.is_empty() || !self.of_revocations.is_empty()
-    }
 }
 
 impl Follower {
@@ -120,14 +101,13 @@ pub(crate) async fn follow(database: Shared<Database>) {
 /// Does what there is to do; how long to wait before the next look, where nothing happens. Never, where nobody waits for it.
 async fn look(database: &Database, was_woken: bool) -> Option<Duration> {
     let follower = &database.follower;
-    let mut told = follower.told.lock().await;
+    let mut feed = follower.feed.lock().await;
     if !was_woken {
-        told.watchers.forget_closed();
-        told.of_revocations.forget_closed();
+        feed.forget_closed();
     }
     let lease = database.leases.due();
     let is_due = lease.is_some_and(|at| at <= Instant::now());
-    let is_watched = told.is_watched();
+    let is_watched = feed.is_watched();
     // Those whose process has ended before it could number them are numbered by another one.
     let is_to_number = follower.has_written.take() || is_due || (is_watched && !was_woken);
     let looked = database
@@ -139,7 +119,7 @@ async fn look(database: &Database, was_woken: bool) -> Option<Duration> {
                 database.number(connection).await?;
             }
             match is_watched {
-                true => tell(database, connection, &mut told).await,
+                true => tell(database, connection, &mut feed).await,
                 false => Ok(None),
             }
         })
@@ -148,11 +128,11 @@ async fn look(database: &Database, was_woken: bool) -> Option<Duration> {
         Ok(due) => due,
         Err(Fault::Ours(error @ StoreError::Damaged { .. })) => {
             // To try again is of no use.
-            told.watchers.disconnect(&error);
+            feed.disconnect(&error);
             None
         }
         Err(fault) => {
-            told.is_behind = true;
+            feed.fall_behind();
             follower.has_written.set(is_to_number || follower.has_written.get());
             return (fault.is_passing() || is_watched).then_some(DEAF_INTERVAL);
         }
@@ -163,36 +143,11 @@ async fn look(database: &Database, was_woken: bool) -> Option<Duration> {
 }
 
 /// Tells watchers what has happened since; how long until the next deadline.
-async fn tell(database: &Database, connection: &Connection, told: &mut Told) -> Result<Option<Duration>, Fault> {
-    if !told.of_revocations.is_empty() {
-        let revoked = database.revocations(connection).await?;
-        if revoked != std::mem::replace(&mut told.revoked, revoked) || told.is_behind {
-            told.of_revocations.tell_lagged();
-        }
+async fn tell(database: &Database, connection: &Connection, feed: &mut Feed) -> Result<Option<Duration>, Fault> {
+    if feed.follows_revocations() {
+        feed.tell_revocations(database.revocations(connection).await?);
     }
-    if told.watchers.is_empty() {
-        told.is_behind = false;
-        return Ok(None);
-    }
-    loop {
-        let stretch = database.events(connection, told.last, BATCH).await?;
-        if stretch.gap || told.is_behind {
-            told.last = stretch.last;
-            told.is_behind = false;
-            told.watchers.tell_lagged();
-            break;
-        }
-        let is_empty = stretch.events.is_empty();
-        for event in stretch.events {
-            told.last = event.seq;
-            told.watchers.tell(&event);
-        }
-        if is_empty || told.last >= stretch.last {
-            // Events that cannot be read here are none of ours.
-            told.last = told.last.max(stretch.last);
-            break;
-        }
-    }
+    while feed.is_followed() && feed.tell(database.events(connection, feed.last(), BATCH).await?) {}
     let due = database.next_due(connection).await?;
     Ok(due.map(|left| if left == 0 { OVERDUE } else { Duration::from_millis(left) }))
 }
@@ -204,12 +159,10 @@ impl Database {
             Watched::Question(id) => drop(self.get(by, &id.into()).await?),
         }
         self.listen();
-        let mut told = self.follower.told.lock().await;
-        if told.watchers.is_empty() {
-            let last = async |connection: &Connection| Ok(self.events(connection, 0, 0).await?.last);
-            told.last = self.run(crate::database::Doing::Reading, last).await?;
-        }
-        let watch = told.watchers.add(what);
+        let mut feed = self.follower.feed.lock().await;
+        let last = async |connection: &Connection| Ok(self.events(connection, 0, 0).await?.last);
+        let last = if feed.is_followed() { None } else { Some(self.run(Doing::Reading, last).await?) };
+        let watch = feed.watch(what, last);
         // Its next look may be far off: the first watcher has deadlines to be told of.
         self.follower.wake.notify_one();
         Ok(watch)
@@ -217,11 +170,11 @@ impl Database {
 
     pub(crate) async fn watch_revocations(self: &Shared<Self>) -> Result<Watch, StoreError> {
         self.listen();
-        let mut told = self.follower.told.lock().await;
+        let mut feed = self.follower.feed.lock().await;
         let count = async |connection: &Connection| self.revocations(connection).await;
-        told.revoked = self.run(crate::database::Doing::Reading, count).await?;
+        let revoked = self.run(Doing::Reading, count).await?;
         self.follower.wake.notify_one();
-        Ok(told.of_revocations.add(&Watched::All))
+        Ok(feed.watch_revocations(revoked))
     }
 
     /// Numbers what this process has written, at once.

@@ -10,7 +10,6 @@ use askuser::store::{
     Events, Filter, ListSection, NotifierFailure, Operation, Page, Principal, QuestionId, QuestionRef, Scope, State,
     StoreError, StoreEvent, StoredQuestion, UnsentWords,
 };
-use std::collections::HashMap;
 use tokio_postgres::types::Type;
 
 /// How many events are numbered in one transaction, and how many such a reader does before it reads: nobody waits long.
@@ -96,25 +95,20 @@ impl Conditions {
 
 /// Adds what the person who reads has typed and not sent.
 async fn with_unsent(connection: &Connection, by: &Principal, mut page: Page) -> Result<Page, Fault> {
-    let mut asked: HashMap<i64, &mut StoredQuestion> = HashMap::new();
-    asked.extend(
-        page.questions.iter_mut().filter(|one| by.is_asked(&one.request)).map(|one| (signed(one.cursor.n), one)),
-    );
+    let asked = page.questions.iter().filter(|question| by.is_asked(&question.request));
+    let asked: Vec<i64> = asked.map(|question| signed(question.cursor.n)).collect();
     if asked.is_empty() {
         return Ok(page);
     }
-    let (numbers, person): (Vec<i64>, _) = (asked.keys().copied().collect(), by.name().unwrap_or_default());
-    let sql = "SELECT question, words, place, saved_ms FROM askuser.draft WHERE question = ANY ($1) AND person = $2";
-    for row in &connection.query(sql, &[(&numbers, Type::INT8_ARRAY), (&person, Type::TEXT)]).await? {
-        let words = row.try_get("words")?;
-        let place = row.try_get("place")?;
-        let saved_ms = number(row, "saved_ms")?;
-        if let Some(question) = asked.get_mut(&row.try_get("question")?) {
-            question.unsent.push(UnsentWords { words, place, saved_ms });
+    let sql =
+        "SELECT question, array_agg(unsent) AS unsent FROM askuser.draft WHERE question = ANY ($1) AND person = $2
+         GROUP BY question";
+    let person = by.name().unwrap_or_default();
+    for row in &connection.query(sql, &[(&asked, Type::INT8_ARRAY), (&person, Type::TEXT)]).await? {
+        let n = number(row, "question")?;
+        if let Some(question) = page.questions.iter_mut().find(|question| question.cursor.n == n) {
+            question.unsent = UnsentWords::read(&row.try_get::<_, Vec<String>>("unsent")?);
         }
-    }
-    for question in &mut page.questions {
-        question.unsent = UnsentWords::bounded(std::mem::take(&mut question.unsent));
     }
     Ok(page)
 }
@@ -122,7 +116,7 @@ async fn with_unsent(connection: &Connection, by: &Principal, mut page: Page) ->
 impl Database {
     pub(crate) async fn get(&self, by: &Principal, which: &QuestionRef) -> Result<StoredQuestion, StoreError> {
         let get = async |connection: &Connection| {
-            let (_, row) = self.known(connection, by, which).await?;
+            let row = self.known(connection, by, which).await?;
             by.check(Operation::See(&row.record.question.request))?;
             Ok(row.record.question)
         };
@@ -312,7 +306,7 @@ impl Database {
 
     /// How many credentials were revoked: grows whenever one is.
     pub(crate) async fn revocations(&self, connection: &Connection) -> Result<u64, Fault> {
-        let sql = "SELECT count(*) AS count FROM askuser.credential WHERE revoked_ms IS NOT NULL";
+        let sql = "SELECT count(*) AS count FROM askuser.register WHERE revoked_by IS NOT NULL";
         number(&connection.row(sql, &[]).await?, "count")
     }
 

@@ -15,8 +15,7 @@ CREATE TABLE askuser.question (
     state        text NOT NULL,
     asked_ms     bigint NOT NULL,
     expires_ms   bigint,
-    resolution   text,                              -- as it serialises; none for a withdrawal
-    ended_by     text,
+    ending       text,                              -- as it serialises
     ended_ms     bigint,
     attempt      text,                              -- the attempt that ended it
     delivered_ms bigint,
@@ -71,10 +70,8 @@ CREATE TABLE askuser.draft (
     person   text NOT NULL,
     writer   text NOT NULL,
     edit     bigint NOT NULL,                       -- the number of the writer's save
-    place    text NOT NULL,                         -- the device or surface
-    saved_ms bigint NOT NULL,
-    words    text[] NOT NULL,                       -- the beginning of what was typed
-    answers  text NOT NULL,
+    draft    text NOT NULL,                         -- as it serialises
+    unsent   text NOT NULL,                         -- the beginning of its words, for lists
     PRIMARY KEY (question, person, writer)
 );
 CREATE TABLE askuser.notifier_failure (
@@ -83,38 +80,12 @@ CREATE TABLE askuser.notifier_failure (
     what  text NOT NULL,
     why   text NOT NULL
 );
-CREATE TABLE askuser.person (
-    name     text PRIMARY KEY,
-    added_ms bigint NOT NULL
-);
-CREATE TABLE askuser.credential (
+-- People, credentials, devices that are about to come in, and the count of what was not accepted.
+CREATE TABLE askuser.register (
     n          bigint GENERATED ALWAYS AS IDENTITY,
-    id         text PRIMARY KEY,                    -- the part of a token that is no secret
-    name       text NOT NULL,
-    scope      text NOT NULL,
-    is_device  boolean NOT NULL,
-    person     text NOT NULL,                       -- empty: it acts under its own name
-    digest     bytea NOT NULL,                      -- SHA-256 of the secret part
-    made_ms    bigint NOT NULL,
-    seen_ms    bigint,
-    address    text,
-    revoked_ms bigint,
-    revoked_by text                                 -- the call that revoked it
-);
-CREATE TABLE askuser.pairing (
-    id          text PRIMARY KEY,
-    is_link     boolean NOT NULL,
-    digest      bytea NOT NULL,
-    address     text,
-    browser     text,
-    expires_ms  bigint NOT NULL,
-    tries       integer NOT NULL DEFAULT 0,
-    is_approved boolean NOT NULL DEFAULT false,
-    person      text                                -- whose device it becomes
-);
-CREATE TABLE askuser.failed_credential (
-    one     boolean PRIMARY KEY DEFAULT true CHECK (one),
-    count   bigint NOT NULL,
-    last_ms bigint NOT NULL,
-    address text NOT NULL
+    kind       text NOT NULL,
+    id         text NOT NULL,
+    entry      text NOT NULL,                       -- as it serialises; of a token only the SHA-256 of its secret part
+    revoked_by text,                                -- the call that revoked the credential
+    PRIMARY KEY (kind, id)
 );

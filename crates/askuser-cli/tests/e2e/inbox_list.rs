@@ -49,7 +49,7 @@ fn a_question_that_cannot_be_read_does_not_end_follow() {
     assert!(lines.next().unwrap().contains(&damaged));
     let file = rusqlite::Connection::open(stage.path(".local/state/askuser/inbox/inbox.sqlite")).unwrap();
     // The process knows the request already, so the ending is what it cannot read.
-    let damage = "UPDATE question SET state = 'answered', resolution = '{}', ended_ms = 7 WHERE id = ?1";
+    let damage = "UPDATE question SET state = 'answered', ending = '{}', ended_ms = 7 WHERE id = ?1";
     file.execute(damage, [&damaged]).unwrap();
     let event = "INSERT INTO event (question, state, at_ms) SELECT n, 'answered', 7 FROM question WHERE id = ?1";
     file.execute(event, [&damaged]).unwrap();

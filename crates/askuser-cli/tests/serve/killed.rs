@@ -3,7 +3,7 @@
 use crate::support::{Home, choice, request, store_at};
 use askuser::store::{Attempt, Filter, Handle, Principal, State, Store, StoreError};
 use askuser::{Origin, Via};
-use askuser_conformance::Dice;
+use askuser_conformance::SeededRng;
 use askuser_inbox::SqliteStore;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -75,7 +75,7 @@ fn a_server_killed_under_load_loses_no_acknowledged_answer_and_gives_none_twice(
                 }
             });
         }
-        let mut dice = Dice::new(u64::from(std::process::id()));
+        let mut dice = SeededRng::new(u64::from(std::process::id()));
         for kill in 0..kills() {
             let enough = (kill + 1) * 10;
             askuser_conformance::until("answers come", || won.lock().unwrap().len() >= enough);

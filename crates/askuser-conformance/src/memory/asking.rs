@@ -1,6 +1,6 @@
 //! Looks up what a command is about, and stores what [`step`] decides.
 
-use super::data::{Data, Kept};
+use super::data::{Data, Kept, Waiter};
 use super::fault::{Fault, decide};
 use askuser::store::{
     Candidate, Command, Cursor, DraftStep, Found, Operation, Principal, QuestionId, QuestionRef, Record, Reply,
@@ -11,22 +11,17 @@ use std::collections::HashMap;
 impl Data {
     /// A new id of a question.
     pub(super) fn new_id(&mut self) -> QuestionId {
-        loop {
-            let digits = format!("{:012x}", self.ids.number() & 0xffff_ffff_ffff);
-            match QuestionId::parse(&digits).filter(|id| !self.by_id.contains_key(id)) {
-                Some(id) => return id,
-                None => continue,
-            }
-        }
+        let digits = format!("{:012x}", self.ids.number() & 0xffff_ffff_ffff);
+        QuestionId::parse(&digits).expect("twelve digits")
     }
 
-    /// Carries out a command. Returns the reply, and the number of the caller's attachment if it waits.
+    /// Carries out a command. Returns the reply, and the caller's waiter if it waits.
     pub(super) fn apply(
         &mut self,
         process: u64,
         by: &Principal,
         command: &Command,
-    ) -> Result<(Reply, Option<u64>), StoreError> {
+    ) -> Result<(Reply, Option<Waiter>), StoreError> {
         let found = self.look_up(by, command);
         let step = decide(self.fault, &found, self.now_ms, by, command)?;
         let mut reply = step.reply;
@@ -57,7 +52,7 @@ impl Data {
         let waiter = match (n, step.waiters) {
             (Some(n), Waiters::Add) => Some(self.wait_for(n, process)),
             (Some(n), Waiters::Remove) => {
-                self.forget_waiters(n);
+                self.kept[n].waiters.clear();
                 None
             }
             _ => None,

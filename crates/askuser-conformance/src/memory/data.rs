@@ -1,14 +1,16 @@
 //! What is kept: the questions, what has happened to them, and what waits for them.
 
 use super::fault::{Fault, decide};
-use crate::Dice;
+use crate::SeededRng;
 use askuser::RequestKey;
 use askuser::store::{
     AskerPresence, Command, Departure, Events, Found, NewEvent, NotifierFailure, Operation, Principal, Purged,
-    QuestionId, QuestionRef, Record, SavedDraft, Scope, StoreError, StoreEvent, StoredQuestion, Watchers,
+    QuestionId, QuestionRef, Record, SavedDraft, Scope, StoreError, StoreEvent, StoredQuestion, Watch, Watched,
+    Watchers,
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+#[derive(Default)]
 pub(super) struct Data {
     pub(super) now_ms: u64,
     pub(super) fault: Option<Fault>,
@@ -22,12 +24,12 @@ pub(super) struct Data {
     pub(super) by_series: HashMap<String, Vec<usize>>,
     /// When what is pending gives up.
     pub(super) expiring: BTreeSet<(u64, usize)>,
-    /// What each attachment is to.
-    pub(super) attached: HashMap<u64, Attached>,
+    /// The processes that show a list, by their attachments.
+    pub(super) lists: HashMap<u64, u64>,
     pub(super) attachments: u64,
     /// The ids of the valid credentials.
     pub(super) credentials: BTreeSet<String>,
-    pub(super) ids: Dice,
+    pub(super) ids: SeededRng,
     /// Events that are visible, by their numbers.
     log: Vec<StoreEvent>,
     /// Those that are not visible yet, where that comes later.
@@ -48,33 +50,12 @@ pub(super) struct Kept {
     pub(super) is_purged: bool,
 }
 
-/// Why a process is attached.
-pub(super) enum Attached {
-    Waiting(usize),
-    List { process: u64 },
-}
+/// A waiter: the place of its question, and its attachment.
+pub(super) type Waiter = (usize, u64);
 
 impl Data {
     pub(super) fn new(fault: Option<Fault>, is_late: bool) -> Data {
-        Data {
-            now_ms: 0,
-            fault,
-            watchers: Watchers::default(),
-            failure: None,
-            kept: Vec::new(),
-            by_id: BTreeMap::new(),
-            by_key: HashMap::new(),
-            by_series: HashMap::new(),
-            expiring: BTreeSet::new(),
-            attached: HashMap::new(),
-            attachments: 0,
-            credentials: BTreeSet::new(),
-            ids: Dice::new(5),
-            log: Vec::new(),
-            unseen: is_late.then(Vec::new),
-            last_number: 0,
-            last_visible: 0,
-        }
+        Data { fault, ids: SeededRng::new(5), unseen: is_late.then(Vec::new), ..Data::default() }
     }
 
     /// Whether the store makes this mistake.
@@ -157,7 +138,7 @@ impl Data {
     }
 
     /// Makes one of the events visible that are not.
-    pub(super) fn publish_one(&mut self, dice: &mut Dice) {
+    pub(super) fn publish_one(&mut self, dice: &mut SeededRng) {
         let Some(unseen) = self.unseen.as_mut().filter(|unseen| !unseen.is_empty()) else { return };
         // Any of them, but those of one question in their order.
         let any = &unseen[dice.below(unseen.len())];
@@ -192,12 +173,28 @@ impl Data {
         Ok(Events { events, gap, last })
     }
 
-    pub(super) fn purge(&mut self, by: &Principal, before_ms: u64) -> Result<Purged, StoreError> {
+    pub(super) fn watch(&mut self, by: &Principal, what: &Watched) -> Result<Watch, StoreError> {
+        match what {
+            Watched::All => by.check(Operation::Follow)?,
+            Watched::Question(id) => drop(self.get(by, &id.into())?),
+        }
+        Ok(self.watchers.add(what))
+    }
+
+    pub(super) fn is_list_shown(&mut self, _: &Principal) -> Result<bool, StoreError> {
+        Ok(!self.lists.is_empty())
+    }
+
+    pub(super) fn last_failure(&mut self, _: &Principal) -> Result<Option<NotifierFailure>, StoreError> {
+        Ok(self.failure.clone())
+    }
+
+    pub(super) fn purge(&mut self, by: &Principal, before_ms: &u64) -> Result<Purged, StoreError> {
         let found = Found { credential_is_live: self.is_live(by), ..Found::default() };
-        decide(self.fault, &found, self.now_ms, by, &Command::Purge { before_ms })?;
+        decide(self.fault, &found, self.now_ms, by, &Command::Purge { before_ms: *before_ms })?;
         let takes_all = self.errs(Fault::PurgeTakesWhatWaits);
         let is_over = |kept: &Kept| match &kept.record.question.ending {
-            Some(ending) => ending.at_ms().is_some_and(|at| at < before_ms),
+            Some(ending) => ending.at_ms().is_some_and(|at| at < *before_ms),
             None => takes_all,
         };
         let all = 0..self.kept.len();
@@ -219,45 +216,36 @@ impl Data {
     }
 
     /// A process waits for this question.
-    pub(super) fn wait_for(&mut self, n: usize, process: u64) -> u64 {
+    pub(super) fn wait_for(&mut self, n: usize, process: u64) -> Waiter {
         self.attachments += 1;
-        self.attached.insert(self.attachments, Attached::Waiting(n));
         self.kept[n].waiters.insert(self.attachments, process);
-        self.attachments
+        (n, self.attachments)
     }
 
     pub(super) fn show_list(&mut self, process: u64) -> u64 {
         self.attachments += 1;
-        self.attached.insert(self.attachments, Attached::List { process });
+        self.lists.insert(self.attachments, process);
         self.attachments
     }
 
-    pub(super) fn is_list_shown(&self) -> bool {
-        self.attached.values().any(|attached| matches!(attached, Attached::List { .. }))
-    }
-
-    pub(super) fn detach(&mut self, attachment: u64, how: Departure) -> Result<(), StoreError> {
-        if let Some(Attached::Waiting(n)) = self.attached.remove(&attachment) {
-            let (now, detaches_all) = (self.now_ms, self.errs(Fault::DetachingDetachesAll));
-            let kept = &mut self.kept[n];
-            kept.waiters.remove(&attachment);
-            if detaches_all {
-                kept.waiters.clear();
-            }
-            if kept.waiters.is_empty() {
-                kept.record.question.asker = match how {
-                    Departure::Left => AskerPresence::Left(now),
-                    Departure::Died => AskerPresence::Died(now),
-                };
-            }
+    pub(super) fn detach(&mut self, (n, attachment): Waiter, how: Departure) {
+        let detaches_all = self.errs(Fault::DetachingDetachesAll);
+        let waiters = &mut self.kept[n].waiters;
+        if waiters.remove(&attachment).is_some() {
+            waiters.retain(|_, _| !detaches_all);
+            self.note_departure(n, how);
         }
-        Ok(())
     }
 
-    /// No process waits for a question any more.
-    pub(super) fn forget_waiters(&mut self, n: usize) {
-        for attachment in std::mem::take(&mut self.kept[n].waiters).into_keys() {
-            self.attached.remove(&attachment);
+    /// Notes when the last waiter left or died.
+    fn note_departure(&mut self, n: usize, how: Departure) {
+        let now = self.now_ms;
+        let kept = &mut self.kept[n];
+        if kept.waiters.is_empty() {
+            kept.record.question.asker = match how {
+                Departure::Left => AskerPresence::Left(now),
+                Departure::Died => AskerPresence::Died(now),
+            };
         }
     }
 
@@ -266,19 +254,14 @@ impl Data {
         if self.errs(Fault::DeadWaitersLive) {
             return;
         }
-        let now = self.now_ms;
-        let dead = |_: &u64, waiter: &mut u64| *waiter != process;
-        for kept in &mut self.kept {
-            let waited = !kept.waiters.is_empty();
-            kept.waiters.retain(dead);
-            if waited && kept.waiters.is_empty() {
-                kept.record.question.asker = AskerPresence::Died(now);
+        self.lists.retain(|_, shows| *shows != process);
+        for n in 0..self.kept.len() {
+            let waiters = &mut self.kept[n].waiters;
+            let before = waiters.len();
+            waiters.retain(|_, waiter| *waiter != process);
+            if waiters.len() < before {
+                self.note_departure(n, Departure::Died);
             }
         }
-        let kept = &self.kept;
-        self.attached.retain(|attachment, attached| match attached {
-            Attached::Waiting(n) => kept[*n].waiters.contains_key(attachment),
-            Attached::List { process: shows } => *shows != process,
-        });
     }
 }

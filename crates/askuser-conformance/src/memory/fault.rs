@@ -3,7 +3,6 @@
 
 use askuser::store::{Command, End, Ending, Found, Principal, Reply, Step, StoreError, Waiters, Write, step};
 use askuser::{Resolution, Via};
-use std::sync::Arc;
 
 /// A mistake that a store might make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +28,7 @@ pub enum Fault {
     DroppedCallIsTakenBack,
     /// Calls of one process overtake each other.
     CallsOvertake,
+    /// Reading asks for no rights.
     PrincipalIsNotChecked,
     /// Who answered is what the answer says.
     AnswerSaysWhoAnswered,
@@ -65,48 +65,6 @@ pub enum Fault {
     PurgedEventsAreNotMissed,
     /// A request authenticated before a revocation still acts after it.
     RevocationIsIgnored,
-}
-
-impl Fault {
-    /// Every mistake there is.
-    pub const ALL: [Fault; 36] = [
-        Fault::TwoWinners,
-        Fault::LoserIsNotToldTheWinner,
-        Fault::AttemptIsForgotten,
-        Fault::AttemptIsAnybodys,
-        Fault::ClaimWinsTwice,
-        Fault::ClaimIsForgotten,
-        Fault::PermissionNeverLapses,
-        Fault::NumbersBeforeCommit,
-        Fault::WatchersMissEvents,
-        Fault::GapIsNotTold,
-        Fault::DroppedCallIsTakenBack,
-        Fault::CallsOvertake,
-        Fault::PrincipalIsNotChecked,
-        Fault::AnswerSaysWhoAnswered,
-        Fault::SeriesIsShared,
-        Fault::SeriesIsNotFound,
-        Fault::SeriesComesBeforeTheKey,
-        Fault::KeyIsNotCompared,
-        Fault::MisfitIsRecorded,
-        Fault::DeadlineIsIgnored,
-        Fault::DeadlineIsNotTold,
-        Fault::HeldClockRunsOn,
-        Fault::DraftIsEverybodys,
-        Fault::DraftIsGoneWithItsQuestion,
-        Fault::DraftReplacesUnseenText,
-        Fault::OvertakenDraftWins,
-        Fault::AudienceIsIgnored,
-        Fault::CursorIsAnOffset,
-        Fault::JsonIsSearched,
-        Fault::CaseMatters,
-        Fault::DetachingDetachesAll,
-        Fault::DeadWaitersLive,
-        Fault::DeliveredBeforeTheEnd,
-        Fault::PurgeTakesWhatWaits,
-        Fault::PurgedEventsAreNotMissed,
-        Fault::RevocationIsIgnored,
-    ];
 }
 
 /// Decides a command as a store with this fault does.
@@ -183,9 +141,6 @@ impl Fault {
                 record.question.ending = Some(ending.clone());
                 Ok(Step { write: Write::Update(Box::new(record)), ..replying(Reply::Ended(ending)) })
             }
-            (Fault::PrincipalIsNotChecked, Err(StoreError::Forbidden(_)), command, record) => {
-                step(found, now_ms, &allowed(command, record.map(|record| record.question.request)), command)
-            }
             (Fault::KeyIsNotCompared, Err(StoreError::OtherQuestion { .. }), _, Some(record)) => {
                 let reply = Reply::Put { is_new: false, question: Box::new(record.question) };
                 Ok(Step { waiters: Waiters::Add, ..replying(reply) })
@@ -202,24 +157,6 @@ impl Fault {
 
 fn replying(reply: Reply) -> Step {
     Step { write: Write::Nothing, event: None, waiters: Waiters::Keep, reply }
-}
-
-/// A principal that may do this.
-fn allowed(command: &Command, stored: Option<Arc<askuser::Request>>) -> Principal {
-    let asked = match command {
-        Command::Put { request, .. } => Some(request.clone()),
-        _ => stored,
-    };
-    match (command, asked) {
-        (
-            Command::Put { .. } | Command::Attach { .. } | Command::Claim { .. } | Command::Delivered { .. },
-            Some(asked),
-        ) => Principal::agent(asked.origin()),
-        (_, asked) => {
-            let name = asked.and_then(|asked| asked.audience().first().cloned());
-            Principal::person(name.unwrap_or_else(|| "ada".into()), Via::Inbox)
-        }
-    }
 }
 
 /// The step with the author that the answer states.

@@ -3,7 +3,7 @@
 
 use super::fault::Fault;
 use super::{Shared, lock};
-use crate::Dice;
+use crate::SeededRng;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::time::Duration;
@@ -46,7 +46,7 @@ impl Late {
 pub(super) fn start(late: &Arc<Late>, shared: Weak<Shared>) {
     let late = late.clone();
     std::thread::spawn(move || {
-        let mut dice = Dice::new(23);
+        let mut dice = SeededRng::new(23);
         while let Some(shared) = next(&late, &shared, &mut dice) {
             drop(shared);
         }
@@ -54,7 +54,7 @@ pub(super) fn start(late: &Arc<Late>, shared: Weak<Shared>) {
 }
 
 /// Does one thing, and keeps the store until it is done; `None` when there is none any more.
-fn next(late: &Late, shared: &Weak<Shared>, dice: &mut Dice) -> Option<Arc<Shared>> {
+fn next(late: &Late, shared: &Weak<Shared>, dice: &mut SeededRng) -> Option<Arc<Shared>> {
     // Events are told late, in another order, and with a number of their own.
     let is_time = dice.below(8) == 0;
     let unseen = {

@@ -2,27 +2,29 @@
 
 use super::data::{Data, Kept};
 use super::fault::Fault;
-use askuser::store::{Cursor, Ending, Filter, ListSection, Page, Principal, QuestionId, UnsentWords};
+use askuser::store::{Cursor, Ending, Filter, ListSection, Page, Principal, QuestionId, StoreError, UnsentWords};
 
 /// How many questions an ambiguous abbreviation lists.
 const CANDIDATES: usize = 6;
 
 impl Data {
-    pub(super) fn resolve(&self, by: &Principal, abbreviation: &str) -> Vec<QuestionId> {
+    pub(super) fn resolve(&self, by: &Principal, abbreviation: &str) -> Result<Vec<QuestionId>, StoreError> {
+        let abbreviation = abbreviation.to_ascii_lowercase();
         let Data { by_id, kept, .. } = self;
         let sees = |n: usize| by.sees(&kept[n].record.question.request);
-        let found = by_id.iter().filter(|(id, n)| id.as_str().starts_with(abbreviation) && sees(**n));
-        if abbreviation.is_empty() { Vec::new() } else { found.map(|(id, _)| id.clone()).take(CANDIDATES).collect() }
+        let found = by_id.iter().filter(|(id, n)| id.as_str().starts_with(&abbreviation) && sees(**n));
+        let most = if abbreviation.is_empty() { 0 } else { CANDIDATES };
+        Ok(found.map(|(id, _)| id.clone()).take(most).collect())
     }
 
-    pub(super) fn count(&self, by: &Principal, filter: &Filter) -> u64 {
+    pub(super) fn count(&self, by: &Principal, filter: &Filter) -> Result<u64, StoreError> {
         let of = |(part, filter): &(ListSection, Filter)| {
             self.kept.iter().filter(|kept| self.is_listed(by, *part, filter, kept)).count() as u64
         };
-        filter.parts(by).iter().map(of).sum()
+        Ok(filter.parts(by).iter().map(of).sum())
     }
 
-    pub(super) fn list(&self, by: &Principal, filter: &Filter) -> Page {
+    pub(super) fn list(&self, by: &Principal, filter: &Filter) -> Result<Page, StoreError> {
         let mut all: Vec<(ListSection, usize)> = Vec::new();
         for (part, filter) in filter.parts(by) {
             let mut some: Vec<usize> =
@@ -54,7 +56,7 @@ impl Data {
             question
         };
         let questions = all.into_iter().map(read).collect();
-        Page { questions, unreadable: Vec::new(), next: last.filter(|_| has_more) }
+        Ok(Page { questions, unreadable: Vec::new(), next: last.filter(|_| has_more) })
     }
 
     fn place(&self, filter: &Filter, part: ListSection, n: usize) -> Cursor {

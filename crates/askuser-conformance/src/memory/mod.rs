@@ -17,7 +17,7 @@ use askuser::store::{
     QuestionRef, Reply, SavedDraft, Series, Store, StoreError, StoredQuestion, Watch, Watched,
 };
 use askuser::{Request, store_commands};
-use data::Data;
+use data::{Data, Waiter};
 use futures_channel::oneshot;
 use late::Late;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -205,9 +205,14 @@ impl MemoryStore {
         }
     }
 
-    fn attachment(&self, waiter: Option<u64>) -> Attachment {
+    fn attachment(&self, waiter: Option<Waiter>) -> Attachment {
         let store = self.clone();
-        Attachment::new(move |how| store.call(move |data| waiter.map_or(Ok(()), |waiter| data.detach(waiter, how))))
+        Attachment::new(move |how| {
+            store.call(move |data| {
+                waiter.into_iter().for_each(|waiter| data.detach(waiter, how));
+                Ok(())
+            })
+        })
     }
 
     /// Carries out a command. The reply to an ending or a claim can be lost.
@@ -251,6 +256,16 @@ impl Place for MemoryStore {
     }
 }
 
+/// Calls that the data carry out as they are.
+macro_rules! forward {
+    ($($name:ident($($argument:ident: $kind:ty),*) -> $output:ty;)*) => {$(
+        fn $name(&self, by: &Principal, $($argument: $kind),*) -> Call<$output> {
+            $(let $argument = $argument.to_owned();)*
+            self.call_by(by, move |data, by| data.$name(by, $(&$argument),*))
+        }
+    )*};
+}
+
 impl Store for MemoryStore {
     fn put(&self, by: &Principal, request: &Request, series: Option<&Series>) -> Call<Put> {
         let request = Arc::new(request.clone());
@@ -267,17 +282,19 @@ impl Store for MemoryStore {
         }))
     }
 
-    fn get(&self, by: &Principal, which: &QuestionRef) -> Call<StoredQuestion> {
-        let which = which.clone();
-        self.call_by(by, move |data, by| data.get(by, &which))
-    }
-
-    fn resolve(&self, by: &Principal, abbreviation: &str) -> Call<Vec<QuestionId>> {
-        let abbreviation = abbreviation.to_ascii_lowercase();
-        self.call_by(by, move |data, by| Ok(data.resolve(by, &abbreviation)))
-    }
-
     store_commands!();
+
+    forward! {
+        get(which: &QuestionRef) -> StoredQuestion;
+        resolve(abbreviation: &str) -> Vec<QuestionId>;
+        drafts(which: &QuestionRef) -> Vec<SavedDraft>;
+        list(filter: &Filter) -> Page;
+        count(filter: &Filter) -> u64;
+        watch(what: &Watched) -> Watch;
+        is_list_shown() -> bool;
+        last_failure() -> Option<NotifierFailure>;
+        purge(before_ms: u64) -> Purged;
+    }
 
     fn attach(&self, by: &Principal, id: &QuestionId) -> Call<Attachment> {
         let store = self.clone();
@@ -285,46 +302,21 @@ impl Store for MemoryStore {
         self.call_by(by, move |data, by| Ok(store.attachment(data.apply(store.process.number, by, &command)?.1)))
     }
 
-    fn drafts(&self, by: &Principal, which: &QuestionRef) -> Call<Vec<SavedDraft>> {
-        let which = which.clone();
-        self.call_by(by, move |data, by| data.drafts(by, &which))
-    }
-
-    fn list(&self, by: &Principal, filter: &Filter) -> Call<Page> {
-        let filter = filter.clone();
-        self.call_by(by, move |data, by| Ok(data.list(by, &filter)))
-    }
-
-    fn count(&self, by: &Principal, filter: &Filter) -> Call<u64> {
-        let filter = filter.clone();
-        self.call_by(by, move |data, by| Ok(data.count(by, &filter)))
-    }
-
     fn events(&self, by: &Principal, after: u64, limit: u32) -> Call<Events> {
         self.call_by(by, move |data, by| data.events(by, after, limit))
-    }
-
-    fn watch(&self, by: &Principal, what: &Watched) -> Call<Watch> {
-        let what = what.clone();
-        self.call_by(by, move |data, by| {
-            match &what {
-                Watched::All => by.check(Operation::Follow)?,
-                Watched::Question(id) => drop(data.get(by, &id.into())?),
-            }
-            Ok(data.watchers.add(&what))
-        })
     }
 
     fn show_list(&self, by: &Principal) -> Call<Attachment> {
         let store = self.clone();
         self.call_by(by, move |data, by| {
             by.check(Operation::Follow)?;
-            Ok(store.attachment(Some(data.show_list(store.process.number))))
+            let list = data.show_list(store.process.number);
+            let hide = move |data: &mut Data| {
+                data.lists.remove(&list);
+                Ok(())
+            };
+            Ok(Attachment::new(move |_| store.call(hide)))
         })
-    }
-
-    fn is_list_shown(&self, by: &Principal) -> Call<bool> {
-        self.call_by(by, |data, _| Ok(data.is_list_shown()))
     }
 
     fn note_failure(&self, by: &Principal, failure: Option<&NotifierFailure>) -> Call<()> {
@@ -333,14 +325,6 @@ impl Store for MemoryStore {
             data.failure = failure.map(|failure| NotifierFailure { at_ms: data.now_ms, ..failure });
             Ok(())
         })
-    }
-
-    fn last_failure(&self, by: &Principal) -> Call<Option<NotifierFailure>> {
-        self.call_by(by, |data, _| Ok(data.failure.clone()))
-    }
-
-    fn purge(&self, by: &Principal, before_ms: u64) -> Call<Purged> {
-        self.call_by(by, move |data, by| data.purge(by, before_ms))
     }
 
     fn flush(&self) -> Call<()> {

@@ -3,11 +3,11 @@
 use super::database::{Database, find, is_any_alive, is_live, key_of};
 use super::fault::{Fault, WRITING, failed, unwritable};
 use super::filter::signed;
-use super::row::{Requests, SELECT, StoredRow};
+use super::row::{SELECT, StoredRow};
 use super::waiters::{self, Waiter};
 use askuser::store::{
     Candidate, Command, DraftStep, DraftVersion, Ending, Found, Operation, Principal, Purged, QuestionId, QuestionRef,
-    Record, Reply, SavedDraft, Step, StoreError, Waiters, Write, step, words,
+    Record, Reply, Requests, SavedDraft, Step, StoreError, Waiters, Write, step, words,
 };
 use rusqlite::{Transaction, params};
 use std::path::Path;
@@ -78,11 +78,11 @@ impl Database {
         })
     }
 
-    pub(super) fn purge(&mut self, by: &Principal, before_ms: &u64) -> Result<Purged, StoreError> {
+    pub(super) fn purge(&mut self, by: &Principal, &before_ms: &u64) -> Result<Purged, StoreError> {
         let path = self.path().to_owned();
         let now = self.now();
         let by = by.clone();
-        let command = Command::Purge { before_ms: *before_ms };
+        let command = Command::Purge { before_ms };
         let pragmas = |connection: &rusqlite::Connection, are_usual: bool| {
             let set = |name, is_on| connection.pragma_update(None, name, is_on).map_err(failed(&path, WRITING));
             set("foreign_keys", are_usual).and_then(|()| set("secure_delete", !are_usual))
@@ -92,18 +92,16 @@ impl Database {
         let purged = self.transact_synced(|tx, _| {
             let credential_is_live = by.credential_id().map_or(Ok(true), |id| is_live(tx, id))?;
             let found = Found { credential_is_live, ..Found::default() };
-            let Write::Purge(before_ms) = step(&found, now, &by, &command)?.write else { return Ok(None) };
+            step(&found, now, &by, &command)?;
             let over = "state <> 'pending' AND ended_ms < ?1";
             for table in ["event", "waiter", "draft"] {
                 let sql = format!("DELETE FROM {table} WHERE question IN (SELECT n FROM question WHERE {over})");
                 tx.execute(&sql, [signed(before_ms)])?;
             }
-            Ok(Some(tx.execute(&format!("DELETE FROM question WHERE {over}"), [signed(before_ms)])? as u64))
+            Ok(tx.execute(&format!("DELETE FROM question WHERE {over}"), [signed(before_ms)])? as u64)
         });
-        match pragmas(&self.connection, true).and(purged)? {
-            Some(count) => Ok(Purged { count, remains: self.rewrite().err().map(|error| error.chain()) }),
-            None => Ok(Purged { count: 0, remains: None }),
-        }
+        let count = pragmas(&self.connection, true).and(purged)?;
+        Ok(Purged { count, remains: self.rewrite().err().map(|error| error.chain()) })
     }
 }
 
@@ -176,11 +174,9 @@ fn write(
 fn expire_unreadable(tx: &Transaction<'_>, n: i64, now: u64) -> Result<(), Fault> {
     let ending = Ending::timed_out(now);
     let state = ending.state().name();
-    let resolution = serde_json::to_string(&ending.recorded()).map_err(unwritable)?;
-    let sql =
-        "UPDATE question SET state = ?1, resolution = ?2, ended_ms = ?3, expires_ms = NULL, revision = revision + 1
+    let sql = "UPDATE question SET state = ?1, ending = ?2, ended_ms = ?3, expires_ms = NULL, revision = revision + 1
                WHERE n = ?4";
-    tx.execute(sql, params![state, resolution, signed(now), n])?;
+    tx.execute(sql, params![state, ending.to_json()?, signed(now), n])?;
     tx.execute("INSERT INTO event (question, state, at_ms) VALUES (?1, ?2, ?3)", params![n, state, signed(now)])?;
     Ok(())
 }
@@ -200,16 +196,17 @@ fn insert(tx: &Transaction<'_>, record: &Record, command: &Command, process: &st
     };
     tx.prepare_cached(
         // Every question has an event: behind the last number is a place that none had, though some were purged.
-        "INSERT INTO question (n, id, key, request, agent, words, audience, credential, series, conversation, state, asked_ms,
-         expires_ms, asker) VALUES (1 + max((SELECT coalesce(max(n), 0) FROM question),
+        "INSERT INTO question (n, id, key, request, agent, agent_words, words, audience, credential, series, conversation,
+         state, asked_ms, expires_ms, asker) VALUES (1 + max((SELECT coalesce(max(n), 0) FROM question),
          coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'event'), 0)),
-         ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'pending', ?10, ?11, ?12)",
+         ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 'pending', ?11, ?12, ?13)",
     )?
     .execute(params![
         question.id.as_str(),
         key_of(request.key(), origin.credential.as_deref()),
         serde_json::to_string(&**request).map_err(unwritable)?,
         origin.agent,
+        origin.agent.as_ref().map(|agent| agent.to_lowercase()),
         words(request),
         audience,
         origin.credential,
@@ -226,15 +223,13 @@ fn update(tx: &Transaction<'_>, record: &Record) -> Result<i64, Fault> {
     let question = &record.question;
     let n = number_of(record);
     let ending = question.ending.as_ref();
-    let resolution = ending.and_then(Ending::recorded).map(serde_json::to_string).transpose().map_err(unwritable)?;
     tx.prepare_cached(
-        "UPDATE question SET state = ?1, resolution = ?2, ended_by = ?3, ended_ms = ?4, attempt = ?5, expires_ms = ?6,
-         delivered_ms = ?7, claim = ?8, conversation = ?9, revision = ?10 WHERE n = ?11",
+        "UPDATE question SET state = ?1, ending = ?2, ended_ms = ?3, attempt = ?4, expires_ms = ?5, delivered_ms = ?6,
+         claim = ?7, conversation = ?8, revision = ?9 WHERE n = ?10",
     )?
     .execute(params![
         question.state().name(),
-        resolution,
-        ending.and_then(Ending::by),
+        ending.map(Ending::to_json).transpose()?,
         ending.and_then(Ending::at_ms).map(signed),
         record.attempt.as_ref().map(|attempt| attempt.as_str()),
         question.expires_ms.map(signed),
@@ -257,34 +252,24 @@ fn write_drafts(tx: &Transaction<'_>, n: i64, by: &Principal, step: &DraftStep) 
         tx.execute(sql, params![n, person(by), version.writer, version.edit])?;
     }
     if let Some(saved) = &step.written {
-        let SavedDraft { draft, version, place, saved_ms } = saved;
-        let sql = "INSERT OR REPLACE INTO draft (question, person, writer, edit, place, saved_ms, words, answers)
-                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
-        let words = saved.first_words();
-        let text = serde_json::to_string(draft).map_err(unwritable)?;
-        let words = serde_json::to_string(&words).map_err(unwritable)?;
-        let DraftVersion { writer, edit } = version;
-        tx.execute(sql, params![n, person(by), writer, edit, place, signed(*saved_ms), words, text])?;
+        let sql = "INSERT OR REPLACE INTO draft (question, person, writer, edit, draft, unsent)
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+        let DraftVersion { writer, edit } = &saved.version;
+        let (draft, unsent) = saved.to_json()?;
+        tx.execute(sql, params![n, person(by), writer, edit, draft, unsent])?;
     }
     Ok(())
 }
 
 fn drafts_of(tx: &Transaction<'_>, n: i64, by: &Principal) -> Result<Vec<SavedDraft>, Fault> {
-    let sql = "SELECT answers, writer, edit, place, saved_ms FROM draft WHERE question = ?1 AND person = ?2";
-    let mut statement = tx.prepare_cached(sql)?;
-    let rows = statement.query_map(params![n, person(by)], |row| {
-        let version = DraftVersion { writer: row.get(1)?, edit: row.get(2)? };
-        Ok((row.get::<_, String>(0)?, version, row.get(3)?, row.get(4)?))
-    })?;
-    let mut drafts = Vec::new();
-    for row in rows {
-        let (text, version, place, saved_ms) = row?;
-        // A draft that this program cannot read stays where it is.
-        if let Ok(draft) = serde_json::from_str(&text) {
-            drafts.push(SavedDraft { draft, version, place, saved_ms });
-        }
-    }
-    Ok(SavedDraft::newest_first(drafts))
+    Ok(SavedDraft::read(&draft_texts(tx, "draft", n, by)?))
+}
+
+/// A column of a person's drafts at a question.
+pub(super) fn draft_texts(tx: &Transaction<'_>, column: &str, n: i64, by: &Principal) -> rusqlite::Result<Vec<String>> {
+    let sql = format!("SELECT {column} FROM draft WHERE question = ?1 AND person = ?2");
+    let mut statement = tx.prepare_cached(&sql)?;
+    statement.query_map(params![n, person(by)], |row| row.get(0))?.collect()
 }
 
 /// A new id of a question.

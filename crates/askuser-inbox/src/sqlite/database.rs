@@ -2,13 +2,13 @@
 
 use super::Clock;
 use super::fault::{Fault, WRITING, failed};
-use super::row::{Requests, SELECT, StoredRow};
+use super::row::{SELECT, StoredRow};
+use super::schema;
 use super::waiters::Waiter;
-use super::{schema, words};
 use crate::changes::Bell;
 use crate::process_lock::{self, ProcessLock};
 use askuser::RequestKey;
-use askuser::store::{AskerPresence, Principal, QuestionRef, Scope, StoreError, StoredQuestion};
+use askuser::store::{AskerPresence, Principal, QuestionRef, Requests, Scope, StoreError, StoredQuestion};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, Transaction, TransactionBehavior};
 use std::collections::{HashMap, HashSet};
@@ -114,7 +114,6 @@ impl Database {
         // Otherwise SQLite plans a statement again whenever another value is bound.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(&failed)?;
         connection.set_prepared_statement_cache_capacity(64);
-        words::add_functions(&connection).map_err(&failed)?;
         schema::prepare(&mut connection, path)?;
         // Links are followed once: what changes is the file itself.
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
@@ -167,12 +166,7 @@ impl Database {
         result
     }
 
-    /// Writes, synced: it is on the disk when this returns.
-    pub(super) fn write<T>(&mut self, write: impl Work<T>) -> Result<T, StoreError> {
-        self.transact_synced(write)
-    }
-
-    /// The same for a command, whose credential [`step`](askuser::store::step) checks.
+    /// Writes, synced: it is on the disk when this returns. [`step`](askuser::store::step) checks the credential.
     pub(super) fn transact_synced<T>(&mut self, work: impl Work<T>) -> Result<T, StoreError> {
         self.transact(Mode::Write(self.synced), work)
     }
@@ -404,7 +398,7 @@ fn check_credential(tx: &Transaction<'_>, id: Option<&str>) -> Result<(), Fault>
 
 /// Returns whether the credential of this id exists and is not revoked.
 pub(super) fn is_live(tx: &Transaction<'_>, id: &str) -> rusqlite::Result<bool> {
-    let sql = "SELECT EXISTS (SELECT 1 FROM credential WHERE id = ?1 AND revoked_ms IS NULL)";
+    let sql = "SELECT EXISTS (SELECT 1 FROM register WHERE kind = 'credential' AND id = ?1 AND NOT is_revoked)";
     tx.prepare_cached(sql)?.query_row([id], |row| row.get(0))
 }
 

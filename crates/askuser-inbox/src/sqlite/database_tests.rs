@@ -64,7 +64,7 @@ fn an_answer_is_synced_after_a_draft_that_panicked() {
     let mut database = Database::open(&folder.path().join("inbox.sqlite"), Arc::new(|| 0), true).unwrap();
     let draft = AssertUnwindSafe(|| database.write_unsynced(|_, _| -> Result<(), Fault> { panic!("on purpose") }));
     assert!(catch_unwind(draft).is_err());
-    database.write(|_, _| Ok(())).unwrap();
+    database.transact_synced(|_, _| Ok(())).unwrap();
     assert_eq!(synchronous(&database), FULL);
 }
 

@@ -23,7 +23,7 @@ pub(super) fn conditions(by: &Principal, part: ListSection, filter: &Filter) -> 
         conditions.push("asked_ms >= ?2");
     }
     if filter.from.is_some() {
-        conditions.push("instr(lower_case(agent), ?3) > 0");
+        conditions.push("instr(agent_words, ?3) > 0");
     }
     if filter.containing.is_some() {
         conditions.push("instr(words, ?4) > 0");

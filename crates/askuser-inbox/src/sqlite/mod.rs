@@ -16,7 +16,6 @@ mod row;
 mod schema;
 mod thread;
 mod waiters;
-mod words;
 
 use self::commands::new_id;
 use self::database::Database;

@@ -1,7 +1,7 @@
 //! What is in a store, and what has happened in it.
 
+use super::commands::draft_texts;
 use super::database::{Database, find, is_any_alive};
-use super::fault::Fault;
 use super::filter::{bind, conditions, order, signed};
 use super::row::{SELECT, StoredRow};
 use crate::random::random_id;
@@ -9,7 +9,7 @@ use askuser::store::{
     Events, Filter, ListSection, NotifierFailure, Operation, Page, Principal, QuestionId, QuestionRef, State,
     StoreError, StoreEvent, StoredQuestion, UnsentWords,
 };
-use rusqlite::{OptionalExtension, Row, Transaction, params};
+use rusqlite::{OptionalExtension, params};
 
 /// How many questions an ambiguous abbreviation lists.
 const CANDIDATES: u32 = 6;
@@ -65,12 +65,12 @@ impl Database {
                         return Ok((found, unreadable, last));
                     }
                     read += 1;
-                    let place = filter.place(part, row.get::<_, i64>(0)?.unsigned_abs(), row.get(8)?);
+                    let place = filter.place(part, row.get::<_, i64>(0)?.unsigned_abs(), row.get(6)?);
                     last = Some(place);
                     // A question of a later version that cannot be rebuilt here must not hide the others.
                     if let Ok(mut row) = StoredRow::read(row, requests, now) {
                         if by.is_asked(&row.record.question.request) {
-                            row.record.question.unsent = unsent(tx, row.n, by)?;
+                            row.record.question.unsent = UnsentWords::read(&draft_texts(tx, "unsent", row.n, by)?);
                         }
                         row.record.question.cursor = place;
                         found.push(row);
@@ -194,18 +194,4 @@ impl Database {
             Ok(failure.optional()?)
         })
     }
-}
-
-/// The words of a person's drafts at a question.
-fn unsent(tx: &Transaction<'_>, n: i64, by: &Principal) -> Result<Vec<UnsentWords>, Fault> {
-    let sql = "SELECT words, place, saved_ms FROM draft WHERE question = ?1 AND person = ?2";
-    let mut statement = tx.prepare_cached(sql)?;
-    let read = |row: &Row<'_>| Ok((row.get::<_, String>(0)?, row.get(1)?, row.get(2)?));
-    let mut drafts = Vec::new();
-    for row in statement.query_map(params![n, by.name().unwrap_or_default()], read)? {
-        let (words, place, saved_ms) = row?;
-        let words = serde_json::from_str(&words).unwrap_or_default();
-        drafts.push(UnsentWords { words, place, saved_ms });
-    }
-    Ok(UnsentWords::bounded(drafts))
 }

@@ -3,7 +3,8 @@ CREATE TABLE question (
     id           TEXT NOT NULL UNIQUE,       -- what people call it
     key          TEXT NOT NULL UNIQUE,       -- the key of the request, and the credential that asked
     request      TEXT NOT NULL,              -- the whole request, as it serialises
-    agent        TEXT,                       -- who asks, to search by
+    agent        TEXT,                       -- who asks
+    agent_words  TEXT,                       -- the same in lower case, to search by
     words        TEXT NOT NULL,              -- what a person reads of it, in lower case, to search by
     audience     TEXT,                       -- for whom it is, as a JSON array; none for everybody
     credential   TEXT,                       -- the name of the credential that asked; none in this file's own processes
@@ -12,8 +13,7 @@ CREATE TABLE question (
     state        TEXT NOT NULL,
     asked_ms     INTEGER NOT NULL,
     expires_ms   INTEGER,
-    resolution   TEXT,                       -- as it serialises; none for a withdrawal
-    ended_by     TEXT,
+    ending       TEXT,                       -- as it serialises
     ended_ms     INTEGER,
     attempt      TEXT,                       -- the attempt that ended it
     delivered_ms INTEGER,
@@ -54,10 +54,8 @@ CREATE TABLE draft (
     person   TEXT NOT NULL,
     writer   TEXT NOT NULL,
     edit     INTEGER NOT NULL,               -- the number of the writer's save
-    place    TEXT NOT NULL,                  -- the device or surface
-    saved_ms INTEGER NOT NULL,
-    words    TEXT NOT NULL,                  -- the beginning of what was typed, as a JSON array
-    answers  TEXT NOT NULL,
+    draft    TEXT NOT NULL,                  -- as it serialises
+    unsent   TEXT NOT NULL,                  -- the beginning of its words, for lists
     PRIMARY KEY (question, person, writer)
 ) WITHOUT ROWID;
 CREATE TABLE notifier_failure (
@@ -66,36 +64,12 @@ CREATE TABLE notifier_failure (
     what  TEXT NOT NULL,
     why   TEXT NOT NULL
 );
-CREATE TABLE person (
-    name     TEXT PRIMARY KEY,
-    added_ms INTEGER NOT NULL
-) WITHOUT ROWID;
-CREATE TABLE credential (
-    id         TEXT PRIMARY KEY,             -- the part of a token that is no secret
-    name       TEXT NOT NULL,
-    scope      TEXT NOT NULL,
-    is_device  INTEGER NOT NULL,
-    person     TEXT NOT NULL,                -- empty: it acts under its own name
-    digest     BLOB NOT NULL,                -- SHA-256 of the secret part
-    made_ms    INTEGER NOT NULL,
-    seen_ms    INTEGER,
-    address    TEXT,
-    revoked_ms INTEGER
-);
-CREATE TABLE pairing (
-    id          TEXT PRIMARY KEY,
-    is_link     INTEGER NOT NULL,
-    digest      BLOB NOT NULL,
-    address     TEXT,
-    browser     TEXT,
-    expires_ms  INTEGER NOT NULL,
-    tries       INTEGER NOT NULL DEFAULT 0,
-    is_approved INTEGER NOT NULL DEFAULT 0,
-    person      TEXT                         -- whose device it becomes
-);
-CREATE TABLE failed_credential (
-    one     INTEGER PRIMARY KEY CHECK (one = 1),
-    count   INTEGER NOT NULL,
-    last_ms INTEGER NOT NULL,
-    address TEXT NOT NULL
+-- People, credentials, devices that are about to come in, and the count of what was not accepted.
+CREATE TABLE register (
+    n          INTEGER PRIMARY KEY,
+    kind       TEXT NOT NULL,
+    id         TEXT NOT NULL,
+    entry      TEXT NOT NULL,                -- as it serialises; of a token only the SHA-256 of its secret part
+    is_revoked INTEGER NOT NULL DEFAULT 0,
+    UNIQUE (kind, id)
 );

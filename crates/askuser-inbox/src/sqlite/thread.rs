@@ -5,7 +5,7 @@
 
 use super::database::Database;
 use crate::changes::{FileWatcher, SETTLE};
-use askuser::store::{Operation, Principal, StoreError, Watch, Watched, Watchers};
+use askuser::store::{Feed, Operation, Principal, StoreError, Watch, Watched};
 use futures_channel::oneshot;
 use std::io;
 use std::mem::take;
@@ -41,13 +41,8 @@ pub(super) struct Thread {
     messages: Receiver<Message>,
     /// For the watcher of the file.
     sender: Sender<Message>,
-    watchers: Watchers,
-    /// Those that are told when a credential is revoked, and how many were when they were told last.
-    of_revocations: Watchers,
-    revoked: u64,
+    feed: Feed,
     file_watcher: Option<FileWatcher>,
-    /// The last event that the watchers were told of.
-    told: u64,
     /// Since when the store could not be read: watchers are told once it can, and not at once.
     behind: Option<Instant>,
     /// When to look again after a notice, in case the change was not visible yet.
@@ -60,11 +55,8 @@ impl Thread {
             database,
             messages,
             sender,
-            watchers: Watchers::default(),
-            of_revocations: Watchers::default(),
-            revoked: 0,
+            feed: Feed::default(),
             file_watcher: None,
-            told: 0,
             behind: None,
             settle: SETTLE.map(|_| Instant::now()),
         }
@@ -108,14 +100,13 @@ impl Thread {
                 }
                 Ok(Message::Close) | Err(RecvTimeoutError::Disconnected) => return,
                 Err(RecvTimeoutError::Timeout) => {
-                    self.watchers.forget_closed();
-                    self.of_revocations.forget_closed();
+                    self.feed.forget_closed();
                     true
                 }
             };
-            if self.is_watched() && may_have_changed {
+            if self.feed.is_watched() && may_have_changed {
                 self.tell();
-            } else if !self.is_watched() {
+            } else if !self.feed.is_watched() {
                 self.file_watcher = None;
             }
         }
@@ -143,7 +134,7 @@ impl Thread {
 
     /// How long to wait for the next message; without watchers for as long as it takes.
     fn patience(&mut self) -> Option<Duration> {
-        if !self.is_watched() {
+        if !self.feed.is_watched() {
             return None;
         }
         let poll = match self.behind.is_some() || self.file_watcher.is_none() {
@@ -173,24 +164,17 @@ impl Thread {
         // Those who are there already hear of what is past first.
         self.tell();
         self.watch_file();
-        if self.watchers.is_empty() {
-            self.told = self.database.last_event()?;
-        }
-        Ok(self.watchers.add(&what))
+        let last = if self.feed.is_followed() { None } else { Some(self.database.last_event()?) };
+        Ok(self.feed.watch(&what, last))
     }
 
     fn watch_revocations(&mut self) -> Result<Watch, StoreError> {
         self.watch_file();
-        self.revoked = self.database.revocations()?;
-        Ok(self.of_revocations.add(&Watched::All))
-    }
-
-    fn is_watched(&self) -> bool {
-        !self.watchers.is_empty() || !self.of_revocations.is_empty()
+        Ok(self.feed.watch_revocations(self.database.revocations()?))
     }
 
     fn watch_file(&mut self) {
-        if !self.is_watched() {
+        if !self.feed.is_watched() {
             self.file_watcher = FileWatcher::of(self.database.path(), {
                 let sender = self.sender.clone();
                 move || drop(sender.send(Message::Changed))
@@ -200,40 +184,25 @@ impl Thread {
 
     /// Tells watchers what has happened since.
     fn tell(&mut self) {
-        if !self.is_watched() || self.behind.is_some_and(|since| since.elapsed() < RETRY_DELAY) {
+        if !self.feed.is_watched() || self.behind.is_some_and(|since| since.elapsed() < RETRY_DELAY) {
             return;
         }
-        if !self.of_revocations.is_empty()
-            && let Ok(revoked) = self.database.revocations()
-            && revoked != std::mem::replace(&mut self.revoked, revoked)
-        {
-            self.of_revocations.tell_lagged();
-        }
-        match self.tell_events() {
-            Ok(()) => {}
+        match self.tell_all() {
+            Ok(()) => self.behind = None,
             // To try again is of no use.
-            Err(error @ StoreError::Damaged { .. }) => self.watchers.disconnect(&error),
+            Err(error @ StoreError::Damaged { .. }) => self.feed.disconnect(&error),
             Err(_) => self.behind = Some(Instant::now()),
         }
     }
 
-    fn tell_events(&mut self) -> Result<(), StoreError> {
-        loop {
-            let stretch = self.database.events(self.told, BATCH)?;
-            if stretch.gap || self.behind.is_some() {
-                self.told = self.database.last_event()?;
-                self.behind = None;
-                self.watchers.tell_lagged();
-                return Ok(());
-            }
-            let is_last = stretch.events.last().is_none_or(|event| event.seq >= stretch.last);
-            for event in stretch.events {
-                self.told = event.seq;
-                self.watchers.tell(&event);
-            }
-            if is_last {
-                return Ok(());
-            }
+    fn tell_all(&mut self) -> Result<(), StoreError> {
+        if self.behind.is_some() {
+            self.feed.fall_behind();
         }
+        if self.feed.follows_revocations() {
+            self.feed.tell_revocations(self.database.revocations()?);
+        }
+        while self.feed.is_followed() && self.feed.tell(self.database.events(self.feed.last(), BATCH)?) {}
+        Ok(())
     }
 }

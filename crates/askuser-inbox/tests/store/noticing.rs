@@ -41,7 +41,7 @@ impl Waited {
 
     /// The question ends, and no event says so.
     fn end_without_an_event(&self) {
-        let withdraw = "UPDATE question SET state = 'withdrawn', ended_by = 'bob', ended_ms = 5 WHERE id = ?1";
+        let withdraw = "UPDATE question SET state = 'withdrawn', ended_ms = 5, ending = '{\"withdrawn\":{\"by\":\"bob\",\"at_ms\":5}}' WHERE id = ?1";
         assert_eq!(self.other.execute(withdraw, [self.id.as_str()]).unwrap(), 1);
     }
 }

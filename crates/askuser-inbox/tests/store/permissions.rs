@@ -3,7 +3,7 @@
 use crate::support::{Place, origin, person, set};
 use askuser::store::{Ending, Filter, Series, State, Store, StoreError};
 use askuser::{Inbox, Outcome, Purpose, Request, RequestKey, Resolution, Status};
-use askuser_conformance::{Dice, Place as _, wait};
+use askuser_conformance::{Place as _, SeededRng, wait};
 use askuser_inbox::{InboxAsker, new_attempt};
 use rusqlite::ErrorCode;
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ fn is_allow(resolution: &Resolution) -> bool {
 /// by what the store stamped.
 fn client(store: Arc<dyn Store>, client: u64) -> Vec<String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-    let (asker, mut dice, mut acts) = (InboxAsker::new(store, "ada"), Dice::new(client), Vec::new());
+    let (asker, mut dice, mut acts) = (InboxAsker::new(store, "ada"), SeededRng::new(client), Vec::new());
     for call in 0..CALLS {
         // Two of them are one conversation.
         let series = Series { name: "rm -rf build".into(), conversation: format!("conversation {}", client / 2) };
@@ -56,7 +56,7 @@ fn client(store: Arc<dyn Store>, client: u64) -> Vec<String> {
 
 /// Answers what waits: each time by another name, so that an act says which permission it used.
 fn answer_until(store: &Arc<dyn Store>, is_over: &AtomicBool) {
-    let mut dice = Dice::new(99);
+    let mut dice = SeededRng::new(99);
     let mut number = 0;
     while !is_over.load(Ordering::Relaxed) {
         let Ok(page) = wait(person(store, "reader").list(&Filter::pending())) else { continue };
@@ -82,7 +82,7 @@ fn acts_are_never_more_than_permissions_however_clients_retry_and_die_and_disks_
     let disk = place.connection();
     disk.execute_batch(
         "CREATE TABLE disk (is_full INTEGER); INSERT INTO disk VALUES (0);
-         CREATE TRIGGER full BEFORE UPDATE OF resolution, claim ON question WHEN (SELECT is_full FROM disk)
+         CREATE TRIGGER full BEFORE UPDATE OF ending, claim ON question WHEN (SELECT is_full FROM disk)
          BEGIN SELECT RAISE(ABORT, 'the disk is full'); END",
     )
     .unwrap();
@@ -99,7 +99,7 @@ fn acts_are_never_more_than_permissions_however_clients_retry_and_die_and_disks_
         let (store, is_over) = (&store, &is_over);
         scope.spawn(|| answer_until(store, is_over));
         scope.spawn(move || {
-            let (mut dice, mut changes) = (Dice::new(7), 0);
+            let (mut dice, mut changes) = (SeededRng::new(7), 0);
             while !is_over.load(Ordering::Relaxed) {
                 match disk.execute("UPDATE disk SET is_full = ?1", [dice.below(2) == 0]) {
                     // Under Wine the others can be quicker for as long as it waits.

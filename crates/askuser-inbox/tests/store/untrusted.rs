@@ -25,7 +25,7 @@ fn one_question_that_cannot_be_read_does_not_hide_the_others() {
         "UPDATE question SET request = json_set(request, '$.version', 99) WHERE n = 2",
         "UPDATE question SET state = 'dreaming' WHERE n = 2",
         "UPDATE question SET state = 'answered' WHERE n = 2",
-        "UPDATE question SET state = 'answered', resolution = '{\"status\":\"answered\",\"answers\":[]}' WHERE n = 2",
+        "UPDATE question SET state = 'answered', ending = '{\"resolved\":{\"status\":\"answered\",\"answers\":[]}}' WHERE n = 2",
         "UPDATE question SET id = '../../x' WHERE n = 2",
         "UPDATE question SET asked_ms = -1 WHERE n = 2",
         "UPDATE question SET expires_ms = 'soon', delivered_ms = 'x' WHERE n = 2",
@@ -52,9 +52,9 @@ fn one_question_that_cannot_be_read_does_not_hide_the_others() {
 fn a_row_in_an_unknown_state_is_none_that_was_withdrawn() {
     let (_place, store, [_, second, _]) = changed("UPDATE question SET state = 'dreaming' WHERE n = 2");
     let error = wait(person(&store, "ada").get(&second)).unwrap_err().chain();
-    assert_eq!(error, "cannot read a stored question: unknown state \"dreaming\"");
+    assert_eq!(error, "cannot read a stored question: its state is \"dreaming\", its ending is pending");
     let error = wait(person(&store, "ada").wait(&second)).unwrap_err().chain();
-    assert_eq!(error, "cannot read a stored question: unknown state \"dreaming\"");
+    assert_eq!(error, "cannot read a stored question: its state is \"dreaming\", its ending is pending");
 }
 
 #[test]

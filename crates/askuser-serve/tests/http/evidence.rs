@@ -8,7 +8,7 @@ use askuser::{
     Asker, Asking, Decision, Delivery, Origin, Outcome, Purpose, Reported, Request, RequestKey, Resolution, ToolUse,
     Via,
 };
-use askuser_conformance::{Dice, Place as _, wait};
+use askuser_conformance::{Place as _, SeededRng, wait};
 use askuser_inbox::{InboxAsker, new_attempt};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,7 +35,7 @@ impl Asker for Says {
 struct Run<'a> {
     place: &'a Place,
     store: Arc<dyn Store>,
-    dice: Dice,
+    dice: SeededRng,
     /// The questions whose plain yes by a person the store has acknowledged.
     allowed: BTreeSet<usize>,
     /// The credentials that were revoked and not renewed.
@@ -176,7 +176,7 @@ fn only_evidence_grants_a_permission() {
         let mut run = Run {
             place: &place,
             store: place.open(),
-            dice: Dice::new(seed),
+            dice: SeededRng::new(seed),
             allowed: BTreeSet::new(),
             revoked: BTreeSet::new(),
             granted: BTreeSet::new(),

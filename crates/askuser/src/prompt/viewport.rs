@@ -36,11 +36,6 @@ pub struct Window {
 }
 
 impl Window {
-    /// Whether the last line is on the screen.
-    pub fn shows_end(&self) -> bool {
-        self.height > 0 && self.end() >= self.total
-    }
-
     /// The first line below it.
     pub fn end(&self) -> usize {
         self.offset + self.height

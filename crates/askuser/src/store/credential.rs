@@ -3,7 +3,7 @@
 //! A store keeps digests, never secrets, and compares nothing: a server finds a credential by the part of a token that is its
 //! id, and compares digests itself.
 
-use super::{Call, Watch};
+use super::{Call, RegisterCommand, RegisterReply as Reply, Watch, replied};
 use serde::{Deserialize, Serialize};
 
 /// A SHA-256 of a secret.
@@ -24,7 +24,7 @@ pub enum CredentialScope {
 named!(CredentialScope { Ask = "ask", Answer = "answer", Admin = "admin" });
 
 /// A credential to be made.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewCredential {
     /// The part of the token that names it; random.
     pub id: String,
@@ -50,7 +50,7 @@ impl NewCredential {
 }
 
 /// Somebody whom questions can be for, on any of their devices.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Person {
     /// Names them.
     pub name: String,
@@ -68,7 +68,7 @@ pub struct Removed {
 }
 
 /// A credential as it is kept. Times are the store's, in milliseconds since 1970.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Credential {
     /// What it was made with; the address is the last that used it.
     pub made: NewCredential,
@@ -79,7 +79,7 @@ pub struct Credential {
 }
 
 /// How a device comes in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PairingKind {
     /// By a link that the person opened: who has it may come in.
     Link,
@@ -88,7 +88,7 @@ pub enum PairingKind {
 }
 
 /// A device that is about to come in, once, before the time is over.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pairing {
     /// Names it; for a [`PairingKind::Code`] the code itself, without its dash.
     pub id: String,
@@ -122,7 +122,7 @@ impl Pairing {
 }
 
 /// Credentials that no server accepted.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailedCredentials {
     /// How many.
     pub count: u64,
@@ -132,57 +132,73 @@ pub struct FailedCredentials {
     pub address: String,
 }
 
+/// Methods that are one call of the register each.
+macro_rules! register_calls {
+    ($($(#[$doc:meta])* $name:ident($($argument:ident: $kind:ty),*) -> $output:ty, $command:ident, $reply:pat => $value:expr;)*) => {$(
+        $(#[$doc])*
+        fn $name(&self, $($argument: $kind),*) -> Call<$output> {
+            let call = self.admit(RegisterCommand::$command { $($argument: $argument.to_owned()),* });
+            replied(call, |reply| if let $reply = reply { Some($value) } else { None })
+        }
+    )*};
+}
+
 /// A store that keeps credentials. Each call is on its way when the method returns, as with [`Store`](super::Store).
 pub trait Credentials: Send + Sync {
-    /// Adds a person, synced; whether they were not there. [`Forbidden`](super::StoreError::Forbidden) where a live credential acts under this name:
-    /// its answers would be taken for theirs. So would those of a person whose name looks like it.
-    fn add_person(&self, name: &str) -> Call<bool>;
-
-    /// Everybody, by their names.
-    fn people(&self) -> Call<Vec<Person>>;
-
-    /// Removes a person and revokes what is theirs, in one transaction, synced; `None` where there is no such person. Devices that are
-    /// about to come in as theirs do not. Questions stay for whom they are.
-    fn remove_person(&self, name: &str) -> Call<Option<Removed>>;
-
-    /// Keeps one, synced, and in the same transaction revokes the other tokens of its name; how many there were. Devices replace
-    /// nothing. [`Forbidden`](super::StoreError::Forbidden) if one would act as another with it: questions belong to names.
-    fn add_credential(&self, new: &NewCredential) -> Call<(Credential, u64)>;
-
-    /// The live one with this id.
-    fn credential(&self, id: &str) -> Call<Option<Credential>>;
-
-    /// All that live, the earliest first.
-    fn credentials(&self) -> Call<Vec<Credential>>;
-
-    /// Notes that one was used, from there.
-    fn credential_seen(&self, id: &str, address: &str) -> Call<()>;
-
-    /// Revokes one, synced; whether there was one.
-    fn revoke_credential(&self, id: &str) -> Call<bool>;
+    /// Carries out a call in one transaction, as [`admit`](super::admit) decides.
+    fn admit(&self, command: RegisterCommand) -> Call<Reply>;
 
     /// Says `Lagged` whenever credentials may have been revoked, in this process or in another.
     fn watch_revocations(&self) -> Call<Watch>;
 
-    /// Keeps a pairing until it is over; those that are over are forgotten. Its `expires_ms` is set by the store.
-    /// [`Forbidden`](super::StoreError::Forbidden) if too many codes are in use.
-    fn offer_pairing(&self, pairing: &Pairing) -> Call<Pairing>;
+    register_calls! {
+        /// Adds a person, synced. Returns whether the person is new. Returns [`Forbidden`](super::StoreError::Forbidden) if a
+        /// valid credential acts under this name, or if the name looks like another person's.
+        add_person(name: &str) -> bool, AddPerson, Reply::Flag(is_new) => is_new;
 
-    /// The pairing of this id, unless it is over.
-    fn pairing(&self, id: &str) -> Call<Option<Pairing>>;
+        /// The people, by their names.
+        people() -> Vec<Person>, People, Reply::People(people) => people;
 
-    /// Counts a try with a wrong secret; after [`Pairing::MOST_TRIES`] it is over.
-    fn pairing_failed(&self, id: &str) -> Call<()>;
+        /// Removes a person and revokes their credentials, synced. Their pairings are removed too, and their questions stay.
+        /// Returns `None` if there is no such person.
+        remove_person(name: &str) -> Option<Removed>, RemovePerson, Reply::Removed(removed) => removed;
 
-    /// Lets a device with a code in, as this person's; whether there was one, and nobody had let it in as another's.
-    fn approve_pairing(&self, id: &str, person: &str) -> Call<bool>;
+        /// Adds a credential, synced, and revokes the other tokens of its name. Returns their number. A device replaces none.
+        /// Returns [`Forbidden`](super::StoreError::Forbidden) if it would act under the name of another.
+        add_credential(new: &NewCredential) -> (Credential, u64), AddCredential, Reply::Added(made, replaced) => (made, replaced);
 
-    /// Makes a credential of a pairing, once; `None` where that is over, or not approved. One transaction, synced.
-    fn redeem_pairing(&self, id: &str, new: &NewCredential) -> Call<Option<Credential>>;
+        /// The valid credential of this id.
+        credential(id: &str) -> Option<Credential>, Credential, Reply::Credential(credential) => credential;
 
-    /// Counts a credential that was not accepted.
-    fn credential_failed(&self, address: &str) -> Call<()>;
+        /// The valid credentials, the earliest first.
+        credentials() -> Vec<Credential>, Credentials, Reply::Credentials(all) => all;
 
-    /// Credentials that were not accepted.
-    fn failed_credentials(&self) -> Call<Option<FailedCredentials>>;
+        /// Notes that a credential was used, and from where.
+        credential_seen(id: &str, address: &str) -> (), Seen, Reply::Done => ();
+
+        /// Revokes a credential, synced. Returns whether it was valid.
+        revoke_credential(id: &str) -> bool, Revoke, Reply::Flag(was_valid) => was_valid;
+
+        /// Keeps a pairing for its lifetime, which the store sets, and removes those that are over. Returns
+        /// [`Forbidden`](super::StoreError::Forbidden) if too many codes are in use.
+        offer_pairing(pairing: &Pairing) -> Pairing, Offer, Reply::Offered(pairing) => pairing;
+
+        /// The pairing of this id, unless it is over.
+        pairing(id: &str) -> Option<Pairing>, Pairing, Reply::Pairing(pairing) => pairing;
+
+        /// Counts an attempt with a wrong secret. After [`Pairing::MOST_TRIES`] the pairing is over.
+        pairing_failed(id: &str) -> (), PairingFailed, Reply::Done => ();
+
+        /// Approves a device with a code, as this person's. Returns whether there was one, and not approved as another's.
+        approve_pairing(id: &str, person: &str) -> bool, Approve, Reply::Flag(is_known) => is_known;
+
+        /// Makes a credential of a pairing, once, synced. Returns `None` if the pairing is over or not approved.
+        redeem_pairing(id: &str, new: &NewCredential) -> Option<Credential>, Redeem, Reply::Credential(made) => made;
+
+        /// Counts a credential that was not accepted.
+        credential_failed(address: &str) -> (), Failed, Reply::Done => ();
+
+        /// The credentials that were not accepted.
+        failed_credentials() -> Option<FailedCredentials>, FailedCredentials, Reply::Failed(failed) => failed;
+    }
 }

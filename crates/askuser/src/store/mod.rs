@@ -33,12 +33,14 @@ pub use error::StoreError;
 pub use handle::{Attachment, Departure, Handle};
 pub use list::{Cursor, Filter, ListSection, Page, words};
 pub use principal::{Operation, Principal, Scope};
-pub use question::{AskerPresence, Attempt, Claim, End, Ending, QuestionId, QuestionRef, State, StoredQuestion};
-pub use register::{Register, RegisterCommand, RegisterReply, RegisterWrite, admit};
+pub use question::{
+    AskerPresence, Attempt, Claim, End, Ending, QuestionId, QuestionRef, Requests, State, StoredQuestion,
+};
+pub use register::{Entry, Register, RegisterCommand, RegisterReply, RegisterWrite, admit};
 pub use saved_draft::{DraftSave, DraftStep, DraftVersion, MAX_DRAFTS, MAX_UNSENT_CHARS, SavedDraft, UnsentWords};
 pub use series::{PERMISSION_LASTS, Series};
 pub use step::{Candidate, Found, Record, step};
-pub use watch::{Change, Events, StoreEvent, Watch, WatchSender, Watched, Watchers};
+pub use watch::{Change, Events, Feed, StoreEvent, Watch, WatchSender, Watched, Watchers};
 
 use crate::request::Request;
 use std::future::Future;

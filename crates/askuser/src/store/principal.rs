@@ -301,6 +301,17 @@ mod tests {
     }
 
     #[test]
+    fn no_file_and_no_rule_permits_or_approves_a_plan() {
+        for purpose in [Purpose::Permission, Purpose::Plan] {
+            let asked = Request::new(RequestKey::new("session", "call").for_purpose(purpose), request().set().clone());
+            for via in [Via::AnswersFile, Via::Policy] {
+                let by = Principal::person("ada", via).on_device("phone");
+                assert_eq!(allowed(&by, &asked), "s", "{via:?} settles no {purpose:?}");
+            }
+        }
+    }
+
+    #[test]
     fn a_principal_is_named_with_its_surface_and_device() {
         let named = |principal: &Principal| {
             let texts = [principal.name(), principal.device(), principal.settles_as(), principal.credential_id()];

@@ -1,13 +1,18 @@
 //! A question as it is kept, and how it ends.
 
-use super::{Cursor, Principal, UnsentWords};
+use super::{Cursor, Principal, StoreError, UnsentWords};
 use crate::outcome::{Outcome, Status};
+use crate::reply;
 use crate::request::{Request, RequestKey};
 use crate::resolution::{Reported, Resolution, Via};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
+
+const UNREADABLE: &str = "cannot read a stored question";
 
 /// Names a question in its store: whole, never abbreviated.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -131,7 +136,8 @@ impl From<Outcome> for End {
 }
 
 /// How a question ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Ending {
     /// With a resolution.
     Resolved(Resolution),
@@ -155,6 +161,30 @@ impl Ending {
     /// An outcome that the asker with the credential of this name reported.
     pub fn settled(by: impl Into<String>, reported: Resolution) -> Ending {
         Ending::Settled { reported: Resolution { reported_by: Some(by.into()), ..reported } }
+    }
+
+    /// The ending as a store keeps it.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`] if it has no JSON.
+    pub fn to_json(&self) -> Result<String, StoreError> {
+        serde_json::to_string(self).map_err(|error| StoreError::unavailable("cannot write an ending", error))
+    }
+
+    /// Reads the ending of a request from a store. The answers must fit its questions.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] if they do not.
+    pub fn read(request: &Request, json: &str) -> Result<Ending, StoreError> {
+        let damaged = |why: String| StoreError::damaged(UNREADABLE, why);
+        let kept: StoredEnding = serde_json::from_str(json).map_err(|error| damaged(error.to_string()))?;
+        let resolution =
+            |value: &Value| reply::resolution(request.set(), value).map_err(|error| damaged(error.to_string()));
+        Ok(match kept {
+            StoredEnding::Resolved(value) => Ending::Resolved(resolution(&value)?),
+            StoredEnding::Settled { reported } => Ending::Settled { reported: resolution(&reported)? },
+            StoredEnding::Withdrawn { by, at_ms } => Ending::Withdrawn { by, at_ms },
+        })
     }
 
     /// The ending of a question whose time ran out.
@@ -209,6 +239,15 @@ impl Ending {
             Ending::Withdrawn { .. } => None,
         }
     }
+}
+
+/// [`Ending`], before its answers were checked.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum StoredEnding {
+    Resolved(Value),
+    Settled { reported: Value },
+    Withdrawn { by: String, at_ms: u64 },
 }
 
 /// Where a question stands.
@@ -294,6 +333,42 @@ impl StoredQuestion {
     /// How long ago it was asked.
     pub fn age(&self) -> Duration {
         Duration::from_millis(self.read_ms.saturating_sub(self.asked_ms))
+    }
+}
+
+/// Requests by the ids of their questions, for a database. A request never changes, and it is the larger part of a row.
+#[derive(Debug, Default)]
+pub struct Requests(HashMap<QuestionId, Arc<Request>>);
+
+impl Requests {
+    /// The most requests that are kept.
+    const MOST: usize = 4096;
+
+    /// Adds a request.
+    pub fn keep(&mut self, id: QuestionId, request: Arc<Request>) {
+        if self.0.len() >= Self::MOST {
+            self.0.clear();
+        }
+        self.0.insert(id, request);
+    }
+
+    /// The request of a question that was read before.
+    pub fn known(&self, id: &QuestionId) -> Option<&Arc<Request>> {
+        self.0.get(id)
+    }
+
+    /// The request of a question, read from JSON at the first time.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] if it is not readable.
+    pub fn read(&mut self, id: &QuestionId, json: &str) -> Result<Arc<Request>, StoreError> {
+        if let Some(request) = self.known(id) {
+            return Ok(request.clone());
+        }
+        let read = serde_json::from_str(json).map_err(|error| StoreError::damaged(UNREADABLE, error))?;
+        let request: Arc<Request> = Arc::new(read);
+        self.keep(id.clone(), request.clone());
+        Ok(request)
     }
 }
 

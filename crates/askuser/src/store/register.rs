@@ -1,10 +1,47 @@
 //! The rules of people, tokens and devices, as one pure function.
 //!
-//! A backend loads a [`Register`], calls [`admit`], and writes the [`RegisterWrite`]s in one transaction.
+//! A backend keeps each [`Entry`] as JSON. It loads a [`Register`], calls [`admit`], and writes the [`RegisterWrite`]s in one
+//! transaction.
 
 use super::{
     Credential, CredentialScope, FailedCredentials, NewCredential, Pairing, PairingKind, Person, Removed, StoreError,
 };
+use serde::{Deserialize, Serialize};
+
+/// A person, a credential or a pairing, or the count of what was not accepted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "they are named as what they hold")]
+pub enum Entry {
+    Person(Person),
+    Credential(Credential),
+    Pairing(Pairing),
+    Failed(FailedCredentials),
+}
+
+impl Entry {
+    /// The kind and the id, which no two entries share.
+    pub fn key(&self) -> (&'static str, &str) {
+        match self {
+            Entry::Person(person) => ("person", &person.name),
+            Entry::Credential(credential) => (Entry::CREDENTIAL, &credential.made.id),
+            Entry::Pairing(pairing) => ("pairing", &pairing.id),
+            Entry::Failed(_) => (Entry::FAILED, ""),
+        }
+    }
+
+    /// The kind of a credential.
+    pub const CREDENTIAL: &str = "credential";
+    const FAILED: &str = "failed";
+
+    /// The entry as JSON.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`] if it has no JSON.
+    pub fn to_json(&self) -> Result<String, StoreError> {
+        serde_json::to_string(self).map_err(|error| StoreError::unavailable("cannot write a person or a device", error))
+    }
+}
 
 /// The people, credentials and pairings of a store. All are valid: what was revoked or is over is left out.
 #[derive(Clone, Debug, Default)]
@@ -44,6 +81,26 @@ pub enum RegisterCommand {
     FailedCredentials,
 }
 
+impl Register {
+    /// Reads the entries of a store, the earliest first.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] if an entry is not readable.
+    pub fn read(entries: &[String]) -> Result<Register, StoreError> {
+        let mut register = Register::default();
+        for entry in entries {
+            match serde_json::from_str(entry).map_err(|error| StoreError::damaged("cannot read the devices", error))? {
+                Entry::Person(person) => register.people.push(person),
+                Entry::Credential(credential) => register.credentials.push(credential),
+                Entry::Pairing(pairing) => register.pairings.push(pairing),
+                Entry::Failed(failed) => register.failed = Some(failed),
+            }
+        }
+        register.people.sort_by(|one, other| one.name.cmp(&other.name));
+        Ok(register)
+    }
+}
+
 impl RegisterCommand {
     /// Whether the call only reads.
     pub fn is_reading(&self) -> bool {
@@ -57,10 +114,11 @@ impl RegisterCommand {
         !matches!(self, Seen { .. } | Offer { .. } | PairingFailed { .. } | Failed { .. })
     }
 
-    /// The only credential that the call needs, if it needs no others.
-    pub fn credential(&self) -> Option<&str> {
+    /// The key of the only entry that the call needs. `None` if it needs more.
+    pub fn entry(&self) -> Option<(&'static str, &str)> {
         match self {
-            RegisterCommand::Credential { id } | RegisterCommand::Seen { id, .. } => Some(id),
+            RegisterCommand::Credential { id } | RegisterCommand::Seen { id, .. } => Some((Entry::CREDENTIAL, id)),
+            RegisterCommand::Failed { .. } | RegisterCommand::FailedCredentials => Some((Entry::FAILED, "")),
             _ => None,
         }
     }
@@ -74,22 +132,12 @@ impl RegisterCommand {
 /// A change of the register.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RegisterWrite {
-    /// Insert a person.
-    InsertPerson(Person),
-    /// Delete the person of this name.
-    DeletePerson(String),
-    /// Insert a credential.
-    InsertCredential(Credential),
-    /// Write when and from where a credential was used.
-    SetSeen(Credential),
+    /// Insert an entry, or overwrite the entry of its key.
+    Set(Entry),
+    /// Delete the entry of this key.
+    Delete(Entry),
     /// Revoke the credential of this id.
     Revoke(String),
-    /// Insert or overwrite a pairing.
-    SetPairing(Pairing),
-    /// Delete the pairing of this id.
-    DeletePairing(String),
-    /// Write the count of credentials that were not accepted.
-    SetFailed(FailedCredentials),
 }
 
 /// The reply to a call.
@@ -121,6 +169,8 @@ pub fn admit(register: &Register, now_ms: u64, command: &RegisterCommand) -> Res
     use RegisterCommand as Command;
     use RegisterReply as Reply;
     use RegisterWrite as Write;
+    let set_credential = |credential| Write::Set(Entry::Credential(credential));
+    let set_pairing = |pairing| Write::Set(Entry::Pairing(pairing));
     let pairing = |id: &str| register.pairing(id, now_ms);
     Ok(match command {
         Command::AddPerson { name } => register.add_person(name, now_ms)?,
@@ -139,7 +189,7 @@ pub fn admit(register: &Register, now_ms: u64, command: &RegisterCommand) -> Res
                 seen_ms: Some(now_ms),
                 ..known.clone()
             };
-            (register.credential(id).filter(is_noted).map(seen).map(Write::SetSeen).into_iter().collect(), Reply::Done)
+            (register.credential(id).filter(is_noted).map(seen).map(set_credential).into_iter().collect(), Reply::Done)
         }
         Command::Revoke { id } => {
             let is_live = register.credential(id).is_some();
@@ -150,7 +200,7 @@ pub fn admit(register: &Register, now_ms: u64, command: &RegisterCommand) -> Res
         Command::Pairing { id } => (vec![], Reply::Pairing(pairing(id).cloned())),
         Command::PairingFailed { id } => {
             let tried = |pairing: &Pairing| Pairing { tries: pairing.tries + 1, ..pairing.clone() };
-            (pairing(id).map(tried).map(Write::SetPairing).into_iter().collect(), Reply::Done)
+            (pairing(id).map(tried).map(set_pairing).into_iter().collect(), Reply::Done)
         }
         Command::Approve { id, person } => {
             register.check_person(person)?;
@@ -159,7 +209,7 @@ pub fn admit(register: &Register, now_ms: u64, command: &RegisterCommand) -> Res
             };
             let approved =
                 |pairing: &Pairing| Pairing { is_approved: true, person: Some(person.clone()), ..pairing.clone() };
-            let writes: Vec<_> = pairing(id).filter(is_free).map(approved).map(Write::SetPairing).into_iter().collect();
+            let writes: Vec<_> = pairing(id).filter(is_free).map(approved).map(set_pairing).into_iter().collect();
             let is_known = !writes.is_empty();
             (writes, Reply::Flag(is_known))
         }
@@ -168,9 +218,9 @@ pub fn admit(register: &Register, now_ms: u64, command: &RegisterCommand) -> Res
             match (register.same(new), pairing(id).filter(is_ready)) {
                 (Some(known), _) => (vec![], Reply::Credential(Some(known.clone()))),
                 (None, None) => (vec![], Reply::Credential(None)),
-                (None, Some(_)) => {
+                (None, Some(pairing)) => {
                     let made = register.made(new, now_ms)?;
-                    let writes = vec![Write::DeletePairing(id.clone()), Write::InsertCredential(made.clone())];
+                    let writes = vec![Write::Delete(Entry::Pairing(pairing.clone())), set_credential(made.clone())];
                     (writes, Reply::Credential(Some(made)))
                 }
             }
@@ -178,7 +228,7 @@ pub fn admit(register: &Register, now_ms: u64, command: &RegisterCommand) -> Res
         Command::Failed { address } => {
             let count = register.failed.as_ref().map_or(0, |failed| failed.count) + 1;
             let failed = FailedCredentials { count, last_ms: now_ms, address: address.clone() };
-            (vec![Write::SetFailed(failed)], Reply::Done)
+            (vec![Write::Set(Entry::Failed(failed))], Reply::Done)
         }
         Command::FailedCredentials => (vec![], Reply::Failed(register.failed.clone())),
     })
@@ -220,8 +270,9 @@ impl Register {
             return Err(StoreError::Forbidden(format!("{name} looks like {other}: take a name that differs more")));
         }
         let is_new = !self.is_person(name);
-        let person = is_new.then(|| RegisterWrite::InsertPerson(Person { name: name.to_owned(), added_ms: now_ms }));
-        Ok((person.into_iter().collect(), RegisterReply::Flag(is_new)))
+        let person = Person { name: name.to_owned(), added_ms: now_ms };
+        let writes = if is_new { vec![RegisterWrite::Set(Entry::Person(person))] } else { vec![] };
+        Ok((writes, RegisterReply::Flag(is_new)))
     }
 
     /// Removes a person with their credentials, and with the pairings that would become theirs.
@@ -231,12 +282,12 @@ impl Register {
         let mut writes: Vec<_> = theirs.map(|known| RegisterWrite::Revoke(known.made.id.clone())).collect();
         let revoked = writes.len() as u64 + self.revoked_before;
         let pairings = self.pairings.iter().filter(|pairing| is_theirs(&pairing.person));
-        writes.extend(pairings.map(|pairing| RegisterWrite::DeletePairing(pairing.id.clone())));
-        let is_known = self.is_person(name);
-        writes.extend(is_known.then(|| RegisterWrite::DeletePerson(name.to_owned())));
+        writes.extend(pairings.map(|pairing| RegisterWrite::Delete(Entry::Pairing(pairing.clone()))));
+        let known = self.people.iter().find(|person| person.name == name);
+        writes.extend(known.map(|person| RegisterWrite::Delete(Entry::Person(person.clone()))));
         let removed = Removed { revoked, waiting: self.waiting };
         // The reply to an earlier try may have been lost.
-        (writes, RegisterReply::Removed((is_known || revoked > 0).then_some(removed)))
+        (writes, RegisterReply::Removed((known.is_some() || revoked > 0).then_some(removed)))
     }
 
     /// Adds a credential. A token takes the place of the others of its name.
@@ -249,7 +300,7 @@ impl Register {
         let replaced = self.credentials.iter().filter(is_replaced);
         let mut writes: Vec<_> = replaced.map(|known| RegisterWrite::Revoke(known.made.id.clone())).collect();
         let count = writes.len() as u64;
-        writes.push(RegisterWrite::InsertCredential(made.clone()));
+        writes.push(RegisterWrite::Set(Entry::Credential(made.clone())));
         Ok((writes, RegisterReply::Added(made, count)))
     }
 
@@ -291,8 +342,9 @@ impl Register {
             return Err(StoreError::Forbidden("another device shows this code: try again".into()));
         }
         let offered = Pairing { expires_ms: now_ms.saturating_add(Pairing::LASTS_MS), ..pairing.clone() };
-        let mut writes: Vec<_> = over.into_iter().map(|over| RegisterWrite::DeletePairing(over.id.clone())).collect();
-        writes.push(RegisterWrite::SetPairing(offered.clone()));
+        let delete = |over: &Pairing| RegisterWrite::Delete(Entry::Pairing(over.clone()));
+        let mut writes: Vec<_> = over.into_iter().map(delete).collect();
+        writes.push(RegisterWrite::Set(Entry::Pairing(offered.clone())));
         Ok((writes, RegisterReply::Offered(offered)))
     }
 }
@@ -300,41 +352,3 @@ impl Register {
 #[cfg(test)]
 #[path = "register_tests.rs"]
 mod tests;
-
-/// Implements the methods of [`Credentials`](super::Credentials) that are one call each, by the type's own
-/// `fn admit(&self, command: RegisterCommand) -> Call<RegisterReply>`.
-#[macro_export]
-macro_rules! register_commands {
-    () => {
-        $crate::register_commands! {
-            add_person(name: &str) -> bool, AddPerson, RegisterReply::Flag(is_new) => is_new;
-            people() -> Vec<$crate::store::Person>, People, RegisterReply::People(people) => people;
-            remove_person(name: &str) -> Option<$crate::store::Removed>, RemovePerson,
-                RegisterReply::Removed(removed) => removed;
-            add_credential(new: &$crate::store::NewCredential) -> ($crate::store::Credential, u64), AddCredential,
-                RegisterReply::Added(made, replaced) => (made, replaced);
-            credential(id: &str) -> Option<$crate::store::Credential>, Credential,
-                RegisterReply::Credential(credential) => credential;
-            credentials() -> Vec<$crate::store::Credential>, Credentials, RegisterReply::Credentials(all) => all;
-            credential_seen(id: &str, address: &str) -> (), Seen, RegisterReply::Done => ();
-            revoke_credential(id: &str) -> bool, Revoke, RegisterReply::Flag(was_live) => was_live;
-            offer_pairing(pairing: &$crate::store::Pairing) -> $crate::store::Pairing, Offer,
-                RegisterReply::Offered(pairing) => pairing;
-            pairing(id: &str) -> Option<$crate::store::Pairing>, Pairing, RegisterReply::Pairing(pairing) => pairing;
-            pairing_failed(id: &str) -> (), PairingFailed, RegisterReply::Done => ();
-            approve_pairing(id: &str, person: &str) -> bool, Approve, RegisterReply::Flag(is_known) => is_known;
-            redeem_pairing(id: &str, new: &$crate::store::NewCredential) -> Option<$crate::store::Credential>, Redeem,
-                RegisterReply::Credential(made) => made;
-            credential_failed(address: &str) -> (), Failed, RegisterReply::Done => ();
-            failed_credentials() -> Option<$crate::store::FailedCredentials>, FailedCredentials,
-                RegisterReply::Failed(failed) => failed;
-        }
-    };
-    ($($name:ident($($argument:ident: $kind:ty),*) -> $output:ty, $command:ident, $reply:pat => $value:expr;)*) => {$(
-        fn $name(&self, $($argument: $kind),*) -> $crate::store::Call<$output> {
-            use $crate::store::{RegisterCommand, RegisterReply, replied};
-            let call = self.admit(RegisterCommand::$command { $($argument: $argument.to_owned()),* });
-            replied(call, |reply| if let $reply = reply { Some($value) } else { None })
-        }
-    )*};
-}

@@ -61,7 +61,10 @@ fn refused(register: &Register, command: RegisterCommand) -> String {
 fn a_person_is_added_once_and_under_no_name_that_is_taken() {
     let add = |name: &str| RegisterCommand::AddPerson { name: name.into() };
     let bob = Person { name: "bob".into(), added_ms: NOW };
-    assert_eq!(decide(&register(), add("bob")), (vec![RegisterWrite::InsertPerson(bob)], RegisterReply::Flag(true)));
+    assert_eq!(
+        decide(&register(), add("bob")),
+        (vec![RegisterWrite::Set(Entry::Person(bob))], RegisterReply::Flag(true))
+    );
     assert_eq!(decide(&register(), add("ada")), (vec![], RegisterReply::Flag(false)));
     assert!(refused(&register(), add("Ada")).contains("looks like ada"));
     assert!(refused(&register(), add("Ops")).contains("looks like ops"));
@@ -81,8 +84,8 @@ fn a_removed_person_takes_credentials_and_pairings_along() {
     let (writes, reply) = decide(&register, remove("ada"));
     let expected = [
         RegisterWrite::Revoke("a1".into()),
-        RegisterWrite::DeletePairing("P".into()),
-        RegisterWrite::DeletePerson("ada".into()),
+        RegisterWrite::Delete(Entry::Pairing(register.pairings[0].clone())),
+        RegisterWrite::Delete(Entry::Person(register.people[0].clone())),
     ];
     assert_eq!((&writes[..], reply), (&expected[..], RegisterReply::Removed(Some(Removed { revoked: 1, waiting: 3 }))));
     assert_eq!(decide(&register, remove("bob")), (vec![], RegisterReply::Removed(None)));
@@ -96,7 +99,7 @@ fn a_token_replaces_those_of_its_name_and_a_device_none() {
     let add = |new: NewCredential| RegisterCommand::AddCredential { new };
     let ci = new("c2", "ci", CredentialScope::Ask, None);
     let made = credential(ci.clone());
-    let expected = vec![RegisterWrite::Revoke("c1".into()), RegisterWrite::InsertCredential(made.clone())];
+    let expected = vec![RegisterWrite::Revoke("c1".into()), RegisterWrite::Set(Entry::Credential(made.clone()))];
     assert_eq!(decide(&register(), add(ci.clone())), (expected, RegisterReply::Added(made, 1)));
     let device = NewCredential { is_device: true, ..ci };
     assert_eq!(decide(&register(), add(device)).0.len(), 1);
@@ -179,7 +182,7 @@ fn a_code_is_approved_for_one_person_in_time() {
     register.people.push(Person { name: "bob".into(), added_ms: 1 });
     register.pairings = vec![pairing("C", PairingKind::Code, None), pairing("L", PairingKind::Link, None)];
     let (writes, reply) = decide(&register, approve("C", "ada"));
-    let [RegisterWrite::SetPairing(approved)] = &writes[..] else { panic!("{writes:?}") };
+    let [RegisterWrite::Set(Entry::Pairing(approved))] = &writes[..] else { panic!("{writes:?}") };
     assert_eq!(
         (approved.is_approved, approved.person.as_deref(), reply),
         (true, Some("ada"), RegisterReply::Flag(true))
@@ -201,13 +204,16 @@ fn a_pairing_is_redeemed_once_approved_or_by_link_and_not_tried_too_often() {
     register.pairings = vec![pairing("C", PairingKind::Code, None), pairing("L", PairingKind::Link, None)];
     assert_eq!(decide(&register, redeem("C")), (vec![], RegisterReply::Credential(None)));
     let made = credential(phone.clone());
-    let writes = vec![RegisterWrite::DeletePairing("L".into()), RegisterWrite::InsertCredential(made.clone())];
+    let writes = vec![
+        RegisterWrite::Delete(Entry::Pairing(register.pairings[1].clone())),
+        RegisterWrite::Set(Entry::Credential(made.clone())),
+    ];
     assert_eq!(decide(&register, redeem("L")), (writes, RegisterReply::Credential(Some(made.clone()))));
     register.pairings[0].is_approved = true;
     assert_eq!(decide(&register, redeem("C")).0.len(), 2);
     register.pairings[1].tries = Pairing::MOST_TRIES - 1;
     let tried = decide(&register, RegisterCommand::PairingFailed { id: "L".into() }).0;
-    let [RegisterWrite::SetPairing(tried)] = &tried[..] else { panic!("{tried:?}") };
+    let [RegisterWrite::Set(Entry::Pairing(tried))] = &tried[..] else { panic!("{tried:?}") };
     register.pairings[1] = tried.clone();
     assert_eq!(decide(&register, redeem("L")).1, RegisterReply::Credential(None));
     register.credentials.push(made.clone());
@@ -218,9 +224,9 @@ fn a_pairing_is_redeemed_once_approved_or_by_link_and_not_tried_too_often() {
 fn what_was_not_accepted_is_counted() {
     let failed = |count| FailedCredentials { count, last_ms: NOW, address: "there".into() };
     let fail = || RegisterCommand::Failed { address: "there".into() };
-    assert_eq!(decide(&Register::default(), fail()).0, [RegisterWrite::SetFailed(failed(1))]);
+    assert_eq!(decide(&Register::default(), fail()).0, [RegisterWrite::Set(Entry::Failed(failed(1)))]);
     let register = Register { failed: Some(failed(4)), ..Register::default() };
-    assert_eq!(decide(&register, fail()).0, [RegisterWrite::SetFailed(failed(5))]);
+    assert_eq!(decide(&register, fail()).0, [RegisterWrite::Set(Entry::Failed(failed(5)))]);
     assert_eq!(decide(&register, RegisterCommand::FailedCredentials).1, RegisterReply::Failed(Some(failed(4))));
 }
 
@@ -238,4 +244,24 @@ fn what_lets_somebody_in_or_out_is_synced() {
     ];
     assert!(unsynced.iter().all(|command| !command.must_be_synced() && !command.is_reading()));
     assert!(RegisterCommand::Credentials.is_reading() && RegisterCommand::People.is_reading());
+}
+
+#[test]
+fn a_register_is_read_as_its_entries_were_written() {
+    let failed = FailedCredentials { count: 2, last_ms: NOW, address: "there\0".into() };
+    let pairing = pairing("P", PairingKind::Link, Some("here"));
+    let known = register();
+    let mut entries: Vec<_> = known.credentials.iter().cloned().map(Entry::Credential).collect();
+    entries.extend(["zoe", "ada"].map(|name| Entry::Person(Person { name: name.into(), added_ms: 1 })));
+    entries.extend([Entry::Pairing(pairing.clone()), Entry::Failed(failed.clone())]);
+    let mut texts: Vec<_> = entries.iter().map(|entry| entry.to_json().unwrap()).collect();
+    let read = Register::read(&texts).unwrap();
+    assert_eq!((&read.credentials, read.pairings, read.failed), (&known.credentials, vec![pairing], Some(failed)));
+    assert_eq!(read.people.iter().map(|person| &*person.name).collect::<Vec<_>>(), ["ada", "zoe"]);
+    let keys: std::collections::BTreeSet<_> = entries.iter().map(Entry::key).collect();
+    assert_eq!(keys.len(), entries.len(), "each has a key of its own");
+    assert_eq!(RegisterCommand::Credential { id: "c1".into() }.entry(), Some(entries[1].key()));
+    assert_eq!(RegisterCommand::FailedCredentials.entry(), entries.last().map(Entry::key));
+    texts.push("{}".into());
+    assert!(matches!(Register::read(&texts), Err(StoreError::Damaged { .. })));
 }

@@ -64,9 +64,19 @@ pub struct SavedDraft {
 }
 
 impl SavedDraft {
-    /// The beginning of the words, which a store keeps for its lists.
-    pub fn first_words(&self) -> Vec<String> {
-        UnsentWords::bounded(vec![self.into()]).pop().map(|draft| draft.words).unwrap_or_default()
+    /// The draft and the beginning of its words, as JSON for a store and its lists.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`] if it has no JSON.
+    pub fn to_json(&self) -> Result<(String, String), StoreError> {
+        let unsent = UnsentWords::bounded(vec![self.into()]);
+        let both = serde_json::to_string(self).and_then(|draft| Ok((draft, serde_json::to_string(&unsent)?)));
+        both.map_err(|error| StoreError::unavailable("cannot write the draft", error))
+    }
+
+    /// Reads the drafts of one person. A draft that this program cannot read stays in its store.
+    pub fn read(drafts: &[String]) -> Vec<SavedDraft> {
+        SavedDraft::newest_first(drafts.iter().filter_map(|draft| serde_json::from_str(draft).ok()).collect())
     }
 
     /// Drafts in the order in which a store returns them.
@@ -100,6 +110,12 @@ pub struct UnsentWords {
 pub const MAX_UNSENT_CHARS: usize = 500;
 
 impl UnsentWords {
+    /// Reads the words that a store keeps beside each draft of one person.
+    pub fn read(unsent: &[String]) -> Vec<UnsentWords> {
+        let drafts = unsent.iter().filter_map(|unsent| serde_json::from_str::<Vec<UnsentWords>>(unsent).ok());
+        UnsentWords::bounded(drafts.flatten().collect())
+    }
+
     /// The words of one person's drafts at a question, newest first, cut to [`MAX_UNSENT_CHARS`].
     pub fn bounded(mut drafts: Vec<UnsentWords>) -> Vec<UnsentWords> {
         drafts.sort_by_key(|draft| std::cmp::Reverse(draft.saved_ms));

@@ -148,7 +148,6 @@ impl Candidate {
         let is_undelivered = question.delivered_ms.is_none();
         let is_in_its_way = match (question.state(), question.request.key().purpose) {
             (State::Pending, Purpose::Permission) => !self.is_waited_for,
-            (State::Pending, _) => is_free,
             // What the asker reported itself permits no later call.
             (State::TimedOut | State::Withdrawn, _) | (State::Settled, Purpose::Permission) => false,
             (_, Purpose::Permission) => {

@@ -107,9 +107,13 @@ fn only_the_same_attempt_author_and_answer_repeats() {
     let again = step(&found, NOW + 9, &ada(), &end(yes())).unwrap();
     assert_eq!((again.write, again.event), (Write::Nothing, None));
     let other_attempt = Command::End { which: (&id()).into(), end: yes().into(), attempt: Attempt::new("another") };
-    for (by, command) in
-        [(ada(), end(Outcome::cancelled())), (ada(), other_attempt), (Principal::person("bob", Via::Inbox), end(yes()))]
-    {
+    for (by, command) in [
+        (ada(), end(Outcome::cancelled())),
+        (ada(), other_attempt),
+        (Principal::person("bob", Via::Inbox), end(yes())),
+        (ada().on_device("phone"), end(yes())),
+        (Principal::person("ada", Via::Web), end(yes())),
+    ] {
         let late = step(&found, NOW + 9, &by, &command);
         assert!(matches!(&late, Err(StoreError::Ended(first)) if first.by() == Some("ada")), "{late:?}");
     }
@@ -262,6 +266,7 @@ fn a_new_request_is_inserted_with_its_event() {
     let Write::Insert(record) = &step.write else { panic!("{step:?}") };
     assert_eq!((record.question.expires_ms, record.conversation.as_deref()), (Some(NOW + 9), Some("mine")));
     assert_eq!(step.event, Some(NewEvent { state: State::Pending, at_ms: NOW }));
+    assert_eq!(step.waiters, Waiters::Add);
     assert!(matches!(&step.reply, Reply::Put { is_new: true, question } if question.asker == AskerPresence::Waits));
     assert!(super::step(&none, NOW, &ada(), &put("aaaaaaaaaaaa", request(Purpose::Question), None)).is_err());
 }

@@ -200,6 +200,93 @@ impl Watchers {
     }
 }
 
+/// The watchers of a store of several processes, and the last event that they were told of.
+#[derive(Debug, Default)]
+pub struct Feed {
+    watchers: Watchers,
+    /// The watchers of revocations, and the number of revocations that they were told of.
+    of_revocations: Watchers,
+    revoked: u64,
+    last: u64,
+    is_behind: bool,
+}
+
+impl Feed {
+    /// Whether there are watchers.
+    pub fn is_watched(&self) -> bool {
+        !self.watchers.is_empty() || !self.of_revocations.is_empty()
+    }
+
+    /// Whether there are watchers of events.
+    pub fn is_followed(&self) -> bool {
+        !self.watchers.is_empty()
+    }
+
+    /// Whether there are watchers of revocations.
+    pub fn follows_revocations(&self) -> bool {
+        !self.of_revocations.is_empty()
+    }
+
+    /// Adds a watcher. `last` is the number of the latest event, if there is no watcher yet.
+    pub fn watch(&mut self, what: &Watched, last: Option<u64>) -> Watch {
+        self.last = last.unwrap_or(self.last);
+        self.watchers.add(what)
+    }
+
+    /// Adds a watcher of revocations, of which there were so many.
+    pub fn watch_revocations(&mut self, revoked: u64) -> Watch {
+        self.revoked = revoked;
+        self.of_revocations.add(&Watched::All)
+    }
+
+    /// Removes watchers that were dropped.
+    pub fn forget_closed(&mut self) {
+        self.watchers.forget_closed();
+        self.of_revocations.forget_closed();
+    }
+
+    /// The store could not be read. The next events are preceded by [`Change::Lagged`].
+    pub fn fall_behind(&mut self) {
+        self.is_behind = true;
+    }
+
+    /// Tells all watchers of events that the store is gone.
+    pub fn disconnect(&mut self, why: &StoreError) {
+        self.watchers.disconnect(why);
+    }
+
+    /// The number of the last event that the watchers were told of.
+    pub fn last(&self) -> u64 {
+        self.last
+    }
+
+    /// Tells of revocations, if there are more than before.
+    pub fn tell_revocations(&mut self, revoked: u64) {
+        if revoked != std::mem::replace(&mut self.revoked, revoked) || self.is_behind {
+            self.of_revocations.tell_lagged();
+        }
+        self.is_behind &= self.is_followed();
+    }
+
+    /// Tells of the events after [`Feed::last`]. Returns whether there may be more.
+    pub fn tell(&mut self, stretch: Events) -> bool {
+        if stretch.gap || std::mem::take(&mut self.is_behind) {
+            (self.last, self.is_behind) = (stretch.last, false);
+            self.watchers.tell_lagged();
+            return false;
+        }
+        let is_empty = stretch.events.is_empty();
+        for event in stretch.events {
+            self.last = event.seq;
+            self.watchers.tell(&event);
+        }
+        let has_more = !is_empty && self.last < stretch.last;
+        // An event that is not readable here is passed over.
+        self.last = if has_more { self.last } else { self.last.max(stretch.last) };
+        has_more
+    }
+}
+
 fn lock(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
     queue.lock().unwrap_or_else(PoisonError::into_inner)
 }
