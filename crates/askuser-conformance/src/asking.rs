@@ -8,8 +8,8 @@ use std::time::Duration;
 
 /// The same key is the same question: who asks again, from where and for how long changes nothing of it.
 pub fn the_same_key_is_the_same_question_and_asking_again_changes_nothing(place: &dyn Place) {
-    let env = TestEnv::new(place);
-    let process = env.open();
+    let stage = TestEnv::new(place);
+    let process = stage.open();
     let first = process.put(&request("1").with_deadline(Duration::from_secs(9)));
     assert!(first.is_new, "it was not there before");
     let question = &first.question;
@@ -21,9 +21,9 @@ pub fn the_same_key_is_the_same_question_and_asking_again_changes_nothing(place:
     origin.credential = None;
     let kept = Request::clone(&question.request).with_origin(origin);
     assert_eq!(kept, request("1").with_deadline(Duration::from_secs(9)), "it is kept as it was asked");
-    env.advance(1_000);
+    stage.advance(1_000);
     let moved = request("1").with_origin(request("1").origin().clone().with_folder("/moved"));
-    let again = env.open().put(&moved);
+    let again = stage.open().put(&moved);
     assert!(!again.is_new && again.question.id == first.question.id, "the same key is the same question");
     assert_eq!(again.question.expires_ms, Some(1_009_000), "asking again neither shortens nor lengthens the deadline");
     assert_eq!(again.question.time_left(), Some(Duration::from_secs(8)));
@@ -33,8 +33,8 @@ pub fn the_same_key_is_the_same_question_and_asking_again_changes_nothing(place:
 
 /// A question is found by its id, in any case, and by its key; what is not there is not found.
 pub fn a_question_is_found_by_its_id_in_any_case_and_by_its_key(place: &dyn Place) {
-    let env = TestEnv::new(place);
-    let (process, other) = (env.open(), env.open());
+    let stage = TestEnv::new(place);
+    let (process, other) = (stage.open(), stage.open());
     let id = process.ask(&request("1"));
     let upper = QuestionId::parse(&id.as_str().to_uppercase()).expect("an id in any case");
     assert_eq!(other.get(&upper).id, id);

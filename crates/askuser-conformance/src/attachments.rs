@@ -6,25 +6,25 @@ use askuser::store::{AskerPresence, State};
 
 /// A process that waits is seen to wait, one that left to have left, one that died to have died; the question stays.
 pub fn whether_a_process_waits_has_left_or_has_died_is_seen(place: &dyn Place) {
-    let env = TestEnv::new(place);
-    let (asker, other) = (env.open(), env.open());
+    let stage = TestEnv::new(place);
+    let (asker, other) = (stage.open(), stage.open());
     let put = asker.put(&request("1"));
     let id = put.question.id;
     assert_eq!(other.get(&id).asker, AskerPresence::Waits);
-    assert_eq!(env.open().get(&id).asker, AskerPresence::Waits, "a process that comes later sees it too");
-    env.set_time(2_000_000);
+    assert_eq!(stage.open().get(&id).asker, AskerPresence::Waits, "a process that comes later sees it too");
+    stage.set_time(2_000_000);
     ok(wait(put.attachment.detach()));
     assert_eq!(other.get(&id).asker, AskerPresence::Left(2_000_000));
     let again = asker.put(&request("1"));
     assert_eq!(other.get(&id).asker, AskerPresence::Waits, "it came back by its key");
-    env.set_time(3_000_000);
+    stage.set_time(3_000_000);
     drop(again);
     ok(wait(asker.agent().flush()));
     assert_eq!(other.get(&id).asker, AskerPresence::Left(3_000_000), "to drop it is to leave");
     let attached = ok(wait(asker.agent().attach(&id)));
     assert_eq!(other.get(&id).asker, AskerPresence::Waits, "it came back by its id");
     drop(attached);
-    let dead = env.place.die_waiting(&request("2"), None);
+    let dead = stage.place.die_waiting(&request("2"), None);
     let died = |presence| matches!(presence, AskerPresence::Died(at) if at >= 3_000_000);
     until("the dead process is noticed", || died(other.get(&dead).asker));
     let again = asker.put(&request("2"));
@@ -37,8 +37,8 @@ pub fn whether_a_process_waits_has_left_or_has_died_is_seen(place: &dyn Place) {
 
 /// Two calls wait for one question, in one process or in two: one that leaves does not speak for the other.
 pub fn one_of_two_waiters_that_leaves_does_not_speak_for_the_other(place: &dyn Place) {
-    let env = TestEnv::new(place);
-    let (here, there) = (env.open(), env.open());
+    let stage = TestEnv::new(place);
+    let (here, there) = (stage.open(), stage.open());
     let (first, second, third) = (here.put(&request("1")), here.put(&request("1")), there.put(&request("1")));
     let id = first.question.id;
     ok(wait(first.attachment.detach()));
@@ -51,10 +51,10 @@ pub fn one_of_two_waiters_that_leaves_does_not_speak_for_the_other(place: &dyn P
 
 /// A list is before a person's eyes as long as one process says so.
 pub fn a_list_is_shown_as_long_as_one_process_shows_it(place: &dyn Place) {
-    let env = TestEnv::new(place);
-    let (here, there, reader) = (env.open(), env.open(), env.open());
+    let stage = TestEnv::new(place);
+    let (here, there, reader) = (stage.open(), stage.open(), stage.open());
     let is_shown = || {
-        let [earlier, later] = [&reader, &env.open()].map(|process| ok(wait(process.agent().is_list_shown())));
+        let [earlier, later] = [&reader, &stage.open()].map(|process| ok(wait(process.agent().is_list_shown())));
         assert_eq!(earlier, later, "a process that comes later sees the same");
         later
     };

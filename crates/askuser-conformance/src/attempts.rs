@@ -7,8 +7,8 @@ use askuser::store::{End, State, StoreError};
 
 /// Repeated, an attempt gets the very ending it made; every other is told who was first, and the answer.
 pub fn a_repeated_attempt_gets_the_same_ending_and_any_other_hears_who_won(place: &dyn Place) {
-    let env = TestEnv::new(place);
-    let (here, there) = (env.open(), env.open());
+    let stage = TestEnv::new(place);
+    let (here, there) = (stage.open(), stage.open());
     let ends: [(End, State); 5] = [
         (choice(0).into(), State::Answered),
         (Outcome::declined(Some("no".into())).into(), State::Declined),
@@ -17,10 +17,10 @@ pub fn a_repeated_attempt_gets_the_same_ending_and_any_other_hears_who_won(place
         (End::Withdraw, State::Withdrawn),
     ];
     for (i, (end, state)) in ends.into_iter().enumerate() {
-        let (id, now) = (here.ask(&request(&i.to_string())), env.now());
+        let (id, now) = (here.ask(&request(&i.to_string())), stage.now());
         let first = ok(wait(here.person("ada").end(&id, &end, &attempt("first"))));
         assert_eq!((first.state(), first.by(), first.at_ms()), (state, Some("ada"), Some(now)));
-        env.advance(5_000);
+        stage.advance(5_000);
         let again = ok(wait(there.person("ada").end(&id, &end, &attempt("first"))));
         assert_eq!(again, first, "the same attempt gets the same result");
         for late in [choice(1).into(), End::Withdraw] {

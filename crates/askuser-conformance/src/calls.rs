@@ -6,8 +6,8 @@ use askuser::store::{AskerPresence, Attachment, Draft, Filter, QuestionId, State
 
 /// A call that is not waited for is carried out all the same: it may be made in `drop`, or in a callback.
 pub fn a_call_is_on_its_way_when_the_method_returns_and_dropping_its_future_takes_nothing_back(place: &dyn Place) {
-    let env = TestEnv::new(place);
-    let (process, other) = (env.open(), env.open());
+    let stage = TestEnv::new(place);
+    let (process, other) = (stage.open(), stage.open());
     let ids: Vec<QuestionId> = (0..50).map(|i| process.ask(&request(&i.to_string()))).collect();
     for id in &ids {
         drop(process.person("ada").answer(id, choice(0), &attempt("k")));
@@ -32,8 +32,8 @@ pub fn a_call_is_on_its_way_when_the_method_returns_and_dropping_its_future_take
 
 /// Calls that one process makes about one question take effect in the order it made them, without waiting in between.
 pub fn calls_of_one_process_about_one_question_take_effect_in_their_order(place: &dyn Place) {
-    let env = TestEnv::new(place);
-    let (process, other) = (env.open(), env.open());
+    let stage = TestEnv::new(place);
+    let (process, other) = (stage.open(), stage.open());
     let ada = process.person("ada");
     for i in 0..100 {
         let id = process.ask(&request(&i.to_string()));
@@ -57,8 +57,8 @@ pub fn calls_of_one_process_about_one_question_take_effect_in_their_order(place:
 
 /// To flush is to wait for all that this process has called before.
 pub fn flushing_waits_for_every_call_that_was_made_before(place: &dyn Place) {
-    let env = TestEnv::new(place);
-    let (process, other) = (env.open(), env.open());
+    let stage = TestEnv::new(place);
+    let (process, other) = (stage.open(), stage.open());
     for round in 1..=20 {
         for i in 0..10 {
             drop(process.agent().put(&request(&format!("{round} {i}")), None));

@@ -9,16 +9,16 @@ const LASTS: u64 = PERMISSION_LASTS.as_millis() as u64;
 
 /// One attempt wins, and wins again when it is repeated; every other hears when it was used.
 pub fn a_permission_is_used_once_and_the_same_attempt_has_used_it(place: &dyn Place) {
-    let env = TestEnv::new(place);
-    let (here, there) = (env.open(), env.open());
+    let stage = TestEnv::new(place);
+    let (here, there) = (stage.open(), stage.open());
     let id = here.ask(&permission("1"));
     here.answer(&id, 0, "ada");
-    env.advance(1_000);
+    stage.advance(1_000);
     assert_eq!(ok(wait(here.agent().claim(&id, &attempt("a")))), Claim::Won);
-    env.advance(1_000);
+    stage.advance(1_000);
     assert_eq!(ok(wait(there.agent().claim(&id, &attempt("a")))), Claim::Won, "the same attempt gets the same result");
     assert_eq!(ok(wait(there.agent().claim(&id, &attempt("b")))), Claim::Used(1_001_000), "it serves once");
-    env.advance(LASTS * 2);
+    stage.advance(LASTS * 2);
     let repeated = ok(wait(there.agent().claim(&id, &attempt("a"))));
     assert_eq!(repeated, Claim::Won, "a reply that was lost can be asked for again, also later");
 }

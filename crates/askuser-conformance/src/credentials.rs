@@ -75,7 +75,7 @@ pub fn a_credential_is_kept_until_it_is_revoked_and_every_process_hears_of_that(
     assert!(done(shell.credentials()).is_empty());
 }
 
-/// A device comes in once, in time, and with a code only after somebody at a terminal has approved it.
+/// A pairing is redeemed once, in time, and a code only after it was approved at a terminal.
 pub fn a_pairing_is_redeemed_once_in_time_and_a_code_only_after_somebody_let_it_in(place: &dyn CredentialsPlace) {
     let store = begin(place);
     let offer = |id: &str, kind| done(store.offer_pairing(&pairing(id, kind)));
@@ -87,7 +87,7 @@ pub fn a_pairing_is_redeemed_once_in_time_and_a_code_only_after_somebody_let_it_
     assert_eq!(done(store.pairing("link")), Some(link));
     assert!(redeem("link", "t1") && !redeem("link", "t2"), "once");
     offer("ABCDEFGH", PairingKind::Code);
-    assert!(!redeem("ABCDEFGH", "t3"), "nobody has let it in");
+    assert!(!redeem("ABCDEFGH", "t3"), "it is not approved");
     assert!(done(store.approve_pairing("ABCDEFGH", "ada")) && !done(store.approve_pairing("other", "ada")));
     assert_eq!(done(store.pairing("ABCDEFGH")).and_then(|pairing| pairing.person).as_deref(), Some("ada"));
     assert!(redeem("ABCDEFGH", "t3"));

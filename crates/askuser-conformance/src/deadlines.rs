@@ -8,32 +8,32 @@ use std::time::Duration;
 
 /// A passed deadline chooses nothing, names no person, and takes no later answer.
 pub fn time_runs_out_without_choosing_anything_and_only_where_a_deadline_was_given(place: &dyn Place) {
-    let env = TestEnv::new(place);
-    let process = env.open();
+    let stage = TestEnv::new(place);
+    let process = stage.open();
     let patient = process.ask(&request("1"));
     let hasty = process.ask(&request("2").with_deadline(Duration::from_secs(60)));
     assert_eq!(process.get(&hasty).time_left(), Some(Duration::from_secs(60)));
-    env.set_time(1_059_999);
+    stage.set_time(1_059_999);
     assert_eq!(process.get(&hasty).state(), State::Pending);
-    env.set_time(1_060_000);
+    stage.set_time(1_060_000);
     let late = ended(wait(process.person("ada").answer(&hasty, choice(0), &new_attempt())));
     assert_eq!((late.state(), late.by(), late.at_ms()), (State::TimedOut, None, Some(1_060_000)), "time has run out");
     let question = process.get(&hasty);
     assert_eq!((question.ending.as_ref(), question.expires_ms), (Some(&late), None));
     let Ending::Resolved(resolution) = late else { panic!("it has an outcome") };
     assert!(resolution.outcome().answers().is_empty() && resolution.via() == Some(Via::Inbox));
-    env.set_time(u64::MAX / 4);
+    stage.set_time(u64::MAX / 4);
     assert_eq!(process.get(&patient).state(), State::Pending, "it has no deadline");
 }
 
 /// A person who holds the clock clears the deadline, for everybody.
 pub fn a_person_who_holds_the_clock_clears_the_deadline(place: &dyn Place) {
-    let env = TestEnv::new(place);
-    let (here, there) = (env.open(), env.open());
+    let stage = TestEnv::new(place);
+    let (here, there) = (stage.open(), stage.open());
     let id = here.ask(&request("1").with_deadline(Duration::from_secs(1)));
     ok(wait(there.person("ada").hold(request("1").key())));
     assert_eq!(here.get(&id).expires_ms, None);
-    env.advance(1_000_000);
+    stage.advance(1_000_000);
     assert_eq!(here.get(&id).state(), State::Pending, "its clock was stopped");
     here.answer(&id, 0, "ada");
     ok(wait(there.person("ada").hold(&id)));
@@ -42,8 +42,8 @@ pub fn a_person_who_holds_the_clock_clears_the_deadline(place: &dyn Place) {
 
 /// A waiter hears that time has run out, though no process looks and nothing else happens.
 pub fn a_deadline_is_heard_of_by_a_waiter_when_nothing_else_happens(place: &dyn Place) {
-    let env = TestEnv::new(place);
-    let process = env.open();
+    let stage = TestEnv::new(place);
+    let process = stage.open();
     let id = process.ask(&request("1").with_deadline(Duration::from_millis(300)));
     let agent = process.agent();
     let mut waiting = Box::pin(agent.wait(&id));
@@ -53,17 +53,17 @@ pub fn a_deadline_is_heard_of_by_a_waiter_when_nothing_else_happens(place: &dyn 
         assert!(waiting.as_mut().poll(&mut context).is_pending());
         ok(wait(agent.flush()));
     }
-    env.advance(300);
+    stage.advance(300);
     let ending = ok(wait(waiting));
     assert_eq!((ending.state(), ending.at_ms()), (State::TimedOut, Some(1_000_300)));
 }
 
 /// What is as good as no deadline passes as little.
 pub fn the_longest_deadline_there_is_never_passes(place: &dyn Place) {
-    let env = TestEnv::new(place);
-    let process = env.open();
+    let stage = TestEnv::new(place);
+    let process = stage.open();
     let id = process.ask(&request("1").with_deadline(Duration::MAX));
-    env.advance(u64::from(u32::MAX));
+    stage.advance(u64::from(u32::MAX));
     assert_eq!(process.get(&id).state(), State::Pending);
     process.answer(&id, 0, "ada");
 }

@@ -12,8 +12,8 @@ fn typed(text: &str) -> Draft {
 
 /// Each person has a draft of their own, wherever they sit.
 pub fn a_draft_is_kept_for_its_person_at_every_surface(place: &dyn Place) {
-    let env = TestEnv::new(place);
-    let (here, there) = (env.open(), env.open());
+    let stage = TestEnv::new(place);
+    let (here, there) = (stage.open(), stage.open());
     let id = here.ask(&request("1"));
     let draft = |name: &str| ok(wait(there.by(Principal::person(name, Via::Web)).draft(&id)));
     assert_eq!(draft("ada"), Draft::default());
@@ -61,25 +61,25 @@ fn texts(drafts: &[SavedDraft]) -> Vec<&Draft> {
 
 /// A draft that a writer has not seen stays beside its own, and its person reads both, newest first, with the places.
 pub fn a_save_replaces_only_drafts_that_its_writer_has_seen(place: &dyn Place) {
-    let env = TestEnv::new(place);
-    let here = env.open();
+    let stage = TestEnv::new(place);
+    let here = stage.open();
     let desk = here.person("ada");
-    let phone = env.open().by(Principal::person("ada", Via::Web));
+    let phone = stage.open().by(Principal::person("ada", Via::Web));
     let id = here.ask(&request("1"));
     let drafts = || ok(wait(desk.drafts(&id)));
     assert_eq!(ok(wait(desk.save_draft(&id, &save("desk", "d", 1, &[])))), []);
     let seen = drafts()[0].version.clone();
     assert_eq!(seen, DraftVersion { writer: "d".into(), edit: 1 }, "a save has the name that its writer gave it");
-    env.advance(1_000);
+    stage.advance(1_000);
     ok(wait(desk.save_draft(&id, &save("desk 2", "d", 2, &[]))));
-    env.advance(1_000);
+    stage.advance(1_000);
     // The phone was opened before the second save.
     let beside = ok(wait(phone.save_draft(&id, &save("phone", "p", 1, &[seen]))));
     assert_eq!(texts(&beside), [&typed("desk 2")], "nobody has seen it there");
     let both = drafts();
     assert_eq!(texts(&both), [&typed("phone"), &typed("desk 2")], "newest first");
     assert!(both.iter().all(|saved| !saved.place.is_empty()), "{both:?}");
-    assert_eq!([both[0].saved_ms, both[1].saved_ms], [env.now(), env.now() - 1_000], "the store's time");
+    assert_eq!([both[0].saved_ms, both[1].saved_ms], [stage.now(), stage.now() - 1_000], "the store's time");
     assert_eq!(ok(wait(phone.drafts(&id))), both, "at every surface");
     ok(wait(desk.save_draft(&id, &save("both", "d", 4, &[both[0].version.clone()]))));
     assert_eq!(texts(&drafts()), [&typed("both")]);

@@ -12,14 +12,14 @@ const WRITERS: usize = 4;
 const QUESTIONS: usize = 60;
 
 /// Each of several processes asks and ends questions, with calls on their way at the same time.
-fn write(env: &TestEnv<'_>, writer: usize) {
-    let process = env.open();
+fn write(stage: &TestEnv<'_>, writer: usize) {
+    let process = stage.open();
     let (agent, person) = (process.agent(), process.person("ada"));
-    let mut dice = SeededRng::new(writer as u64);
+    let mut rng = SeededRng::new(writer as u64);
     let puts: Vec<_> = (0..QUESTIONS).map(|i| agent.put(&request(&format!("{writer} {i}")), None)).collect();
     for put in puts {
         let id = ok(wait(put)).question.id;
-        match dice.below(3) {
+        match rng.below(3) {
             0 => drop(person.withdraw(&id, &new_attempt())),
             1 => drop(person.answer(&id, choice(0), &new_attempt())),
             _ => drop(ok(wait(person.answer(&id, choice(1), &new_attempt())))),
@@ -30,20 +30,20 @@ fn write(env: &TestEnv<'_>, writer: usize) {
 
 /// A reader that has seen a number never finds a smaller one later, however many write; and it misses nothing.
 pub fn concurrent_writers_never_make_a_smaller_number_visible_later(place: &dyn Place) {
-    let env = &TestEnv::new(place);
+    let stage = &TestEnv::new(place);
     let all = WRITERS * QUESTIONS * 2;
     let begun = &Barrier::new(WRITERS + 2);
     std::thread::scope(|scope| {
         for writer in 0..WRITERS {
             scope.spawn(move || {
                 begun.wait();
-                write(env, writer);
+                write(stage, writer);
             });
         }
         // One reads as it happens, one is slow.
         for limit in [u32::MAX, 7] {
             scope.spawn(move || {
-                let reader = env.open().person("reader");
+                let reader = stage.open().person("reader");
                 let (mut seen, mut last) = (Vec::<StoreEvent>::new(), 0);
                 begun.wait();
                 until("every event is seen", || {
@@ -78,12 +78,12 @@ fn check(events: &[StoreEvent], all: usize) {
 
 /// A follower comes back with the last number it has seen; where events are missing, it is told.
 pub fn a_reader_resumes_where_it_was_and_can_tell_a_gap(place: &dyn Place) {
-    let env = TestEnv::new(place);
-    let process = env.open();
+    let stage = TestEnv::new(place);
+    let process = stage.open();
     let ids: Vec<QuestionId> = (0..3).map(|i| process.ask(&request(&i.to_string()))).collect();
-    env.advance(7);
+    stage.advance(7);
     process.answer(&ids[1], 0, "ada");
-    let reader = env.open().person("ada");
+    let reader = stage.open().person("ada");
     let events = |after, limit| ok(wait(reader.events(after, limit)));
     until("the events are visible", || events(0, 100).events.len() == 4);
     let all = events(0, 100);
@@ -112,14 +112,14 @@ fn next(watch: &mut Watch) -> Option<Change> {
 
 /// A watcher hears of all that happens after it began, in its order, or that it lagged.
 pub fn a_watcher_hears_of_every_change_or_that_it_lagged(place: &dyn Place) {
-    let env = &TestEnv::new(place);
-    let reader = env.open().person("reader");
+    let stage = &TestEnv::new(place);
+    let reader = stage.open().person("reader");
     let mut watch = ok(wait(reader.watch(&Watched::All)));
     let is_written = &AtomicUsize::new(0);
     std::thread::scope(|scope| {
         for writer in 0..WRITERS {
             scope.spawn(move || {
-                write(env, writer);
+                write(stage, writer);
                 is_written.fetch_add(1, Ordering::Release);
             });
         }
@@ -154,8 +154,8 @@ fn hear(watch: &mut Watch) -> StoreEvent {
 
 /// What happens in another process is heard, and of one question only what happens to it.
 pub fn a_watcher_hears_of_another_process_and_of_its_own_question_only(place: &dyn Place) {
-    let env = TestEnv::new(place);
-    let (here, there) = (env.open(), env.open());
+    let stage = TestEnv::new(place);
+    let (here, there) = (stage.open(), stage.open());
     let (own, other) = (here.ask(&request("1")), here.ask(&request("2")));
     let agent: Handle = here.agent();
     let mut watch = ok(wait(agent.watch(&Watched::Question(own.clone()))));
@@ -184,11 +184,11 @@ pub fn a_watcher_hears_of_another_process_and_of_its_own_question_only(place: &d
 
 /// Once an event is heard, the question is read as it says, by any process.
 pub fn what_a_watcher_hears_of_can_be_read(place: &dyn Place) {
-    let env = &TestEnv::new(place);
-    let readers: [Process; 2] = [env.open(), env.open()];
+    let stage = &TestEnv::new(place);
+    let readers: [Process; 2] = [stage.open(), stage.open()];
     let mut watch = ok(wait(readers[0].person("ada").watch(&Watched::All)));
     std::thread::scope(|scope| {
-        scope.spawn(move || write(env, 0));
+        scope.spawn(move || write(stage, 0));
         let mut ended = 0;
         while ended < QUESTIONS {
             let event = match wait(watch.next()) {

@@ -175,7 +175,9 @@ pub fn nothing_acknowledged_is_lost(
 ) -> String {
     let (mut kept, mut delivered) = (BTreeSet::new(), BTreeSet::new());
     let (mut won, mut claimed) = (BTreeMap::<String, usize>::new(), BTreeMap::<String, usize>::new());
-    let (began, mut kills, mut dice) = (Instant::now(), 0, SeededRng::new(11));
+    let began = Instant::now();
+    let mut kills = 0;
+    let mut rng = SeededRng::new(11);
     while began.elapsed() < time {
         let jobs = [
             format!("ask {kills}"),
@@ -188,7 +190,8 @@ pub fn nothing_acknowledged_is_lost(
         let runs: Vec<_> = jobs
             .iter()
             .map(|job| {
-                let (process, after) = (start(job), Duration::from_millis(20 + dice.below(400) as u64));
+                let process = start(job);
+                let after = Duration::from_millis(20 + rng.below(400) as u64);
                 std::thread::spawn(move || killed_after(process, after))
             })
             .collect();

@@ -11,8 +11,8 @@ use std::collections::BTreeSet;
 
 /// Page after page, both ways, nothing that stays is left out and nothing comes twice, whatever comes and goes meanwhile.
 pub fn pages_leave_nothing_out_and_repeat_nothing_while_questions_come_and_go(place: &dyn Place) {
-    let env = TestEnv::new(place);
-    let (process, reader) = (env.open(), env.open().person("ada"));
+    let stage = TestEnv::new(place);
+    let (process, reader) = (stage.open(), stage.open().person("ada"));
     let ids: Vec<QuestionId> = (0..40).map(|i| process.ask(&request(&i.to_string()))).collect();
     let page = |filter: &Filter| ok(wait(reader.list(filter)));
     let asked = |page: &Page| page.questions.iter().map(|question| question.id.clone()).collect::<Vec<_>>();
@@ -130,17 +130,18 @@ pub fn a_list_holds_what_its_reader_sees(place: &dyn Place) {
 
 /// Ended questions are listed by the time of ending, on every page, in both directions, also behind a purged question.
 pub fn what_has_ended_is_listed_by_the_time_of_its_ending(place: &dyn Place) {
-    let env = TestEnv::new(place);
-    let process = env.open();
+    let stage = TestEnv::new(place);
+    let process = stage.open();
     let ids: Vec<QuestionId> = (0..6).map(|i| process.ask(&request(&i.to_string()))).collect();
     // Two end within one millisecond, and the clock goes back once.
     for (i, ended_ms) in [(3, 10), (1, 40), (4, 30), (0, 30), (2, 20)] {
-        env.set_time(2_000_000 + ended_ms);
+        stage.set_time(2_000_000 + ended_ms);
         process.answer(&ids[i], 0, "ada");
     }
     let ada = process.person("ada");
     let pages = |filter: Filter, limit: u32| {
-        let (mut seen, mut next) = (Vec::new(), Some(filter.at_most(limit)));
+        let mut seen = Vec::new();
+        let mut next = Some(filter.at_most(limit));
         while let Some(filter) = next {
             let page = ok(wait(ada.list(&filter)));
             seen.extend(page.questions);

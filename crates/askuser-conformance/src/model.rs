@@ -31,7 +31,7 @@ struct Asked {
 }
 
 struct Model<'a> {
-    env: &'a TestEnv<'a>,
+    stage: &'a TestEnv<'a>,
     memory: MemoryStore,
     processes: Vec<Two<Process>>,
     rng: SeededRng,
@@ -42,13 +42,14 @@ struct Model<'a> {
 
 /// A hundred thousand steps, unless the store says otherwise.
 pub fn the_store_does_what_the_store_in_memory_does(place: &dyn Place) {
-    let env = TestEnv::new(place);
+    let stage = TestEnv::new(place);
     let memory = MemoryStore::new();
-    memory.set_time(env.now());
+    memory.set_time(stage.now());
     let reference = TestEnv::new(&memory);
-    let processes = (0..PROCESSES).map(|_| Two(env.open(), reference.open())).collect();
-    let (rng, memory, seen) = (SeededRng::new(7), memory.clone(), BTreeMap::new());
-    let mut model = Model { env: &env, memory, processes, rng, asked: Vec::new(), seen };
+    let processes = (0..PROCESSES).map(|_| Two(stage.open(), reference.open())).collect();
+    let rng = SeededRng::new(7);
+    let memory = memory.clone();
+    let mut model = Model { stage: &stage, memory, processes, rng, asked: Vec::new(), seen: BTreeMap::new() };
     for _ in 0..place.steps() {
         model.step();
     }
@@ -56,7 +57,7 @@ pub fn the_store_does_what_the_store_in_memory_does(place: &dyn Place) {
     for result in RESULTS.split(',') {
         assert!(model.seen.get(result).is_some_and(|times| *times > 10), "{result} did not happen: {:?}", model.seen);
     }
-    let damage = env.place.damage();
+    let damage = stage.place.damage();
     assert!(damage.is_empty(), "{damage:?}");
 }
 
@@ -231,9 +232,9 @@ impl Model<'_> {
         let (here, there) = match (here, there) {
             (Ok(here), Ok(there)) => (here, there),
             (here, there) => {
-                let (here, there) = (told(&here), told(&there));
-                assert_eq!(here, there, "{what} differs from the store in memory");
-                return self.count(what, &here);
+                let told = [told(&here), told(&there)];
+                assert_eq!(told[0], told[1], "{what} differs from the store in memory");
+                return self.count(what, &told[0]);
             }
         };
         assert_eq!(here.is_new, there.is_new, "{what}: the novelty differs from the store in memory");
@@ -251,12 +252,14 @@ impl Model<'_> {
 
     fn draft(&mut self, at: usize) {
         let mut version = || DraftVersion { writer: self.rng.below(3).to_string(), edit: self.rng.below(4) as u32 };
-        let (version, replaces) = (version(), vec![version(), version()]);
+        let replaces = vec![version(), version()];
+        let version = version();
         let draft = match self.rng.below(5) {
             0 => Draft::default(),
             typed => Draft { discuss: Some(typed.to_string()), ..Draft::default() },
         };
-        let (save, writer, reader) = (DraftSave { draft, version, replaces }, self.reader(at), self.reader(at));
+        let save = DraftSave { draft, version, replaces };
+        let [writer, reader] = [(); 2].map(|()| self.reader(at));
         self.both("draft", at, |process, id| {
             wait(process.by(writer.clone()).save_draft(id, &save))?;
             wait(process.by(reader.clone()).drafts(id))
@@ -265,13 +268,14 @@ impl Model<'_> {
 
     /// Clocks jump, backwards too. What is due then ends, before the clock may be set back.
     fn clock(&mut self) {
-        let (jump, now) = (self.rng.below(3_000) as u64, self.env.now());
+        let jump = self.rng.below(3_000) as u64;
+        let now = self.stage.now();
         let now = match self.rng.below(60) {
             0..12 => now.saturating_sub(jump),
             12 => now + LASTS,
             _ => now + jump,
         };
-        self.env.set_time(now);
+        self.stage.set_time(now);
         self.memory.set_time(now);
         if self.is_rare(16) {
             return self.lists(now);

@@ -30,19 +30,23 @@ const DEEDS: [Deed; 15] = [
 
 /// By, via, device and time are the store's to say, for every way there is; what an answer says of itself is kept beside.
 pub fn the_store_says_who_answered_through_what_and_when(place: &dyn Place) {
-    let env = TestEnv::new(place);
-    let process = env.open();
+    let stage = TestEnv::new(place);
+    let process = stage.open();
     for (i, via) in Via::ALL.into_iter().enumerate() {
-        env.advance(1_000);
+        stage.advance(1_000);
         let id = process.ask(&request(&i.to_string()));
         let reported = Some(Reported { by: Some("root".into()), via: Some(Via::Terminal) });
         let end = End::Resolve { outcome: choice(0), reported: reported.clone() };
         let by = Principal::person("ada", via).on_device("phone");
         let told = ok(wait(process.by(by).end(&id, &end, &new_attempt())));
-        let stored = env.open().get(&id).ending;
+        let stored = stage.open().get(&id).ending;
         assert_eq!(stored.as_ref(), Some(&told), "what was told is what is stored");
         let Ending::Resolved(resolution) = told else { panic!("it was answered") };
-        assert_eq!((resolution.via(), resolution.at_ms()), (Some(via), Some(env.now())), "the store says how and when");
+        assert_eq!(
+            (resolution.via(), resolution.at_ms()),
+            (Some(via), Some(stage.now())),
+            "the store says how and when"
+        );
         assert_eq!(resolution.is_a_persons(), via.is_a_person());
         let who = via.is_a_person().then_some(("ada", "phone"));
         assert_eq!(resolution.by(), who.map(|(name, _)| name), "the store says who answered");
@@ -57,8 +61,8 @@ pub fn the_store_says_who_answered_through_what_and_when(place: &dyn Place) {
 
 /// What an agent with a credential says of its own question is its word: kept, given back to it, and never a person's answer.
 pub fn an_agent_with_a_credential_settles_its_own_questions_and_is_never_a_person(place: &dyn Place) {
-    let env = TestEnv::new(place);
-    let process = env.open();
+    let stage = TestEnv::new(place);
+    let process = stage.open();
     let of = |credential: &str, call: &str| {
         let origin = Origin::default().with_agent("claude").with_credential(credential);
         request(call).with_origin(origin)
@@ -70,10 +74,10 @@ pub fn an_agent_with_a_credential_settles_its_own_questions_and_is_never_a_perso
     for stranger in [other, process.agent()] {
         assert!(is_forbidden(wait(stranger.end(&id, &end, &new_attempt()))), "it is another's question");
     }
-    env.advance(10);
+    stage.advance(10);
     let attempt = new_attempt();
     let ending = ok(wait(ci.end(&id, &end, &attempt)));
-    assert_eq!((ending.state(), ending.by(), ending.at_ms()), (State::Settled, Some("ci"), Some(env.now())));
+    assert_eq!((ending.state(), ending.by(), ending.at_ms()), (State::Settled, Some("ci"), Some(stage.now())));
     assert_eq!(ending.resolution(), None, "it is nobody's answer");
     let reported = ending.recorded().expect("its report");
     assert_eq!((reported.outcome(), reported.by(), reported.via()), (&choice(0), Some("root"), Some(Via::Terminal)));
@@ -102,8 +106,8 @@ pub fn each_credential_has_keys_of_its_own(place: &dyn Place) {
 
 /// A refused call changes nothing, and no watcher hears of it.
 pub fn what_no_principal_may_do_leaves_no_trace(place: &dyn Place) {
-    let env = TestEnv::new(place);
-    let process = env.open();
+    let stage = TestEnv::new(place);
+    let process = stage.open();
     let put = process.put(&request("1").with_audience(["ada"]));
     let id = &put.question.id;
     let stranger = [person("bob"), agent("another"), Principal::agent(&Default::default())];
@@ -134,13 +138,13 @@ pub fn what_no_principal_may_do_leaves_no_trace(place: &dyn Place) {
 
 /// A person who could not be called is remembered until they were, with the store's time.
 pub fn a_failed_notice_is_remembered_with_the_stores_time(place: &dyn Place) {
-    let env = TestEnv::new(place);
-    let (here, there) = (env.open(), env.open());
+    let stage = TestEnv::new(place);
+    let (here, there) = (stage.open(), stage.open());
     let last = || ok(wait(there.person("ada").last_failure()));
     assert_eq!(last(), None);
     let failure = |at_ms| NotifierFailure { at_ms, what: "on_question".into(), why: "no such command".into() };
     ok(wait(here.agent().note_failure(Some(&failure(1)))));
-    env.advance(5);
+    stage.advance(5);
     assert_eq!(last(), Some(failure(1_000_000)), "the store says when");
     ok(wait(here.agent().note_failure(Some(&failure(2)))));
     assert_eq!(last(), Some(failure(1_000_005)), "the last counts");

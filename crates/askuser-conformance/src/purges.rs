@@ -23,8 +23,8 @@ fn answered(process: &Process, request: &Request) -> QuestionId {
 
 /// When a question ended decides, not when it was asked, nor for whom it was; what waits stays.
 pub fn a_purge_removes_what_ended_before_with_its_drafts_and_events_and_nothing_else(place: &dyn Place) {
-    let env = TestEnv::new(place);
-    let (process, other) = (env.open(), env.open());
+    let stage = TestEnv::new(place);
+    let (process, other) = (stage.open(), stage.open());
     let ada = process.person("ada");
     let gone = [answered(&process, &request("1")), answered(&process, &request("2").with_audience(["ada"]))];
     let [late, withdrawn, waits] = ["3", "4", "5"].map(|call| process.ask(&request(call)));
@@ -33,10 +33,10 @@ pub fn a_purge_removes_what_ended_before_with_its_drafts_and_events_and_nothing_
     for id in [&gone[0], &waits] {
         ok(wait(ada.save_draft(id, &draft.clone().into())));
     }
-    env.advance(1_000);
+    stage.advance(1_000);
     process.answer(&late, 0, "ada");
-    let before = env.now();
-    env.advance(1_000);
+    let before = stage.now();
+    stage.advance(1_000);
     assert_eq!(
         ok(wait(process.person("bob").purge(before - 1_000))).count,
         0,
@@ -60,21 +60,21 @@ pub fn a_purge_removes_what_ended_before_with_its_drafts_and_events_and_nothing_
     assert_eq!(ok(wait(ada.draft(&waits))), draft, "what waits keeps its draft");
     assert_eq!(other.answer(&waits, 1, "ada").by(), Some("ada"), "and can be answered");
     assert!(process.put(&request("1")).is_new, "a key of what is gone names nothing");
-    assert_eq!(env.place.damage(), Vec::<String>::new());
+    assert_eq!(stage.place.damage(), Vec::<String>::new());
 }
 
 /// One that has seen everything reads on; one that has not is told that some are missing.
 pub fn a_reader_of_events_is_told_what_was_purged_before_it_came(place: &dyn Place) {
-    let env = TestEnv::new(place);
-    let process = env.open();
+    let stage = TestEnv::new(place);
+    let process = stage.open();
     let first = process.ask(&request("1"));
     until("it is visible", || events(&process, 0).events.len() == 1);
     let gone = answered(&process, &request("2"));
     until("all are visible", || events(&process, 0).events.len() == 3);
     let all = events(&process, 0);
     let (begin, last) = (all.events[0].seq, all.last);
-    env.advance(1_000);
-    assert_eq!(ok(wait(process.by(person("ada")).purge(env.now()))).count, 1);
+    stage.advance(1_000);
+    assert_eq!(ok(wait(process.by(person("ada")).purge(stage.now()))).count, 1);
     assert!(matches!(wait(process.person("ada").get(&gone)), Err(StoreError::NotFound(_))));
     assert_eq!(events(&process, 0).last, last, "the latest number is what it was");
     for after in [begin, last - 1] {
@@ -90,15 +90,15 @@ pub fn a_reader_of_events_is_told_what_was_purged_before_it_came(place: &dyn Pla
 
 /// A place in a list, or a number, that a reader has kept stays behind what comes later.
 pub fn what_comes_after_a_purge_takes_no_place_or_number_of_what_is_gone(place: &dyn Place) {
-    let env = TestEnv::new(place);
-    let process = env.open();
+    let stage = TestEnv::new(place);
+    let process = stage.open();
     let waiting = process.put(&request("1"));
     let (cursor, id) = (waiting.question.cursor, waiting.question.id.clone());
     process.answer(&id, 0, "ada");
     until("both are visible", || events(&process, 0).last >= 2);
     let last = events(&process, 0).last;
-    env.advance(1_000);
-    assert_eq!(ok(wait(process.person("ada").purge(env.now()))).count, 1);
+    stage.advance(1_000);
+    assert_eq!(ok(wait(process.person("ada").purge(stage.now()))).count, 1);
     let next = process.put(&request("2"));
     assert!(next.question.cursor > cursor, "{:?} after {cursor:?}", next.question.cursor);
     let behind = ok(wait(process.person("ada").list(&Filter::default().after(cursor)))).questions;

@@ -10,7 +10,7 @@ const QUESTIONS: usize = 300;
 
 /// Every process does this with every question, all of them at the same moment; what each was told, by question.
 fn race<T: Send>(
-    env: &TestEnv<'_>,
+    stage: &TestEnv<'_>,
     ids: &[QuestionId],
     act: impl Fn(&crate::support::Process, usize, &QuestionId) -> T + Sync,
 ) -> Vec<Vec<T>> {
@@ -20,7 +20,7 @@ fn race<T: Send>(
             .map(|i| {
                 let (act, barrier) = (&act, &barrier);
                 scope.spawn(move || {
-                    let process = env.open();
+                    let process = stage.open();
                     let all = ids.iter().map(|id| {
                         barrier.wait();
                         act(&process, i, id)
@@ -56,10 +56,10 @@ fn winner(told: Vec<Result<Ending, StoreError>>) -> (usize, Ending) {
 
 /// Of many answers one is recorded; every other process is told whose, and so is every later reader.
 pub fn every_question_has_one_winner_whom_all_losers_name(place: &dyn Place) {
-    let env = TestEnv::new(place);
-    let process = env.open();
+    let stage = TestEnv::new(place);
+    let process = stage.open();
     let ids: Vec<QuestionId> = (0..QUESTIONS).map(|i| process.ask(&request(&i.to_string()))).collect();
-    let told = race(&env, &ids, |process, i, id| {
+    let told = race(&stage, &ids, |process, i, id| {
         wait(process.person(&format!("person {i}")).answer(id, choice(i % 2), &attempt(format!("attempt {i}"))))
     });
     for (id, told) in ids.iter().zip(told) {
@@ -77,8 +77,8 @@ pub fn every_question_has_one_winner_whom_all_losers_name(place: &dyn Place) {
 
 /// A permission has one user, and every other is told that it was used.
 pub fn of_many_claims_one_wins(place: &dyn Place) {
-    let env = TestEnv::new(place);
-    let process = env.open();
+    let stage = TestEnv::new(place);
+    let process = stage.open();
     let ids: Vec<QuestionId> = (0..QUESTIONS)
         .map(|i| {
             let id = process.ask(&permission(&i.to_string()));
@@ -86,7 +86,7 @@ pub fn of_many_claims_one_wins(place: &dyn Place) {
             id
         })
         .collect();
-    let told = race(&env, &ids, |process, i, id| {
+    let told = race(&stage, &ids, |process, i, id| {
         let attempt = attempt(format!("attempt {i}"));
         let first = ok(wait(process.agent().claim(id, &attempt)));
         assert_eq!(ok(wait(process.agent().claim(id, &attempt))), first, "the same attempt gets the same result");
@@ -100,10 +100,10 @@ pub fn of_many_claims_one_wins(place: &dyn Place) {
 
 /// Of many processes that ask the same, one has put it, and all have the same question.
 pub fn of_many_that_ask_the_same_one_is_new(place: &dyn Place) {
-    let env = TestEnv::new(place);
+    let stage = TestEnv::new(place);
     let calls: Vec<QuestionId> =
         (0..QUESTIONS).map(|i| QuestionId::parse(&format!("{i:012x}")).expect("a name for the call")).collect();
-    let told = race(&env, &calls, |process, _, call| {
+    let told = race(&stage, &calls, |process, _, call| {
         let put = process.put(&request(call.as_str()));
         (put.is_new, put.question.id.clone())
     });

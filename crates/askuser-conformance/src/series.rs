@@ -11,8 +11,8 @@ fn put(process: &Process, call: &str, conversation: &str) -> Put {
 
 /// Two live conversations never share a question, nor its answer.
 pub fn a_call_shares_no_question_that_another_conversation_waits_for(place: &dyn Place) {
-    let env = TestEnv::new(place);
-    let (here, there) = (env.open(), env.open());
+    let stage = TestEnv::new(place);
+    let (here, there) = (stage.open(), stage.open());
     let mine = put(&here, "1", "mine");
     let yours = put(&there, "2", "yours");
     assert!(yours.is_new && yours.question.id != mine.question.id, "another conversation waits for it");
@@ -23,8 +23,8 @@ pub fn a_call_shares_no_question_that_another_conversation_waits_for(place: &dyn
 
 /// What nothing waits for any more is taken over, by one conversation alone.
 pub fn a_question_that_nothing_waits_for_is_taken_over(place: &dyn Place) {
-    let env = TestEnv::new(place);
-    let (here, there) = (env.open(), env.open());
+    let stage = TestEnv::new(place);
+    let (here, there) = (stage.open(), stage.open());
     let left = put(&here, "1", "one");
     let id = left.question.id;
     ok(wait(left.attachment.detach()));
@@ -37,7 +37,7 @@ pub fn a_question_that_nothing_waits_for_is_taken_over(place: &dyn Place) {
     ok(wait(taken.attachment.detach()));
     let answered = put(&here, "4", "three");
     assert_eq!((&answered.question.id, answered.question.state()), (&id, State::Answered), "and so is its answer");
-    let dead = env.place.die_waiting(&asked("Is it there?", "5"), Some(&series("four")));
+    let dead = stage.place.die_waiting(&asked("Is it there?", "5"), Some(&series("four")));
     let again = asked("Is it there?", "6");
     until("the dead conversation is noticed", || {
         matches!(here.get(&dead).asker, askuser::store::AskerPresence::Died(_))

@@ -171,9 +171,9 @@ pub(crate) struct TestEnv<'a> {
 
 impl<'a> TestEnv<'a> {
     pub(crate) fn new(place: &'a dyn Place) -> TestEnv<'a> {
-        let env = TestEnv { place, now: AtomicU64::new(0) };
-        env.set_time(START);
-        env
+        let stage = TestEnv { place, now: AtomicU64::new(0) };
+        stage.set_time(START);
+        stage
     }
 
     pub(crate) fn open(&self) -> Process {

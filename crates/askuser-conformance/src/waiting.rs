@@ -7,8 +7,8 @@ use askuser::store::{QuestionId, State, StoreError};
 /// However many wait in one process, each hears how its own question ended, wherever that happened.
 pub fn many_wait_in_one_process_and_each_hears_of_its_own_question(place: &dyn Place) {
     let waiters = place.steps() / 10;
-    let env = TestEnv::new(place);
-    let (here, there) = (env.open(), env.open());
+    let stage = TestEnv::new(place);
+    let (here, there) = (stage.open(), stage.open());
     let agent = here.agent();
     let puts: Vec<_> = (0..waiters).map(|i| agent.put(&request(&i.to_string()), None)).collect();
     let ids: Vec<QuestionId> = puts.into_iter().map(|put| ok(wait(put)).question.id).collect();

@@ -118,10 +118,7 @@ async fn look(database: &Database, was_woken: bool) -> Option<Duration> {
             if is_to_number {
                 database.number(connection).await?;
             }
-            match is_watched {
-                true => tell(database, connection, &mut feed).await,
-                false => Ok(None),
-            }
+            if is_watched { tell(database, connection, &mut feed).await } else { Ok(None) }
         })
         .await;
     let due = match looked {

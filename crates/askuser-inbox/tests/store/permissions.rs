@@ -31,11 +31,14 @@ fn is_allow(resolution: &Resolution) -> bool {
 /// by what the store stamped.
 fn client(store: Arc<dyn Store>, client: u64) -> Vec<String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-    let (asker, mut dice, mut acts) = (InboxAsker::new(store, "ada"), SeededRng::new(client), Vec::new());
+    let asker = InboxAsker::new(store, "ada");
+    let mut rng = SeededRng::new(client);
+    let mut acts = Vec::new();
     for call in 0..CALLS {
         // Two of them are one conversation.
         let series = Series { name: "rm -rf build".into(), conversation: format!("conversation {}", client / 2) };
-        let (request, patience) = (permission(client, call), Duration::from_millis(dice.below(PATIENCE_MS) as u64));
+        let request = permission(client, call);
+        let patience = Duration::from_millis(rng.below(PATIENCE_MS) as u64);
         let ask = async {
             let put = asker.keep(&request, Some(&series)).await.ok()?;
             asker.wait(put, &request, None).await.ok()
@@ -45,7 +48,7 @@ fn client(store: Arc<dyn Store>, client: u64) -> Vec<String> {
         if is_allow(delivery.resolution()) {
             acts.push(delivery.resolution().by().unwrap_or_default().to_owned());
         }
-        match dice.below(3) {
+        match rng.below(3) {
             0 => drop(delivery.stored()),
             1 => drop(delivery.not_stored("the connection is closed")),
             _ => drop(delivery),
@@ -56,14 +59,14 @@ fn client(store: Arc<dyn Store>, client: u64) -> Vec<String> {
 
 /// Answers what waits: each time by another name, so that an act says which permission it used.
 fn answer_until(store: &Arc<dyn Store>, is_over: &AtomicBool) {
-    let mut dice = SeededRng::new(99);
+    let mut rng = SeededRng::new(99);
     let mut number = 0;
     while !is_over.load(Ordering::Relaxed) {
         let Ok(page) = wait(person(store, "reader").list(&Filter::pending())) else { continue };
         for question in page.questions {
             number += 1;
             let set = question.request.set();
-            let option = usize::from(dice.below(4) == 0);
+            let option = usize::from(rng.below(4) == 0);
             let answer = set.questions()[0].answer(&[option], None, None).unwrap();
             let outcome = Outcome::answered(set, vec![answer]).unwrap();
             let ada = person(store, &format!("ada {number}"));
@@ -99,14 +102,15 @@ fn acts_are_never_more_than_permissions_however_clients_retry_and_die_and_disks_
         let (store, is_over) = (&store, &is_over);
         scope.spawn(|| answer_until(store, is_over));
         scope.spawn(move || {
-            let (mut dice, mut changes) = (SeededRng::new(7), 0);
+            let mut rng = SeededRng::new(7);
+            let mut changes = 0;
             while !is_over.load(Ordering::Relaxed) {
-                match disk.execute("UPDATE disk SET is_full = ?1", [dice.below(2) == 0]) {
+                match disk.execute("UPDATE disk SET is_full = ?1", [rng.below(2) == 0]) {
                     // Under Wine the others can be quicker for as long as it waits.
                     Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => {}
                     changed => changes += changed.unwrap(),
                 }
-                std::thread::sleep(Duration::from_millis(dice.below(10) as u64));
+                std::thread::sleep(Duration::from_millis(rng.below(10) as u64));
             }
             assert!(changes > 1, "the disk was never full");
         });

@@ -431,6 +431,44 @@ mod tests {
     }
 
     #[test]
+    fn an_ending_is_read_as_it_was_written_and_only_if_it_fits() {
+        let set = |text: &str| {
+            let question = crate::input::QuestionInput::new(text, "Pick").option("A", "first").option("B", "second");
+            crate::QuestionSet::new([question], &crate::Rules::strict()).unwrap()
+        };
+        let request = |text: &str| Request::new(RequestKey::new("session", "call"), set(text));
+        let answer = set("Which?").questions()[0].answer(&[1], None, Some("a note".into())).unwrap();
+        let resolution = Outcome::answered(&set("Which?"), vec![answer]).unwrap().through(Via::Web).with_by("ada");
+        let resolution = resolution.with_time(7).with_reported(Some(Reported { by: None, via: Some(Via::Line) }));
+        for ending in [
+            Ending::Resolved(resolution.clone()),
+            Ending::settled("ci", resolution),
+            Ending::timed_out(8),
+            Ending::Withdrawn { by: "bob".into(), at_ms: 9 },
+        ] {
+            let text = ending.to_json().unwrap();
+            assert_eq!(Ending::read(&request("Which?"), &text).unwrap(), ending, "{text}");
+            let is_for_any = ending.recorded().is_none_or(|recorded| recorded.outcome().answers().is_empty());
+            assert_eq!(Ending::read(&request("Another?"), &text).is_ok(), is_for_any, "{text}");
+        }
+        assert!(matches!(Ending::read(&request("Which?"), "{}"), Err(StoreError::Damaged { .. })));
+    }
+
+    #[test]
+    fn a_request_is_read_once() {
+        let id = QuestionId::parse("0123456789ab").unwrap();
+        let mut requests = Requests::default();
+        assert!(matches!(requests.read(&id, "{}"), Err(StoreError::Damaged { .. })) && requests.known(&id).is_none());
+        let question = crate::input::QuestionInput::new("Which?", "Pick").option("A", "first").option("B", "second");
+        let set = crate::QuestionSet::new([question], &crate::Rules::strict()).unwrap();
+        let request = Request::new(RequestKey::new("session", "call"), set);
+        let json = serde_json::to_string(&request).unwrap();
+        assert_eq!(*requests.read(&id, &json).unwrap(), request);
+        assert_eq!(**requests.known(&id).unwrap(), request);
+        assert_eq!(*requests.read(&id, "{}").unwrap(), request, "from memory");
+    }
+
+    #[test]
     fn an_id_is_whole_and_hexadecimal() {
         assert_eq!(QuestionId::parse("3F2A9C0D11AA").unwrap().as_str(), "3f2a9c0d11aa");
         for none in ["", "3f2a9c0d11a", "3f2a9c0d11ag", "3f2a9c0d11aa ", "../../x/y/z/a", &"a".repeat(33)] {

@@ -273,6 +273,51 @@ mod tests {
     }
 
     #[test]
+    fn a_draft_may_have_so_many_bytes_and_no_more() {
+        let empty = serde_json::to_string(&draft("x")).unwrap().len() - 1;
+        let of = |bytes: usize| DraftSave { version: version("a", 1), ..draft(&"x".repeat(bytes - empty)).into() };
+        let ada = Principal::person("ada", Via::Inbox);
+        assert!(of(MAX_DRAFT).step(&[], &ada, 5).is_ok_and(|(step, _)| step.written.is_some()));
+        let why = "not allowed: cannot keep the draft: it has 3145729 bytes, at most 3145728 are kept";
+        assert_eq!(of(MAX_DRAFT + 1).step(&[], &ada, 5).unwrap_err().to_string(), why);
+    }
+
+    #[test]
+    fn a_repeated_save_replaces_what_it_replaced() {
+        let other = saved("other", "a", 1);
+        let found = [saved("mine", "c", 2), other.clone()];
+        let written = Some(saved("mine", "c", 2));
+        let expected = (DraftStep { removed: vec![other.version.clone()], written }, vec![]);
+        assert_eq!(step(&found, "mine", "c", 2, &[other.version]), expected);
+    }
+
+    #[test]
+    fn drafts_are_read_newest_first_as_they_were_written() {
+        let older = saved("older", "a", 1);
+        let newer = SavedDraft { saved_ms: 9, ..saved("newer", "b", 1) };
+        let texts: Vec<_> = [&older, &newer].map(|saved| saved.to_json().unwrap()).into();
+        let (drafts, unsent): (Vec<_>, Vec<_>) = texts.into_iter().unzip();
+        assert_eq!(SavedDraft::read(&[&drafts[..], &["{}".to_owned()]].concat()), [newer.clone(), older.clone()]);
+        let words = UnsentWords::read(&[&unsent[..], &["{}".to_owned()]].concat());
+        assert_eq!(words, [UnsentWords::from(&newer), UnsentWords::from(&older)]);
+        assert_eq!(words[0].words, ["To talk about: newer"]);
+    }
+
+    #[test]
+    fn a_list_has_so_many_characters_of_unsent_words() {
+        let of = |words: &[&str], saved_ms| UnsentWords {
+            words: words.iter().map(|text| (*text).to_owned()).collect(),
+            place: String::new(),
+            saved_ms,
+        };
+        let long = "ä".repeat(MAX_UNSENT_CHARS - 3);
+        let drafts = vec![of(&["older"], 1), of(&[&long, "", "abcdef"], 2), of(&[], 3)];
+        assert_eq!(UnsentWords::bounded(drafts), [of(&[&long, "abc"], 2)]);
+        let both = vec![of(&["older"], 1), of(&["newer"], 2)];
+        assert_eq!(UnsentWords::bounded(both), [of(&["newer"], 2), of(&["older"], 1)]);
+    }
+
+    #[test]
     fn no_two_writers_have_one_name() {
         assert_ne!(DraftVersion::of_new_writer(), DraftVersion::of_new_writer());
     }

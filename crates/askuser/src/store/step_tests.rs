@@ -228,6 +228,7 @@ fn only_what_has_ended_is_delivered_and_the_first_time_counts() {
     assert_eq!((early.write, early.waiters), (Write::Nothing, Waiters::Keep));
     let first = step(&found(answered(Purpose::Question)), NOW + 1, &agent(), &deliver).unwrap();
     assert_eq!((updated(&first).question.delivered_ms, first.event), (Some(NOW + 1), None));
+    assert_eq!(first.waiters, Waiters::Remove);
     let again = step(&found(updated(&first).clone()), NOW + 2, &agent(), &deliver).unwrap();
     assert_eq!((again.write, again.waiters), (Write::Nothing, Waiters::Remove));
     assert!(step(&found(answered(Purpose::Question)), NOW, &ada(), &deliver).is_err());

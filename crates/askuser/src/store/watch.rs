@@ -327,6 +327,59 @@ mod tests {
         assert!(sender.is_closed() && !sender.send(Change::Lagged));
     }
 
+    fn stretch(seqs: std::ops::RangeInclusive<u64>, last: u64) -> Events {
+        let id = QuestionId::parse("0123456789ab").unwrap();
+        let event = |seq| StoreEvent { seq, id: id.clone(), state: State::Pending, at_ms: 0 };
+        Events { events: seqs.map(event).collect(), gap: false, last }
+    }
+
+    #[test]
+    fn a_feed_tells_each_event_once_and_a_gap_as_a_lag() {
+        let mut feed = Feed::default();
+        assert!(!feed.is_watched());
+        let mut watch = feed.watch(&Watched::All, Some(3));
+        assert!(feed.is_followed() && feed.is_watched() && !feed.follows_revocations());
+        assert!(feed.tell(stretch(4..=5, 7)), "there are more");
+        assert_eq!(feed.last(), 5);
+        for seq in 4..=5 {
+            assert!(matches!(next(&mut watch), Some(Change::Event(event)) if event.seq == seq));
+        }
+        assert!(!feed.tell(stretch(6..=5, 7)), "the rest cannot be read");
+        assert_eq!((feed.last(), next(&mut watch).is_none()), (7, true));
+        assert!(!feed.tell(Events { gap: true, ..stretch(9..=9, 9) }));
+        assert!(matches!(next(&mut watch), Some(Change::Lagged)) && next(&mut watch).is_none());
+        feed.fall_behind();
+        assert!(!feed.tell(stretch(10..=10, 12)));
+        assert_eq!(feed.last(), 12);
+        assert!(matches!(next(&mut watch), Some(Change::Lagged)) && next(&mut watch).is_none());
+        assert!(!feed.tell(stretch(13..=13, 13)), "it has caught up");
+        assert!(matches!(next(&mut watch), Some(Change::Event(event)) if event.seq == 13));
+        let mut late = feed.watch(&Watched::All, None);
+        assert_eq!((feed.last(), next(&mut late).is_none()), (13, true));
+        drop((watch, late));
+        feed.forget_closed();
+        assert!(!feed.is_watched());
+    }
+
+    #[test]
+    fn a_feed_tells_of_new_revocations_and_after_a_lag() {
+        let mut feed = Feed::default();
+        let mut watch = feed.watch_revocations(2);
+        assert!(feed.follows_revocations() && feed.is_watched() && !feed.is_followed());
+        feed.tell_revocations(2);
+        assert!(next(&mut watch).is_none());
+        feed.tell_revocations(3);
+        assert!(matches!(next(&mut watch), Some(Change::Lagged)));
+        feed.fall_behind();
+        for is_told in [true, false] {
+            feed.tell_revocations(3);
+            assert_eq!(next(&mut watch).is_some(), is_told);
+        }
+        let mut events = feed.watch(&Watched::All, Some(0));
+        feed.disconnect(&StoreError::NotFound("it".into()));
+        assert!(matches!(next(&mut events), Some(Change::Disconnected(_))) && !feed.is_followed());
+    }
+
     #[test]
     fn watchers_that_were_dropped_are_forgotten_though_nothing_happens_to_their_question() {
         let (mut watchers, id) = (Watchers::default(), QuestionId::parse("0123456789ab").unwrap());
