@@ -82,6 +82,16 @@ def claude_ready(stage):
     stage.keys(PROMPT, "Enter")
 
 
+def claude_allows(stage):
+    """As `askuser init claude` allows it: a project's file and a server with an address come without."""
+    stage.file(".claude/settings.json", {"permissions": {"allow": ["mcp__askuser__*"]}})
+
+
+def claude_remote(stage, url, token):
+    in_json(".claude.json", "mcpServers", type="http", url=URL)(stage, url, token)
+    claude_allows(stage)
+
+
 def codex(model):
     stage = Stage("codex", SCRIPTED_KEY=KEY)
     stage.file(".codex/config.toml", f"""\
@@ -208,17 +218,17 @@ CONTINUE_SERVER = ".continue/mcpServers/askuser.yaml"
 AGENTS = {
     "claude": Agent(
         "@anthropic-ai/claude-code", "2.1.328", claude,
-        remote=in_json(".claude.json", "mcpServers", type="http", url=URL),
-        headless=["claude", "-p", PROMPT, "--allowedTools", "mcp__askuser__*"],
-        terminal=["claude", "--allowedTools", "mcp__askuser__*"],
-        project=nothing,
+        remote=claude_remote,
+        headless=["claude", "-p", PROMPT],
+        terminal=["claude"],
+        project=claude_allows,
         ready=claude_ready,
         shows_progress=True,
         choose_second=["Right", "Down", "Enter", "Down", "Down", "Enter"],
         refuse=["Down", "Down", "Down", "Right", "Enter"],
     ),
     "codex": Agent(
-        "@openai/codex", "0.166.0", codex,
+        "@openai/codex", "0.169.0", codex,
         remote=codex_remote,
         headless=["codex", "exec", "--skip-git-repo-check", PROMPT],
         terminal=["codex", PROMPT],

@@ -1,15 +1,15 @@
 """What is tried with each agent: a question of its model reaches a person, and what they say reaches the model."""
 
 import json
-import re
 import sys
 import time
 from pathlib import Path
 
 import permissions
+import unasked
 from agents import AGENTS, PROMPT
 from scripted_model import Call
-from stage import ASKUSER, PATIENCE, ROOT, Failed, until
+from stage import ASKUSER, PATIENCE, Failed, until
 
 
 def question(text):
@@ -34,7 +34,7 @@ def inbox(scene):
     run.set_up()
     answered_in_the_inbox(run)
     # At the very beginning: agents cut descriptions off, and have question tools of their own beside it.
-    if '"description": "Unless the user is certainly here, use this' not in json.dumps(run.model.seen):
+    if '"description": "If you have a tool AskUserQuestion of your own, use it' not in json.dumps(run.model.seen):
         raise Failed("the model does not read when to take which question tool")
 
 
@@ -239,13 +239,6 @@ NOT_OURS = ["--disallowedTools", "mcp__askuser__AskUserQuestion"]
 BASH = Call("Bash", {"command": "touch made", "description": "Make a file"})
 
 
-def with_hooks(run, *events):
-    """As docs/clients.md has them."""
-    documented = re.search(r'```json\n(\{\n  "hooks".*?)```', (ROOT / "docs/clients.md").read_text(), re.DOTALL)
-    hooks = json.loads(documented[1])["hooks"]
-    run.stage.file(".claude/settings.json", {"hooks": {event: hooks[event] for event in events}})
-
-
 def own_question(run, *words):
     process = run.stage.start("claude", "-p", PROMPT, *words)
     run.stage.answer(run.stage.pending(), *SECOND)
@@ -291,23 +284,36 @@ def approve_deny(scene):
 def hook_before_tool(scene):
     """`PreToolUse`: its own question tool is answered from the inbox, without a terminal."""
     run = scene.run(ASK)
-    with_hooks(run, "PreToolUse")
+    run.stage.set_up("claude")
     # Its question tool is there only with such a tool. This one answers nothing.
-    own_question(run, "--mcp-config", SHOP, "--permission-prompt-tool", "mcp__shop__refuse")
+    own_question(run, "--mcp-config", SHOP, "--permission-prompt-tool", "mcp__shop__refuse", *NOT_OURS)
 
 
 def hook_elicitation(scene):
     """`Elicitation`: a form of another server is answered from the inbox, without a terminal."""
     run = scene.run(Call("order", {}))
-    with_hooks(run, "Elicitation")
+    run.stage.set_up("claude")
     process = run.stage.start("claude", "-p", PROMPT, "--mcp-config", SHOP, "--allowedTools", "mcp__shop__order")
     run.stage.answer(run.stage.pending(), "--select", "Size=Large")
     run.stage.ended(process)
     run.hears("ordered: l")
 
 
+def hook_elicitation_words(scene):
+    """`Elicitation`: a note goes into the form's field for words, and the question names the server."""
+    run = scene.run(Call("wish", {}))
+    run.stage.set_up("claude")
+    process = run.stage.start("claude", "-p", PROMPT, "--mcp-config", SHOP, "--allowedTools", "mcp__shop__wish")
+    question = run.stage.pending()
+    if "shop" not in run.stage.askuser("inbox"):
+        raise Failed("the list does not name the server")
+    run.stage.answer(question, "--select", "Size=Large", "--note", "Size=as a gift")
+    run.stage.ended(process)
+    run.hears("ordered: l, as a gift")
+
+
 def in_terminal(run, shows):
-    with_hooks(run, "PermissionRequest", "PostToolUse")
+    run.stage.set_up("claude")
     run.stage.show("claude", "--permission-mode", "default")
     run.stage.sees("manual mode")
     run.stage.settles()
@@ -380,8 +386,59 @@ def picker_first(scene):
 
 CLAUDE = [
     approve_question, approve_allow, approve_deny, hook_before_tool, hook_elicitation, hook_permission, hook_picker,
-    dialog_first, dialog_refused, picker_first, *permissions.CASES,
+    dialog_first, dialog_refused, picker_first, hook_elicitation_words, *permissions.CASES, *unasked.CASES,
 ]
+
+
+# Codex
+
+FEATURES = [{"label": label, "description": "-"} for label in ["Search", "Export", "Import"]]
+SEVERAL = Call("AskUserQuestion", {
+    "questions": [{"question": "Which features?", "header": "Features", "multiSelect": True, "options": FEATURES}]
+})
+CHOSEN = ("--select", "Features=Search", "--select", "Features=Export")
+
+
+def several(scene):
+    """Asked what its form cannot show, in a terminal: the form says where to answer. The question as it stands in the inbox."""
+    run = scene.run(SEVERAL)
+    run.set_up()
+    run.stage.show(*run.agent.terminal)
+    question = run.stage.pending()
+    run.stage.sees("Answer in the inbox")
+    run.stage.sees(question["id"])
+    return run, question
+
+
+def several_in_the_inbox(scene):
+    """To choose the inbox leaves the question open, and the call waits for its answer."""
+    run, question = several(scene)
+    time.sleep(1)
+    run.stage.keys("Enter")
+    until("end of the form", lambda: "Answer in the inbox" not in run.stage.screen())
+    if not run.stage.pending()["asker"]["waits"]:
+        raise Failed("the call does not wait")
+    run.stage.answer(question, *CHOSEN)
+    run.hears("Selected: Search, Export")
+
+
+def several_declined(scene):
+    """To decline there ends the question."""
+    run, _ = several(scene)
+    time.sleep(1)
+    run.stage.keys("Down", "Enter")
+    run.hears("The user declined to answer.")
+
+
+def several_elsewhere(scene):
+    """Answered in the inbox, the form closes."""
+    run, question = several(scene)
+    run.stage.answer(question, *CHOSEN)
+    run.hears("Selected: Search, Export")
+    until("end of the form", lambda: "Answer in the inbox" not in run.stage.screen())
+
+
+OF_ONE = {"claude": CLAUDE, "codex": [several_in_the_inbox, several_declined, several_elsewhere]}
 
 
 # All of them have an address as well as a command, and are tried over both.
@@ -399,5 +456,5 @@ def of(agent):
     some = [case for case, wanted in some.items() if getattr(AGENTS[agent], wanted)]
     both = [(case, over) for over in TRANSPORTS for case in [*EVERYWHERE, *dialogs, *some]]
     projects = [(project_file, "stdio")] if AGENTS[agent].project else []
-    own = [(case, "stdio") for case in CLAUDE if agent == "claude"]
+    own = [(case, "stdio") for case in OF_ONE.get(agent, [])]
     return [*both, *projects, *own]

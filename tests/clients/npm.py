@@ -8,7 +8,7 @@ from stage import PLACE
 # What several of them need, and not every machine has.
 NODE = "node@22.23.3"
 # What they depend on is of this day: a later release of it may need one that is not there, and then none is installed.
-BEFORE = "2026-11-14"
+BEFORE = "2026-11-19"
 
 
 def install(*packages):

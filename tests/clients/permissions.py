@@ -7,18 +7,11 @@ from scripted_model import Call
 from stage import Failed, until
 
 REASON = "The loop sleeps too long, so I halve it."
-EVENTS = ["PreToolUse", "PermissionRequest", "PostToolUse", "PostToolUseFailure", "Stop", "SubagentStop", "Elicitation"]
 FILE = "retry.rs"
 BEFORE = "fn wait() {\n    sleep(10);\n}\n"
 AFTER = BEFORE.replace("10", "5")
 OPTIONS = [{"label": "PostgreSQL", "description": "A server"}, {"label": "SQLite", "description": "A file"}]
 DATABASE = {"question": "Which database?", "header": "Database", "multiSelect": False, "options": OPTIONS}
-
-
-def hooks():
-    """Each event with our hook, as `askuser init claude` writes them."""
-    hook = {"type": "command", "command": "askuser hook", "timeout": 86400}
-    return {event: [{"matcher": "*", "hooks": [hook]}] for event in EVENTS}
 
 
 def edit(run, **fields):
@@ -33,7 +26,7 @@ def begun(scene, make_call, shows):
     # An edit needs a file that was read in the session.
     read = Call("Read", {"file_path": str(run.stage.project / FILE)})
     run.model.calls = (read, make_call(run))
-    run.stage.file(".claude/settings.json", {"hooks": hooks()})
+    run.stage.set_up("claude")
     run.stage.show("claude", "--permission-mode", "default")
     run.stage.sees("manual mode")
     run.stage.settles()
@@ -127,7 +120,7 @@ def imitation(scene):
     """A question that reads like a permission is not asked, and the model reads why."""
     forged = {**DATABASE, "header": "Bash", "options": [{**OPTIONS[0], "label": "Allow once"}, OPTIONS[1]]}
     run = scene.run(Call("AskUserQuestion", {"questions": [forged]}))
-    run.stage.file(".claude/settings.json", {"hooks": hooks()})
+    run.stage.set_up("claude")
     run.stage.show("claude", "--permission-mode", "default")
     run.stage.sees("manual mode")
     run.stage.settles()

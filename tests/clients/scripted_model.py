@@ -7,6 +7,7 @@ the tool returned. `results` holds every result that an agent has sent back to i
 import json
 import re
 import threading
+import time
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -39,6 +40,8 @@ class ScriptedModel:
     def __init__(self, *calls):
         self.calls = calls
         self.results = []
+        # When it called each tool.
+        self.called_at = []
         self.may_ask_again = threading.Event()
         self.seen = []
         self.lock = threading.Lock()
@@ -87,6 +90,8 @@ class ScriptedModel:
                     if path.endswith(ending):
                         read, streamed, whole = dialect
                         said = model.next(read(body))
+                        if not isinstance(said, str):
+                            model.called_at.append(time.time())
                         if whole and not (body.get("stream") or "stream" in path):
                             return self.reply("application/json", json.dumps(whole(said)))
                         return self.reply("text/event-stream", streamed(said, self.turn(body)))

@@ -19,7 +19,7 @@ def main():
         elif method == "tools/list":
             meta = {"anthropic/alwaysLoad": True}
             tool = {"description": "A tool", "inputSchema": {"type": "object"}, "_meta": meta}
-            send({"id": id, "result": {"tools": [{"name": name, **tool} for name in ["order", "refuse"]]}})
+            send({"id": id, "result": {"tools": [{"name": name, **tool} for name in ["order", "wish", "refuse"]]}})
         elif method == "tools/call" and message["params"]["name"] == "refuse":
             words = json.dumps({"behavior": "deny", "message": "refused by another server"})
             send({"id": id, "result": {"content": [{"type": "text", "text": words}]}})
@@ -27,11 +27,13 @@ def main():
             call = id
             size = {"type": "string", "title": "Size", "enum": ["s", "l"], "enumNames": ["Small", "Large"]}
             schema = {"type": "object", "properties": {"size": size}, "required": ["size"]}
+            if message["params"]["name"] == "wish":
+                schema = {"type": "object", "properties": {"size": size, "comment": {"type": "string"}}}
             params = {"message": "Which size?", "requestedSchema": schema}
             send({"id": "form", "method": "elicitation/create", "params": params})
         elif id == "form":
             content = message.get("result", {}).get("content") or {}
-            words = f"ordered: {content.get('size', 'nothing')}"
+            words = ", ".join([f"ordered: {content.get('size', 'nothing')}", *filter(None, [content.get("comment")])])
             send({"id": call, "result": {"content": [{"type": "text", "text": words}]}})
         elif id is not None:
             send({"id": id, "error": {"code": -32601, "message": "no such method"}})

@@ -355,6 +355,7 @@ pub(crate) fn init() -> Command {
                     client.value_parser(PossibleValuesParser::new(CLIENTS)),
                     switch("project", "Change the project's file, which others may share, instead of yours"),
                     all.conflicts_with_all(["client", "project"]),
+                    switch("mcp-only", "Add the server alone, without the hooks and permissions of Claude Code"),
                     switch("yes", "Make the change without asking"),
                     switch("print", "Print the change without making it").conflicts_with("yes"),
                     switch("remove", "Remove askuser again and restore the file byte for byte"),

@@ -9,6 +9,7 @@ use askuser::{
     AskError, Asker, Asking, Closed, Decision, Delivery, Inbox, Purpose, Request, RequestKey, Resolution, Status, Via,
 };
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Asks through a store, and at a surface beside it if there is one: the first answer wins, the other closes and says so.
 ///
@@ -74,7 +75,8 @@ impl InboxAsker {
 
     async fn kept(&self, put: Call<Put>) -> Result<Put, StoreError> {
         let put = put.await?;
-        if let (true, Some(notify)) = (put.is_new, &self.on_new) {
+        let has_time = put.question.request.deadline() != Some(Duration::ZERO);
+        if let (true, Some(notify)) = (put.is_new && has_time, &self.on_new) {
             notify(&put.question);
         }
         Ok(put)

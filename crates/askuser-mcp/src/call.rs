@@ -7,13 +7,14 @@ use crate::form::{Choices, is_short};
 use crate::results;
 use crate::rounds::Next;
 use crate::series::{series, session};
-use crate::server::{Server, random_id};
+use crate::server::{PROBE_CLIENT, Server, random_id};
 use askuser::permission::reject_imitation;
 use askuser::store::{Ending, Handle, Principal, Put, QuestionId, Series, StoreError, StoredQuestion};
 use askuser::{
     AskError, Asker, Context, Decision, Delivery, Origin, Purpose, QuestionSet, Request, RequestKey, Via, report,
     sanitize,
 };
+use futures_util::future::OptionFuture;
 use rmcp::RoleServer;
 use rmcp::model::{CallToolResponse, CallToolResult, InputResponses, ProgressNotificationParam, ProtocolVersion};
 use rmcp::service::RequestContext;
@@ -84,10 +85,12 @@ impl Call<'_> {
         };
         let question = put.question.clone();
         let waited = match (self.choices(&question.request), is_stateless(self.context), &self.server.codec) {
-            (Some(choices), true, Some(codec)) => match self.round(put, choices, codec, round).await {
-                Next::Show(forms) => return Ok(forms.into()),
-                Next::Waited(waited) => waited,
-            },
+            (Some(choices), true, Some(codec)) if choices != Choices::Elsewhere => {
+                match self.round(put, choices, codec, round).await {
+                    Next::Show(forms) => return Ok(forms.into()),
+                    Next::Waited(waited) => waited,
+                }
+            }
             _ => self.wait_beside_dialog(put).await,
         };
         let silent_after = self.client().silent_after;
@@ -122,7 +125,8 @@ impl Call<'_> {
     /// A question as a record.
     pub(crate) fn request(&self, set: QuestionSet, about: Option<Context>, purpose: Purpose) -> Request {
         let key = RequestKey::new(session(&self.origin), random_id()).for_purpose(purpose);
-        let deadline = self.server.options.deadline;
+        let is_probe = self.context.client_info().is_some_and(|client| client.name == PROBE_CLIENT);
+        let deadline = if is_probe { Some(Duration::ZERO) } else { self.server.options.deadline };
         Request::new(key, set).with_origin(self.origin.clone()).with_context(about).with_deadline(deadline)
     }
 
@@ -180,8 +184,10 @@ impl Call<'_> {
         let exchange = Exchange::of(context);
         let mut told = 0_u32;
         loop {
-            let has_dialog = dialog.is_some_and(Dialog::is_open);
-            let limit = started + timeout.limit(token.is_some(), has_dialog);
+            let limit = || {
+                let (is_open, uncounted) = dialog.map(Dialog::open_time).unwrap_or_default();
+                started + uncounted + timeout.limit(token.is_some(), is_open)
+            };
             let next_word = started + PROGRESS * told;
             tokio::select! {
                 // What has ended already needs no word.
@@ -218,9 +224,11 @@ impl Call<'_> {
                 }
                 () = self.server.closed.cancelled() => return gone(context),
                 () = exchange.gone() => return gone(context),
-                () = sleep_until(limit) => {
+                // The limit is another one now.
+                Some(()) = OptionFuture::from(dialog.map(Dialog::closed)) => {}
+                () = sleep_until(limit()) => {
                     // A dialog may have opened since.
-                    if Instant::now() >= started + timeout.limit(token.is_some(), dialog.is_some_and(Dialog::is_open)) {
+                    if Instant::now() >= limit() {
                         break;
                     }
                 }

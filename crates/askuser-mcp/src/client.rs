@@ -21,8 +21,8 @@ pub(crate) struct ClientFacts {
 pub(crate) enum Dialogs {
     /// The dialogs that it declares.
     Declared,
-    /// It shows a form with several choices as a bare yes or no, so that a yes would choose nothing. It does not accept an empty
-    /// text field, so that no choice could be sent.
+    /// A form of one choice. It shows several choices as a bare yes or no, and does not accept an empty text field. Its clock
+    /// stands still while a form is open.
     OneChoice,
     /// None. Without a terminal the client exits when it gets one.
     Fatal,
@@ -53,7 +53,7 @@ const CLIENTS: [ClientFacts; 13] = [
     // prevents that.
     ClientFacts { since: Some([2, 1]), ..waits("claude-code", 110, 110, LONG - 60) },
     // 300 s whatever the progress; an open dialog stops the clock.
-    ClientFacts { since: Some([0, 166]), dialogs: Dialogs::OneChoice, ..waits("codex", 285, 285, LONG) },
+    ClientFacts { since: Some([0, 166]), dialogs: Dialogs::OneChoice, ..waits("codex", 285, 285, 285) },
     // 180 s after the last progress.
     ClientFacts { since: Some([1, 0]), ..waits("github-copilot", 165, LONG, 165) },
     ClientFacts { since: Some([1, 0]), ..waits("copilot", 165, LONG, 165) },

@@ -4,19 +4,21 @@
 //! refusal, a form that comes back empty, and an error all mean that no person was asked.
 
 use crate::call::Call;
-use crate::form::{Choices, Rejected, answer, form};
+use crate::form::{Choices, DECLINE, Rejected, answer, elsewhere, form};
 use crate::server::Conversation;
 use askuser::store::{Draft, DraftSave, DraftVersion, Handle, QuestionId};
 use askuser::{Answer, Asker, Asking, Delivery, Outcome, Question, Request, Resolution, Status, Via};
+use futures_util::future::OptionFuture;
 use rmcp::model::{
-    CancelledNotificationParam, ClientResult, ElicitRequest, ElicitResult, ElicitationAction, PingRequest, RequestId,
-    ServerRequest,
+    CancelledNotificationParam, ClientResult, ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction,
+    PingRequest, RequestId, ServerRequest,
 };
 use rmcp::service::PeerRequestOptions;
 use rmcp::{Peer, RoleServer};
 use std::pin::pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 /// How often a form is shown that comes back with no answer.
@@ -26,7 +28,9 @@ pub(crate) const TRIES: usize = 3;
 pub(crate) struct Dialog {
     peer: Peer<RoleServer>,
     choices: Choices,
-    is_open: AtomicBool,
+    /// The time that earlier forms were open, and the start of the one that is.
+    open: Mutex<(Duration, Option<Instant>)>,
+    closed: Notify,
     /// Where the question is kept, with what was answered so far.
     person: Handle,
     id: QuestionId,
@@ -36,15 +40,41 @@ pub(crate) struct Dialog {
 impl Dialog {
     pub(crate) fn new(call: &Call<'_>, choices: Choices, id: QuestionId) -> Dialog {
         let (peer, conversation) = (call.context.peer.clone(), call.server.conversation.clone());
-        Dialog { peer, choices, is_open: AtomicBool::new(false), person: call.person(), id, conversation }
+        Dialog { peer, choices, open: Mutex::default(), closed: Notify::new(), person: call.person(), id, conversation }
     }
 
-    /// Whether a person may be looking at one.
-    pub(crate) fn is_open(&self) -> bool {
-        self.is_open.load(Ordering::Relaxed)
+    /// Whether a form is open, and the time that the client does not count. The clock of a client with single choices stands
+    /// still while a form is open.
+    pub(crate) fn open_time(&self) -> (bool, Duration) {
+        let (before, since) = *self.open();
+        let is_counted = !matches!(self.choices, Choices::OptionsOnly | Choices::Elsewhere);
+        let open = before + since.map_or(Duration::ZERO, |since| since.elapsed());
+        (since.is_some(), if is_counted { Duration::ZERO } else { open })
+    }
+
+    fn open(&self) -> MutexGuard<'_, (Duration, Option<Instant>)> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until a form is closed.
+    pub(crate) async fn closed(&self) {
+        self.closed.notified().await;
+    }
+
+    /// Offers the inbox instead of the questions. To choose it answers nothing.
+    async fn elsewhere(&self, request: &Request) -> FormResult {
+        let Some(where_to) = elsewhere(request, &self.id) else { return FormResult::NotAsked };
+        match self.one(&where_to, &where_to.set().questions()[0], false).await {
+            FormResult::Answer(answer) if answer.selected_options == [DECLINE] => FormResult::Declined,
+            FormResult::Answer(_) => FormResult::NotAsked,
+            refused => refused,
+        }
     }
 
     async fn all(&self, request: &Request) -> Resolution {
+        if self.choices == Choices::Elsewhere {
+            return resolution(request, self.elsewhere(request).await, request.known().to_vec());
+        }
         let mut answers: Vec<Answer> = request.known().to_vec();
         let mut is_person_there = false;
         for question in request.set().questions() {
@@ -67,9 +97,9 @@ impl Dialog {
     async fn one(&self, request: &Request, question: &Question, is_person_there: bool) -> FormResult {
         let mut rejected = None;
         for _ in 0..TRIES {
-            let Some((result, shown_at)) = self.show(request, question, rejected.as_ref()).await else {
-                return FormResult::NotAsked;
-            };
+            let form = form(request, question, self.choices, rejected.as_ref());
+            let shown = OptionFuture::from(form.map(|form| self.show(form))).await.flatten();
+            let Some((result, shown_at)) = shown else { return FormResult::NotAsked };
             let is_instant = !is_person_there && self.conversation.is_refused_by_itself(shown_at.elapsed());
             match read_form(request, question, &result, is_instant) {
                 Ok(FormResult::NotAsked) => {
@@ -88,20 +118,16 @@ impl Dialog {
 
     /// Shows a form: what comes back, and since when a person can have seen it; `None` where that failed. Dropping the future takes it off
     /// the screen.
-    async fn show(
-        &self,
-        request: &Request,
-        question: &Question,
-        rejected: Option<&Rejected>,
-    ) -> Option<(ElicitResult, Instant)> {
-        let form = ElicitRequest::new(form(request, question, self.choices, rejected)?);
+    async fn show(&self, form: ElicitRequestParams) -> Option<(ElicitResult, Instant)> {
+        let form = ElicitRequest::new(form);
         let send = |request| self.peer.send_cancellable_request(request, PeerRequestOptions::no_options());
         // The client replies by itself, once it gets to it. On a busy machine that takes longer than a person does.
         let ping = send(ServerRequest::PingRequest(PingRequest::default())).await.ok()?;
         let asked = send(ServerRequest::ElicitRequest(form)).await.ok()?;
         let mut shown = Shown { peer: self.peer.clone(), request: Some(asked.id.clone()) };
-        self.is_open.store(true, Ordering::Relaxed);
-        let (mut shown_at, mut is_awake) = (Instant::now(), false);
+        let opened = Instant::now();
+        self.open().1 = Some(opened);
+        let (mut shown_at, mut is_awake) = (opened, false);
         let (mut awaking, mut asking) = (pin!(ping.await_response()), pin!(asked.await_response()));
         let result = loop {
             tokio::select! {
@@ -110,7 +136,9 @@ impl Dialog {
                 result = &mut asking => break result,
             }
         };
-        self.is_open.store(false, Ordering::Relaxed);
+        let before = self.open().0;
+        *self.open() = (before + opened.elapsed(), None);
+        self.closed.notify_one();
         shown.request = None;
         match result {
             Ok(ClientResult::ElicitResult(result)) => Some((result, shown_at)),

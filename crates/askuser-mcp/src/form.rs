@@ -5,7 +5,9 @@
 
 use crate::client::Dialogs;
 use askuser::exact::{self, Charset};
-use askuser::{Answer, Context, Question, QuestionSet, Request, Violations, reply, sanitize};
+use askuser::input::QuestionInput;
+use askuser::store::QuestionId;
+use askuser::{Answer, Context, Question, QuestionSet, Request, Rules, Violations, reply, sanitize};
 use rmcp::model::{ClientCapabilities, ElicitRequestParams, ProtocolVersion};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
@@ -34,6 +36,8 @@ pub(crate) enum Choices {
     Switches,
     /// One of the options and nothing beside it.
     OptionsOnly,
+    /// None of the questions: the person chooses to answer in the inbox, or declines.
+    Elsewhere,
 }
 
 impl Choices {
@@ -52,7 +56,7 @@ impl Choices {
             Dialogs::Fatal => None,
             Dialogs::OneChoice => {
                 let has_several = set.questions().iter().any(Question::is_multi_select);
-                (!has_several).then_some(Choices::OptionsOnly)
+                Some(if has_several { Choices::Elsewhere } else { Choices::OptionsOnly })
             }
             Dialogs::Declared => Some(if has_lists { Choices::List } else { Choices::Switches }),
         }
@@ -71,6 +75,19 @@ fn said_plainly(why: &Violations) -> String {
     why.iter().map(|violation| format!("{}, {}", violation.fact, violation.limit)).collect::<Vec<_>>().join("; ")
 }
 
+/// Declines in the form that sends the person to the inbox.
+pub(crate) const DECLINE: &str = "Decline";
+
+/// The question where to answer, instead of one that the dialog cannot show.
+pub(crate) fn elsewhere(request: &Request, id: &QuestionId) -> Option<Request> {
+    let question = QuestionInput::new(request.title(), "Answer")
+        .option("Answer in the inbox (`askuser inbox`)", "the agent waits for it")
+        .option(DECLINE, "the agent goes on without an answer");
+    let set = QuestionSet::new([question], &Rules::strict()).ok()?;
+    let about = format!("This dialog cannot show question {id}. Answer it in another terminal: `askuser answer {id}`");
+    Some(Request::new(request.key().clone(), set).with_context(Context::Prose(about)))
+}
+
 /// The form of a question. One that was rejected is shown again with the reason, and with what was filled in.
 pub(crate) fn form(
     request: &Request,
@@ -81,7 +98,7 @@ pub(crate) fn form(
     let names: Vec<&str> = question.options().iter().map(|option| option.name()).collect();
     let mut fields = Map::new();
     match (question.is_multi_select(), choices) {
-        (true, Choices::OptionsOnly) => return None,
+        (true, Choices::OptionsOnly | Choices::Elsewhere) => return None,
         (false, _) => {
             fields.insert("answer".into(), json!({"type": "string", "title": question.header(), "enum": names}));
         }
@@ -96,7 +113,7 @@ pub(crate) fn form(
         }
     }
     let mut message = message(request, question, rejected);
-    if choices == Choices::OptionsOnly {
+    if matches!(choices, Choices::OptionsOnly | Choices::Elsewhere) {
         message.push_str("\n\nTo say something else, or to add a note: `askuser inbox` in another terminal");
     } else {
         let typed = request.set().limits().typed_chars;

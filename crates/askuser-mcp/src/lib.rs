@@ -31,5 +31,5 @@ mod tools;
 pub use http::{HTTP_PATH, HttpService, Reply};
 pub use http_delivery::Acknowledge;
 pub use rmcp::transport::stdio_pipes as stdio_streams;
-pub use server::{Options, Server};
+pub use server::{Options, PROBE_CLIENT, Server};
 pub use stdio::{ServeError, serve};

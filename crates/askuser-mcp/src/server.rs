@@ -130,6 +130,9 @@ impl Conversation {
     }
 }
 
+/// The client that asks only to see that a question reaches the store. Its questions end as they are put.
+pub const PROBE_CLIENT: &str = "askuser doctor";
+
 impl Server {
     /// Asks through this inbox.
     pub fn new(inbox: Arc<dyn Inbox>, options: Options) -> Server {

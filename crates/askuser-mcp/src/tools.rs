@@ -75,7 +75,7 @@ mod tests {
         assert_eq!(ask, definition);
         let description = description.as_str().unwrap();
         assert!(
-            description.starts_with("Unless the user is certainly here, use this"),
+            description.starts_with("If you have a tool AskUserQuestion of your own, use it; otherwise this one."),
             "which one to take comes first"
         );
         assert!(description.ends_with(definition["description"].as_str().unwrap()), "{description}");

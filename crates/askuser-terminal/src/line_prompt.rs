@@ -124,7 +124,7 @@ impl LinePrompt {
             ) {
                 (Some(rows), ..) if review => self.change(&rows),
                 (Some(rows), ..) => self.choose(&rows),
-                (None, Some(rows), _) if !review && form == Form::Tool => self.add_notes(&rows),
+                (None, Some(rows), _) if !review && form.takes_notes() => self.add_notes(&rows),
                 (None, None, Some(rows)) if !review && form == Form::Tool => self.read_preview(&rows),
                 (None, ..) => match self.row_named(word) {
                     Some(row) => self.choose(&[row + 1]),

@@ -324,7 +324,7 @@ impl Question {
             bad.add(format!("{path}.customInput"), "given", "must be left out: only the options answer this question");
         }
         // Whoever asks reads no note, and one beside a yes may be a condition.
-        if self.form != Form::Tool && (answer.note.is_some() || !answer.notes.is_empty()) {
+        if !self.form.takes_notes() && (answer.note.is_some() || !answer.notes.is_empty()) {
             bad.add(format!("{path}.note"), "given", "must be left out: this question takes no notes");
         }
         check_typed(answer.custom_input.as_deref(), limits.typed_chars, &format!("{path}.customInput"), bad);

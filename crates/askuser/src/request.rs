@@ -206,16 +206,17 @@ impl Request {
 
     /// Who asks, as a person anywhere else reads it: the agent and where it works too.
     pub fn asked_from(&self) -> Option<String> {
-        let shown = |text: &Option<String>| {
-            text.as_deref().map(|text| sanitize::line(text).trim().to_owned()).filter(|text| !text.is_empty())
-        };
-        let place = match (shown(&self.origin.agent), shown(&self.origin.folder)) {
+        let place = match (self.origin.agent_name(), self.origin.folder.as_deref().and_then(shown)) {
             (Some(agent), Some(folder)) => Some(format!("{agent} in {folder}")),
             (Some(agent), None) => Some(agent),
             (None, folder) => folder,
         };
         joined(place, self.asked_by())
     }
+}
+
+fn shown(text: &str) -> Option<String> {
+    Some(sanitize::line(text).trim().to_owned()).filter(|text| !text.is_empty())
 }
 
 fn joined(first: Option<String>, second: Option<String>) -> Option<String> {
@@ -317,7 +318,23 @@ pub struct Origin {
     pub credential: Option<String>,
 }
 
+/// Agents by the name that they send and by the name that people know.
+const AGENT_NAMES: [(&str, &str); 5] = [
+    ("claude-code", "Claude Code"),
+    ("codex-mcp-client", "Codex"),
+    ("gemini-cli-mcp-client", "Gemini CLI"),
+    ("github-copilot-developer", "Copilot CLI"),
+    ("qwen-cli-mcp-client-askuser", "Qwen Code"),
+];
+
 impl Origin {
+    /// The agent as a person reads it: "Claude Code" for `claude-code`.
+    pub fn agent_name(&self) -> Option<String> {
+        let sent = self.agent.as_deref()?;
+        let known = AGENT_NAMES.iter().find(|(id, _)| *id == sent);
+        shown(known.map_or(sent, |(_, name)| name))
+    }
+
     /// The same with an agent's name.
     pub fn with_agent(self, agent: impl Into<String>) -> Origin {
         Origin { agent: Some(agent.into()), ..self }
@@ -346,16 +363,20 @@ impl Origin {
 
 /// What questions are about. Text that a person agrees to is shown exactly as it is; only prose is rendered as Markdown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(into = "StoredContext", from = "StoredContext")]
+#[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Context {
     /// A command that would run.
+    #[serde(with = "text_field")]
     Command(String),
     /// A difference that would be made, in unified form.
+    #[serde(with = "text_field")]
     Diff(String),
     /// The input that a tool would get, as a table of its fields.
+    #[serde(with = "text_field")]
     ToolInput(String),
     /// A plan, an explanation: Markdown.
+    #[serde(with = "text_field")]
     Prose(String),
     /// A call of another agent's tool. Surfaces show its [parts](Context::parts).
     ToolUse(ToolUse),
@@ -417,38 +438,21 @@ impl Context {
     }
 }
 
-/// A context as it is stored: a text of some kind, or a tool use with its fields.
-#[derive(Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-enum StoredContext {
-    Command { text: String },
-    Diff { text: String },
-    ToolInput { text: String },
-    Prose { text: String },
-    ToolUse(ToolUse),
-}
+/// Stores a text as the field `text`, beside the kind of its context.
+mod text_field {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-impl From<Context> for StoredContext {
-    fn from(context: Context) -> StoredContext {
-        match context {
-            Context::Command(text) => StoredContext::Command { text },
-            Context::Diff(text) => StoredContext::Diff { text },
-            Context::ToolInput(text) => StoredContext::ToolInput { text },
-            Context::Prose(text) => StoredContext::Prose { text },
-            Context::ToolUse(call) => StoredContext::ToolUse(call),
-        }
+    #[derive(Serialize, Deserialize)]
+    struct Field {
+        text: String,
     }
-}
 
-impl From<StoredContext> for Context {
-    fn from(stored: StoredContext) -> Context {
-        match stored {
-            StoredContext::Command { text } => Context::Command(text),
-            StoredContext::Diff { text } => Context::Diff(text),
-            StoredContext::ToolInput { text } => Context::ToolInput(text),
-            StoredContext::Prose { text } => Context::Prose(text),
-            StoredContext::ToolUse(call) => Context::ToolUse(call),
-        }
+    pub(super) fn serialize<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
+        Field { text: text.to_owned() }.serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+        Field::deserialize(deserializer).map(|field| field.text)
     }
 }
 

@@ -281,3 +281,16 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_known_agent_is_shown_by_the_name_that_people_know() {
+    let shown = |agent: &str| Origin::default().with_agent(agent).agent_name();
+    assert_eq!(shown("claude-code").as_deref(), Some("Claude Code"));
+    assert_eq!(shown("codex-mcp-client").as_deref(), Some("Codex"));
+    assert_eq!(shown("claude-code-2\u{1b}").as_deref(), Some("claude-code-2"), "only the very name");
+    assert_eq!((shown(" "), Origin::default().agent_name()), (None, None));
+    let origin = Origin::default().with_agent("claude-code").with_folder("/p");
+    let request = Request::new(RequestKey::new("s", "c"), set());
+    assert_eq!(request.with_origin(origin.clone()).asked_from().as_deref(), Some("Claude Code in /p"));
+    assert_eq!(serde_json::to_value(origin).unwrap()["agent"], "claude-code");
+}

@@ -24,6 +24,8 @@ pub enum Form {
     /// By options with descriptions, or in the person's own words under Other: what a model asks.
     #[default]
     Tool,
+    /// By options alone: the form of another program that has no field for words.
+    Options,
     /// By yes or no.
     Confirm,
     /// By a text.
@@ -41,11 +43,16 @@ impl Form {
     /// leaves it out.
     pub fn default_header(self) -> &'static str {
         match self {
-            Form::Tool => "Question",
+            Form::Tool | Form::Options => "Question",
             Form::Confirm => "Confirm",
             Form::Input => "Input",
             Form::Pick => "Pick",
         }
+    }
+
+    /// Whether an option may have a note.
+    pub fn takes_notes(self) -> bool {
+        self == Form::Tool
     }
 
     /// Whether the person may answer in their own words.
@@ -75,6 +82,11 @@ impl Rules {
     /// The default limits; cosmetic faults are rejected.
     pub const fn strict() -> Rules {
         Rules { limits: Limits::DEFAULT, faults: Faults::Reject, form: Form::Tool }
+    }
+
+    /// The same rules for a question that is answered by its options alone.
+    pub const fn options_only(self) -> Rules {
+        Rules { form: Form::Options, ..self }
     }
 
     /// For a question of ours that is answered by yes or no.
@@ -132,7 +144,14 @@ mod tests {
 
     #[test]
     fn rules_are_read_back_as_they_were_stored() {
-        for rules in [Rules::strict(), Rules::repair(), Rules::confirm(), Rules::input(), Rules::pick()] {
+        for rules in [
+            Rules::strict(),
+            Rules::repair(),
+            Rules::strict().options_only(),
+            Rules::confirm(),
+            Rules::input(),
+            Rules::pick(),
+        ] {
             let stored = serde_json::to_value(rules).unwrap();
             assert_eq!(serde_json::from_value::<Rules>(stored).unwrap(), rules);
         }

@@ -2,6 +2,7 @@
 
 mod report;
 
+use super::init::clients::Client;
 use super::init::status;
 use crate::config::{self, Layers, Origin, Settings};
 use crate::environment;
@@ -262,11 +263,23 @@ fn kept(here: &Here) -> Option<Arc<dyn Kept>> {
     is_kept.then(|| store::open_kept(&here.settings).ok())?
 }
 
-fn clients(_: &Here) -> Vec<Row> {
+fn clients(here: &Here) -> Vec<Row> {
     match status::clients() {
         Ok(clients) => {
-            let row = |(name, state): (&str, Result<String, Failure>)| {
-                state.map_or_else(|failure| Row::failed(name, "", &failure), |fact| Row::good(name, fact))
+            let signs = here.options.theme.signs;
+            let row = |(client, by_hand, checks): (&Client, String, status::Checks)| {
+                let sign = |is_well: bool| if is_well { signs.done } else { signs.not_done };
+                let signed = checks.iter().map(|(name, outcome)| format!("{} {name}  ", sign(outcome.is_ok())));
+                let tried = client.tried.map_or_else(|| "(untested)".to_owned(), |v| format!("(tried with {v})"));
+                let fact = format!("{}{tried}{by_hand}", signed.collect::<String>());
+                let row = if checks.iter().all(|(_, outcome)| outcome.is_ok()) {
+                    Row::good(client.title, fact)
+                } else {
+                    Row::bad(client.title, fact, format!("`askuser init {}`", client.name))
+                };
+                let wrong =
+                    checks.into_iter().filter_map(|(name, outcome)| Some(format!("{name}: {}", outcome.err()?)));
+                wrong.fold(row, Row::and)
             };
             clients.into_iter().map(row).collect()
         }

@@ -71,7 +71,7 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
 /// The same for a person at a terminal, on rows of its own:
 ///
 /// ```text
-/// 2026-11-15 12:04  claude-code in ~/shop  3f2a9c0d11aa
+/// 2026-11-15 12:04  Claude Code in ~/shop  3f2a9c0d11aa
 ///   "Which database?"
 ///   ✔ answered: Database: PostgreSQL (ada from terminal, after 2 min)
 /// ```
@@ -117,7 +117,7 @@ fn agreed_to(question: &StoredQuestion) -> Option<&Context> {
     question.request.context().filter(|_| question.request.is_agreed_to())
 }
 
-/// `2026-11-15 12:04  3f2a9c0d11aa  claude-code ~/shop: "Which database?" → PostgreSQL (ada from terminal, after 2 min)`.
+/// `2026-11-15 12:04  3f2a9c0d11aa  Claude Code ~/shop: "Which database?" → PostgreSQL (ada from terminal, after 2 min)`.
 fn line(question: &StoredQuestion) -> String {
     let (date, id, who) = (words::date_time(question.asked_ms), &question.id, words::who(question));
     let folder = words::folder(question).unwrap_or_default();

@@ -80,17 +80,16 @@ pub(crate) fn unreadable(id: &QuestionId) -> String {
     format!("question {id} cannot be read")
 }
 
-/// Who asks: `claude-code (task 'tests')`.
+/// Who asks: `Claude Code (task 'tests')`.
 pub(crate) fn who(question: &StoredQuestion) -> String {
-    let agent = question.request.origin().agent.as_deref().unwrap_or("an agent");
-    let agent = sanitize::line(agent).into_owned();
+    let agent = question.request.origin().agent_name().unwrap_or_else(|| "an agent".to_owned());
     match question.request.asked_by() {
         Some(task) => format!("{agent} ({task})"),
         None => agent,
     }
 }
 
-/// Who asks, and where it works: `claude-code in ~/shop`.
+/// Who asks, and where it works: `Claude Code in ~/shop`.
 pub(crate) fn who_and_where(question: &StoredQuestion) -> String {
     let folder = folder(question).map(|folder| format!(" in {folder}")).unwrap_or_default();
     format!("{}{folder}", who(question))

@@ -708,7 +708,7 @@ fn at_a_terminal_the_log_has_an_entry_of_rows_with_a_mark_for_each_question() {
     terminal.wait_for("done");
     let screen = terminal.screen();
     let entry = format!(
-        "  claude-code in ~  {id}\n  \"Which database should we use for this project?\"\n  ✔ answered: Database: SQLite (ada from inbox, after 0 s,\n"
+        "  Claude Code in ~  {id}\n  \"Which database should we use for this project?\"\n  ✔ answered: Database: SQLite (ada from inbox, after 0 s,\n"
     );
     assert!(screen.contains(&entry), "{screen}");
     assert!(screen.contains("\n  … pending for "), "{screen}");

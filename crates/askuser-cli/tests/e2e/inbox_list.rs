@@ -70,14 +70,14 @@ fn a_question_is_found_opened_and_answered_and_moves_to_history() {
     put(&stage, "features", "codex");
     let mut terminal = list(&stage);
     terminal.wait_for("Inbox ─╮  2 waiting");
-    terminal.wait_for("1 > claude-code");
+    terminal.wait_for("1 > Claude Code");
     assert!(terminal.screen().contains("Robust relational DB"), "the question is previewed:\n{}", terminal.screen());
     terminal.keys("<down>");
     terminal.wait_for("From codex · ");
     terminal.keys("<up>");
-    terminal.wait_for("From claude-code · ");
+    terminal.wait_for("From Claude Code · ");
     terminal.keys("<enter>");
-    terminal.wait_for("Asked by: claude-code in ");
+    terminal.wait_for("Asked by: Claude Code in ");
     terminal.keys("3");
     terminal.wait_for("✔ Database: SQLite");
     terminal.wait_for("Inbox ─╮  1 waiting");
@@ -299,7 +299,7 @@ fn without_a_screen_the_list_is_read_and_answered_by_the_line() {
         put(&stage, "features", "codex");
         let mut terminal = stage.shell(&format!("exec askuser inbox --key-delay 0 --success-flash 0{flag} 2>err"));
         terminal.wait_for("Inbox: 2 waiting");
-        terminal.wait_for("1. claude-code in ~, ");
+        terminal.wait_for("1. Claude Code in ~, ");
         terminal.wait_for("Number to answer (? for help):");
         terminal.keys("1<enter>");
         terminal.wait_for("Choose 1 to 4");

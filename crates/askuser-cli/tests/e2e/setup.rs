@@ -191,8 +191,8 @@ fn alone_it_asks_which_of_the_clients_that_are_here() {
     let ended = terminal.finish();
     assert_eq!((ended.code, gemini(&stage).as_str()), (Some(0), GEMINI), "{}", ended.stderr);
     assert!(stage.read("home/.qwen/settings.json").contains("alwaysLoadTools"));
-    let next = "next: restart Qwen Code and say: ask me which database to use";
-    assert!(ended.stderr.contains("the server starts and offers its tools"), "{}", ended.stderr);
+    let next = "next: restart Qwen Code; then say: ask me which database to use";
+    assert!(ended.stderr.contains("the server starts, and a question reaches the inbox"), "{}", ended.stderr);
     assert!(ended.stderr.contains(next) && ended.stderr.contains("`askuser inbox`"), "{}", ended.stderr);
 }
 
@@ -252,14 +252,86 @@ fn a_server_that_does_not_start_is_told_of() {
     assert!(ended.code == Some(2) && ended.stderr.contains("added, but askuser does not start: "), "{}", ended.stderr);
 }
 
-#[test]
-fn more_is_offered_added_if_agreed_to_and_all_of_it_removed_to_the_byte() {
+/// A stage with Claude Code and tmux, and with settings of both.
+fn with_claude() -> Stage {
     let stage = alone(stage());
     for program in ["claude", "tmux"] {
         symlink("/bin/true", stage.path("bin").join(program)).unwrap();
     }
-    let settings = "{\n  // mine\n  \"hooks\": {\"PostToolUse\": [{\"matcher\": \"Edit\", \"hooks\": []}]}\n}\n";
-    let stage = stage.file("home/.claude/settings.json", settings).file("home/.tmux.conf", "set -g mouse on");
+    symlink(env!("CARGO_BIN_EXE_askuser"), stage.path("bin/askuser")).unwrap();
+    stage.file("home/.claude/settings.json", CLAUDE).file("home/.tmux.conf", "set -g mouse on")
+}
+
+const CLAUDE: &str = "{\n  // mine\n  \"hooks\": {\"PostToolUse\": [{\"matcher\": \"Edit\", \"hooks\": []}]}\n}\n";
+
+fn claude_settings(stage: &Stage) -> Value {
+    serde_json::from_str(&stage.read("home/.claude/settings.json").replace("// mine", "")).unwrap()
+}
+
+#[test]
+fn claude_code_is_set_up_by_one_question() {
+    let stage = with_claude();
+    let mut terminal = guided(&stage.clone().size(80, 24), "init claude");
+    terminal.wait_for("Add askuser to Claude Code?");
+    // Our own change needs no reading to its end.
+    terminal.keys("y");
+    let ended = terminal.finish();
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let (said, before) =
+        ("Claude Code's questions and permissions will also reach your inbox.", ended.stderr.find("added to"));
+    assert!(ended.stderr.find(said) < before && ended.stderr.contains(said), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("added to Claude Code (~/.claude.json, ~/.claude/settings.json)"),
+        "{}",
+        ended.stderr
+    );
+    let next = "next: restart Claude Code; then say: ask me which database to use";
+    assert!(ended.stderr.contains(next), "{}", ended.stderr);
+    let settings = claude_settings(&stage);
+    assert_eq!(settings["permissions"]["allow"], serde_json::json!(["mcp__askuser__*"]));
+    assert_eq!(settings["hooks"]["PostToolUse"].as_array().map(Vec::len), Some(2), "{settings}");
+    let events: Vec<&String> = settings["hooks"].as_object().unwrap().keys().collect();
+    let ours = ["PreToolUse", "PermissionRequest", "PostToolUseFailure", "Stop", "SubagentStop", "Elicitation"];
+    assert!(ours.iter().all(|event| events.contains(&&(*event).to_owned())), "{events:?}");
+    assert_eq!(settings["hooks"]["PermissionRequest"][0]["hooks"][0]["command"], "askuser hook");
+    assert!(stage.read("home/.claude.json").contains("\"askuser\""));
+    assert_eq!(stage.run(&["init", "claude", "--print"]).stdout, "", "it is not idempotent");
+    assert_eq!(stage.run(&["init", "claude", "--remove", "--yes"]).code, Some(0));
+    assert_eq!(stage.read("home/.claude/settings.json"), CLAUDE);
+    assert!(!stage.path("home/.claude.json").exists());
+}
+
+#[test]
+fn the_server_alone_brings_no_hook_and_no_rule() {
+    let stage = with_claude();
+    let alone = stage.run(&["init", "claude", "--mcp-only", "--yes"]);
+    assert!(alone.stderr.contains("Claude Code's questions will also reach your inbox."), "{}", alone.stderr);
+    assert!(stage.read("home/.claude.json").contains("\"askuser\""));
+    assert_eq!(stage.read("home/.claude/settings.json"), CLAUDE);
+    let project = stage.run(&["init", "claude", "--project", "--yes"]);
+    assert_eq!(project.code, Some(0), "{}", project.stderr);
+    assert!(stage.read(".mcp.json").contains("\"askuser\""));
+    assert_eq!((stage.read("home/.claude/settings.json").as_str(), stage.path(".claude").exists()), (CLAUDE, false));
+    // The rest is added without a word about the server.
+    assert_eq!(stage.run(&["init", "--all", "--yes"]).code, Some(0));
+    assert_eq!(claude_settings(&stage)["permissions"]["allow"], serde_json::json!(["mcp__askuser__*"]));
+}
+
+#[test]
+fn settings_with_some_of_our_hooks_get_the_others() {
+    let stage = with_claude();
+    let ours = r#"{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "/opt/askuser hook"}]}]}, "permissions": {"allow": ["Bash(ls)"]}}"#;
+    let stage = stage.file("home/.claude/settings.json", ours);
+    assert_eq!(stage.run(&["init", "claude", "--yes"]).code, Some(0));
+    let settings = claude_settings(&stage);
+    assert_eq!(settings["hooks"]["Stop"].as_array().map(Vec::len), Some(1), "{settings}");
+    assert_eq!(settings["permissions"]["allow"], serde_json::json!(["Bash(ls)", "mcp__askuser__*"]));
+    assert!(settings["hooks"]["Elicitation"].is_array(), "{settings}");
+}
+
+#[test]
+fn more_is_offered_added_if_agreed_to_and_all_of_it_removed_to_the_byte() {
+    let stage = with_claude();
     let before = |stage: &Stage| {
         let files = ["home/.claude/settings.json", "home/.tmux.conf", "home/.gemini/settings.json"];
         files.map(|file| stage.read(file))
@@ -270,40 +342,40 @@ fn more_is_offered_added_if_agreed_to_and_all_of_it_removed_to_the_byte() {
     terminal.keys("<enter>");
     for question in ["Add askuser to Claude Code?", "Add askuser to Gemini CLI?"] {
         terminal.wait_for(question);
-        terminal.keys("<pgdn>");
-        terminal.wait_for("enter select");
         terminal.keys("y");
     }
     terminal.wait_for("Anything else? Esc for nothing.");
-    terminal.keys(" <down> <down> ");
-    terminal.wait_for("3 ticked");
+    terminal.keys(" <down> ");
+    terminal.wait_for("2 ticked");
     terminal.keys("<enter>");
-    for question in ["Add Claude Code's hooks?", "Add a line for Claude Code?", "Add a tmux key?"] {
+    for question in ["Add a line for Claude Code?", "Add a tmux key?"] {
         terminal.wait_for(question);
-        for _ in 0..6 {
-            terminal.keys("<pgdn>");
-        }
-        terminal.wait_for("enter select");
         terminal.keys("y");
     }
     let ended = terminal.finish();
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-    let hooks: Value = serde_json::from_str(&stage.read("home/.claude/settings.json").replace("// mine", "")).unwrap();
-    assert_eq!(hooks["hooks"]["PostToolUse"].as_array().map(Vec::len), Some(2), "{hooks}");
-    assert_eq!(hooks["hooks"]["PreToolUse"][0]["matcher"], "AskUserQuestion", "{hooks}");
-    assert!(hooks["hooks"]["Elicitation"][0]["hooks"][0]["command"].as_str().unwrap().ends_with("askuser hook"));
+    let next = "next: restart Claude Code, Gemini CLI; run `tmux source ~/.tmux.conf`; then say: ask me which database";
+    assert!(ended.stderr.replace("\n         ", " ").contains(next), "{}", ended.stderr);
     assert!(stage.read("home/.tmux.conf").starts_with("set -g mouse on\nbind-key a "));
     assert!(stage.read("home/.claude/CLAUDE.md").contains("AskUserQuestion"));
-    // What was not wanted then is offered again.
+    // What was not wanted then is offered again, and has its next step by itself.
     let with_key = stage.read("home/.tmux.conf");
-    fs::write(stage.path("home/.tmux.conf"), "set -g mouse on").unwrap();
-    let mut terminal = guided(&stage, "init");
-    terminal.wait_for("Anything else? Esc for nothing.");
-    terminal.wait_for("A tmux key (prefix a)");
-    terminal.keys("<esc>");
-    let ended = terminal.finish();
-    assert!(ended.code == Some(0) && ended.stderr.contains("set up already: Claude Code"), "{}", ended.stderr);
-    assert!(!ended.screen.contains("Cancelled"), "nothing was cancelled:\n{}", ended.screen);
+    for keys in ["<esc>", " <enter>"] {
+        fs::write(stage.path("home/.tmux.conf"), "set -g mouse on").unwrap();
+        let mut terminal = guided(&stage, "init");
+        terminal.wait_for("Anything else? Esc for nothing.");
+        terminal.wait_for("A tmux key (prefix a)");
+        terminal.keys(keys);
+        if keys != "<esc>" {
+            terminal.wait_for("Add a tmux key?");
+            terminal.keys("y");
+        }
+        let ended = terminal.finish();
+        assert!(ended.code == Some(0) && ended.stderr.contains("set up already: Claude Code"), "{}", ended.stderr);
+        assert!(!ended.screen.contains("Cancelled"), "nothing was cancelled:\n{}", ended.screen);
+        let next = "next: run `tmux source ~/.tmux.conf`; then say";
+        assert_eq!(ended.stderr.contains(next), keys != "<esc>", "{}", ended.stderr);
+    }
     fs::write(stage.path("home/.tmux.conf"), with_key).unwrap();
     let removed = guided(&stage, "init --remove --all --yes").finish();
     assert_eq!((removed.code, before(&stage)), (Some(0), found), "{}", removed.stderr);
@@ -336,13 +408,43 @@ fn removing_asks_what_it_does_and_removes_what_stays_ticked() {
 }
 
 #[test]
-fn doctor_says_which_clients_are_set_up() {
-    let stage = stage();
-    let before = stage.run(&["doctor"]).stdout;
-    assert!(before.contains("✘ gemini        not set up\n                fix: `askuser init gemini`\n"), "{before}");
-    assert_eq!(stage.run(&["init", "gemini", "--yes"]).code, Some(0));
-    let after = stage.run(&["doctor"]).stdout;
-    assert!(after.contains("✔ gemini        set up in "), "{after}");
+fn doctor_tries_the_server_and_the_hook_of_each_agent() {
+    let stage = with_claude();
+    let doctor = |stage: &Stage| stage.run(&["doctor"]).stdout;
+    let before = doctor(&stage);
+    assert!(before.contains("✘ Gemini CLI    ✘ questions  (tried with 0.61.0)\n"), "{before}");
+    assert!(before.contains("questions: not set up\n                fix: `askuser init gemini`\n"), "{before}");
+    assert_eq!(stage.run(&["init", "claude", "gemini", "--yes"]).code, Some(0));
+    let after = doctor(&stage);
+    assert!(after.contains("✔ Gemini CLI    ✔ questions  (tried with 0.61.0)\n"), "{after}");
+    assert!(after.contains("✔ Claude Code   ✔ questions  ✔ permissions  (tried with 2.1."), "{after}");
+    // The question that was asked has ended as it was put, so that no list has ever shown it.
+    assert_eq!(stage.run(&["inbox", "--json"]).stdout, "");
+    let log = stage.run(&["log", "--json"]).stdout;
+    let probes: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(probes.len(), 2, "one of init, one of doctor for all agents: {log}");
+    assert!(probes.iter().all(|probe| probe["state"] == "timed_out"), "{log}");
+}
+
+#[test]
+fn doctor_names_what_keeps_an_agent_from_asking() {
+    let stage = with_claude();
+    assert_eq!(stage.run(&["init", "claude", "--yes"]).code, Some(0));
+    let settings = stage.read("home/.claude/settings.json");
+    let doctor = |stage: &Stage, settings: &str| {
+        let stage = stage.clone().file("home/.claude/settings.json", settings);
+        let said = stage.run(&["doctor"]).stdout;
+        let claude = said.split("✘ Claude Code").nth(1).unwrap_or_else(|| panic!("{said}"));
+        claude.split("\n✘").next().unwrap_or_default().to_owned()
+    };
+    let said = doctor(&stage, &settings.replace("mcp__askuser__*", "Bash"));
+    assert!(said.contains("✘ questions  ✔ permissions") && said.contains("do not allow the tool"), "{said}");
+    let said = doctor(&stage, &settings.replace("\"Stop\"", "\"Other\""));
+    assert!(said.contains("✔ questions  ✘ permissions") && said.contains("a hook is missing"), "{said}");
+    let said = doctor(&stage, &settings.replace("askuser hook", "/nowhere/askuser hook"));
+    assert!(said.contains("✔ questions  ✘ permissions") && said.contains("does not start"), "{said}");
+    let said = doctor(&stage.clone().env("ASKUSER_STORE", "/dev/null/inbox"), &settings);
+    assert!(said.contains("✘ questions") && said.contains("fix: `askuser init claude`"), "{said}");
 }
 
 #[test]
@@ -350,9 +452,8 @@ fn a_client_whose_command_line_does_not_look_for_the_file_has_its_user_told_to_n
     let stage = stage();
     let added = stage.run(&["init", "continue", "--yes"]).stderr;
     assert!(added.contains("name the file: cn --mcp ~/.continue/mcpServers/askuser.yaml\n"), "{added}");
-    let named = format!("name the file: cn --mcp {}/.continue/mcpServers/askuser.yaml\n", stage.path("home").display());
     let said = stage.run(&["doctor"]).stdout;
-    assert!(said.contains(&named), "{said}");
+    assert!(said.contains("name the file: cn --mcp ~/.continue/mcpServers/askuser.yaml\n"), "{said}");
     let removed = stage.run(&["init", "continue", "--yes", "--remove"]).stderr;
     assert!(removed.contains("removed from Continue") && !removed.contains("cn --mcp"), "{removed}");
     assert!(!stage.run(&["init", "gemini", "--yes"]).stderr.contains("name the file"));
@@ -428,7 +529,7 @@ fn several_at_once_lose_no_record_of_each_other() {
     };
     all_at_once(&[]);
     let record: Value = serde_json::from_str(&stage.read("state/askuser/setup.json")).unwrap();
-    assert_eq!(record.as_object().unwrap().len(), clients.len(), "{record}");
+    assert_eq!(record.as_object().unwrap().len(), clients.len() + 1, "Claude Code has two files: {record}");
     all_at_once(&["--remove"]);
     assert_eq!(stage.read("state/askuser/setup.json"), "{}");
     let files: Vec<_> = files_below(&stage.path("home"));
@@ -561,23 +662,23 @@ fn yes_without_names_changes_nothing_and_names_the_clients() {
 
 #[test]
 fn doctor_does_not_call_a_server_working_that_is_not() {
-    let reply =
-        |result: &str| format!("read hello; read ready; read list; echo '{{\"id\":2,\"result\":{result}}}'; cat");
+    let reply = |reply: &str| format!("read hello; read ready; read call; echo '{{\"id\":2,{reply}}}'; cat");
     let servers = [
-        ("exit 0".to_owned(), "its server ends without an answer"),
-        (reply("{\"tools\":[{\"name\":\"Other\"}]}"), "its server does not offer AskUserQuestion"),
-        (reply("{\"tools\":[{\"name\":\"AskUserQuestion\"}]}"), "its server offers AskUserQuestion"),
+        ("exit 0".to_owned(), "questions: its server ends without an answer"),
+        (reply("\"error\":{\"message\":\"no such tool\"}"), "does not reach the inbox: no such tool"),
+        (reply("\"result\":{\"content\":[{\"text\":\"asleep\"}]}"), "does not reach the inbox: asleep"),
+        (reply("\"result\":{\"structuredContent\":{\"status\":\"timed_out\"}}"), "✔ Gemini CLI    ✔ questions"),
     ];
     for (script, expected) in servers {
         let server = serde_json::json!({"mcpServers": {"askuser": {"command": "sh", "args": ["-c", script]}}});
         let stage = stage().file("home/.gemini/settings.json", server.to_string());
         let told = stage.run(&["doctor"]).stdout;
-        assert!(told.lines().any(|line| line.contains(" gemini  ") && line.contains(expected)), "{told}");
+        assert!(told.contains(expected), "{expected}: {told}");
     }
     let server = "{\"mcpServers\": {\"askuser\": {\"command\": \"/nowhere/askuser\", \"args\": [\"mcp\"]}}}";
     let stage = stage().file("home/.gemini/settings.json", server);
     let told = stage.run(&["doctor"]).stdout;
-    assert!(told.contains(", but /nowhere/askuser does not start: "), "{told}");
+    assert!(told.contains("questions: /nowhere/askuser does not start: "), "{told}");
 }
 
 #[test]
@@ -599,26 +700,12 @@ fn programs_in_relative_folders_of_path_are_none() {
     }
 }
 
-/// The entry of an earlier version, after another setting.
-const OLDER_CODEX: &str =
-    "model = \"x\"\n\n[mcp_servers.askuser]\ncommand = \"askuser\"\nargs = [\"mcp\"]\nrequired = true\n";
-
 #[test]
 fn codex_starts_where_askuser_is_not_installed() {
     let stage = stage();
-    let config = || stage.read("home/.codex/config.toml");
     assert_eq!(stage.run(&["init", "codex", "--yes"]).code, Some(0));
-    assert!(config().contains("[mcp_servers.askuser]") && !config().contains("required"), "{}", config());
-    for args in [&["init", "codex", "--yes"][..], &["init", "--all", "--yes"]] {
-        fs::write(stage.path("home/.codex/config.toml"), OLDER_CODEX).unwrap();
-        assert_eq!(stage.run(args).code, Some(0));
-        assert!(config().starts_with("model = \"x\"\n") && !config().contains("required"), "{}", config());
-    }
-    let again = stage.run(&["init", "codex", "--yes"]);
-    assert!(again.stderr.contains("Codex is set up already"), "{}", again.stderr);
-    fs::write(stage.path("home/.codex/config.toml"), OLDER_CODEX).unwrap();
-    assert_eq!(stage.run(&["uninstall", "--yes"]).code, Some(0));
-    assert!(config().trim_end() == "model = \"x\"", "{}", config());
+    let config = stage.read("home/.codex/config.toml");
+    assert!(config.contains("[mcp_servers.askuser]") && !config.contains("required"), "{config}");
 }
 
 #[test]

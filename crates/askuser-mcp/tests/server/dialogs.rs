@@ -261,16 +261,67 @@ async fn several_choices_are_switches_where_lists_did_not_exist_yet() {
     assert_eq!((&answer["selectedOptions"], &answer["customInput"]), (&json!(["Export"]), &json!("Print")));
 }
 
-#[tokio::test]
-async fn codex_is_shown_no_dialog_with_several_choices() {
-    let desk = Desk::new();
-    let mut client = with_dialogs(&desk, "codex-mcp-client", "2025-06-18").await;
+/// Codex with a question of several choices, and its form.
+async fn codex_with_several(desk: &Arc<Desk>, limit: Option<Duration>) -> (Client, Value) {
+    let mut options = options();
+    options.limit = limit;
+    let mut client = Client::with(desk, "codex-mcp-client", "2025-06-18", json!({"elicitation": {}}), options).await;
     client.call(1, ASK, features()).await;
+    let dialog = dialog(&mut client).await;
+    (client, dialog)
+}
+
+const INBOX: &str = "Answer in the inbox (`askuser inbox`)";
+
+#[tokio::test]
+async fn codex_names_where_to_answer_what_its_form_cannot_show() {
+    let desk = Desk::new();
+    let (mut client, dialog) = codex_with_several(&desk, None).await;
+    let question = desk.pending(1).await.remove(0);
+    assert_eq!(dialog["params"]["requestedSchema"]["properties"]["answer"]["enum"], json!([INBOX, "Decline"]));
+    let message = dialog["params"]["message"].as_str().unwrap();
+    for part in ["Which features?", question.id.as_str(), "askuser inbox", "askuser answer"] {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+    reply(&mut client, &dialog, json!({"action": "accept", "content": {"answer": INBOX}})).await;
+    client.request(2, "ping", json!({})).await;
+    assert_eq!(client.next().await["id"], 2, "the call waits, and no other form opens");
+    desk.choose(&question, "Export").await;
+    let result = client.result(1).await;
+    assert_eq!(result["structuredContent"]["via"], "inbox", "{result}");
+}
+
+#[tokio::test]
+async fn codex_declines_in_the_form_that_names_the_inbox() {
+    let desk = Desk::new();
+    let (mut client, dialog) = codex_with_several(&desk, None).await;
+    reply(&mut client, &dialog, json!({"action": "accept", "content": {"answer": "Decline"}})).await;
+    let result = client.result(1).await;
+    assert_eq!((&result["structuredContent"]["status"], desk.pending(0).await.len()), (&json!("declined"), 0));
+}
+
+#[tokio::test]
+async fn a_form_that_names_the_inbox_closes_with_the_answer() {
+    let desk = Desk::new();
+    let (mut client, dialog) = codex_with_several(&desk, None).await;
     desk.choose(&desk.pending(1).await[0], "Export").await;
-    assert!(text(&client.result(1).await).contains("Export"), "the first message is the result");
-    client.call(2, ASK, database()).await;
-    dialog(&mut client).await;
-    assert_eq!(desk.person().list(&askuser::store::Filter::pending()).await.unwrap().questions.len(), 1);
+    let messages = [client.next().await, client.next().await];
+    let is_closed = |message: &&Value| message["params"]["requestId"] == dialog["id"];
+    assert!(messages.iter().any(|message| is_closed(&message)), "{messages:?}");
+    assert!(messages.iter().any(|message| message["id"] == 1 && text(&message["result"]).contains("Export")));
+}
+
+#[tokio::test]
+async fn the_time_of_an_open_form_does_not_count_for_codex() {
+    const LIMIT: Duration = Duration::from_millis(400);
+    let desk = Desk::new();
+    let (mut client, dialog) = codex_with_several(&desk, Some(LIMIT)).await;
+    tokio::time::sleep(2 * LIMIT).await;
+    reply(&mut client, &dialog, json!({"action": "accept", "content": {"answer": INBOX}})).await;
+    client.request(2, "ping", json!({})).await;
+    assert_eq!(client.next().await["id"], 2, "the call has not returned while the form was open");
+    let result = client.result(1).await;
+    assert_eq!(result["structuredContent"]["status"], "pending", "{result}");
 }
 
 #[tokio::test]

@@ -683,6 +683,7 @@ const questionView = id => {
   for (const name of ['scroll', 'resize', 'visibilitychange']) addEventListener(name, noteSeen, {signal: off.signal});
 
   const noteField = (done, label, name) => {
+    if (!pageOf().takes_notes) return null;
     const hint = pageOf().note_hint;
     const text = done.notes.get(label) ?? '';
     const field = el('textarea', {'aria-label': `Note on ${name}`, maxlength: pageOf().typed_max, 'data-note': label, rows: 2});

@@ -16,7 +16,7 @@ pub(crate) fn model(question: &StoredQuestion) -> Value {
     let line = |text: &Option<String>| text.as_deref().map(|text| sanitize::line(text).trim().to_owned());
     let folder = line(&origin.folder).map(|path| path.rsplit('/').next().unwrap_or_default().to_owned());
     json!({
-        "by": line(&origin.agent),
+        "by": origin.agent_name(),
         "from": folder.filter(|folder| !folder.is_empty()),
         "task": request.asked_by(),
         "host": line(&origin.host),
@@ -24,6 +24,7 @@ pub(crate) fn model(question: &StoredQuestion) -> Value {
         "agreed": request.is_agreed_to(),
         "not_run": resolution.and_then(|resolution| condition(purpose, request.set(), resolution.outcome())),
         "exact": purpose == Purpose::Permission,
+        "takes_notes": request.set().rules().form().takes_notes(),
         "note_hint": purpose.note_hint(),
         "typed_max": request.set().limits().typed_chars,
         "title": request.title(),

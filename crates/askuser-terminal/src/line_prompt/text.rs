@@ -10,6 +10,8 @@ use std::fmt::Write;
 use std::ops::Range;
 
 const HELP: &str = include_str!("help/question.txt");
+/// The line of the help about notes, for questions that take them.
+const HELP_NOTE: &str = "  n 2   add a note to option 2\n";
 const HELP_CONFIRM: &str = include_str!("help/confirm.txt");
 const HELP_PICK: &str = include_str!("help/pick.txt");
 
@@ -28,11 +30,11 @@ impl LinePrompt {
         }
         match (self.prompt.mode(), self.prompt.page()) {
             (InputMode::Leaving, _) => out.push_str("Discard your answers? (y/n): "),
-            (InputMode::Help, _) => out.push_str(match self.form() {
-                Form::Confirm => HELP_CONFIRM,
-                Form::Pick => HELP_PICK,
-                _ => HELP,
-            }),
+            (InputMode::Help, _) => match self.form() {
+                Form::Confirm => out.push_str(HELP_CONFIRM),
+                Form::Pick => out.push_str(HELP_PICK),
+                form => out.push_str(&HELP.replace("{note}", if form.takes_notes() { HELP_NOTE } else { "" })),
+            },
             (InputMode::Typing(TextField::Other), Page::Question(i)) if self.form() == Form::Input => {
                 if !self.rejected {
                     self.write_heading(&mut out, i);

@@ -85,6 +85,7 @@ impl Prompt {
         };
         let is_needed = |row: &&Binding| match row.action {
             Action::KeepOther | Action::KeepMine => self.rival.is_some(),
+            Action::Note => self.form().is_some_and(Form::takes_notes),
             Action::Open(text) => self.side_text(text).is_some(),
             _ => true,
         };

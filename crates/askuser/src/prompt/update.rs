@@ -141,7 +141,7 @@ impl Prompt {
             (_, Action::PageDown) => self.turn_pages(1),
             (_, Action::Previous) => self.go_to_page(-1),
             (_, Action::Next) => self.go_to_page(1),
-            (_, Action::Note) => {
+            (_, Action::Note) if self.form().is_some_and(Form::takes_notes) => {
                 let row = self.current().map_or(0, |(_, draft)| draft.focus);
                 return self.type_into(TextField::Note(row));
             }
@@ -166,7 +166,7 @@ impl Prompt {
                 self.edit(TextField::Other, edit);
             }
             (_, Action::Edit(edit)) if self.form() == Some(Form::Pick) => self.search(edit),
-            (_, Action::Edit(_)) => {}
+            (_, Action::Edit(_) | Action::Note) => {}
         }
         Effect::Continue
     }

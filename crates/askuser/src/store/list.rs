@@ -167,7 +167,7 @@ pub fn words(request: &Request) -> String {
         words.push('\n');
     };
     let origin = request.origin();
-    [&origin.agent, &origin.task, &origin.folder, &origin.host].into_iter().flatten().for_each(|name| add(name));
+    [&origin.agent_name(), &origin.task, &origin.folder, &origin.host].into_iter().flatten().for_each(|name| add(name));
     for question in request.set().questions() {
         add(question.header());
         add(question.text());

@@ -134,7 +134,7 @@ fn ask(
     let claude = asker.handle(Principal::agent(request.origin()));
     let delivered = runtime()?.block_on(until_signal(asker.ask(&request)))?;
     let delivered = delivered.transpose().map_err(|error| Failure::new(error.chain()))?;
-    if delivered.is_none() && kind.is_beside_dialog() {
+    if delivered.is_none() && matches!(kind, HookEvent::QuestionsInDialog | HookEvent::Permission) {
         // It was decided there, or Claude Code has ended: no answer could reach it.
         withdraw(&claude, request.key())?;
     }

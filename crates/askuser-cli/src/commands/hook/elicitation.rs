@@ -1,17 +1,18 @@
-//! A form of an MCP server as questions, where it is made of choices; any other form is Claude Code's to show.
+//! A form of an MCP server as questions, one for each choice. Claude Code shows a form that needs anything else.
 
-use askuser::input::QuestionInput;
 use askuser::{Context, Limits, QuestionSet, Resolution, Rules};
 use serde_json::{Map, Value, json};
 
 pub(super) struct Form {
     pub(super) set: QuestionSet,
-    /// What the server says, where several questions follow from it.
+    /// The words of the server, or where typed words go, if the question does not say it.
     pub(super) context: Option<Context>,
     fields: Vec<Field>,
+    /// The field that takes words instead of the only choice, or beside it.
+    words: Option<String>,
 }
 
-/// A field of the form, and what each label of its question stands for.
+/// A choice of the form, and the value of each label.
 struct Field {
     name: String,
     is_list: bool,
@@ -19,42 +20,61 @@ struct Field {
 }
 
 impl Form {
-    /// The form of an event; `None` if a field is no choice, or does not fit a question.
+    /// The form of an event; `None` if a field that is required is no choice, or if a choice does not fit a question.
     pub(super) fn of(event: &Value) -> Option<Form> {
         let message = event["message"].as_str()?;
-        let properties = event["requested_schema"]["properties"].as_object()?;
-        let fields = properties.iter().map(|(name, schema)| field(name, schema)).collect::<Option<Vec<Field>>>()?;
-        let is_single = fields.len() == 1;
-        let question = |(field, schema): (&Field, &Value)| {
-            let label = ["description", "title"].iter().find_map(|name| schema[*name].as_str());
-            let text = if is_single { message } else { label.unwrap_or(&field.name) };
-            let header: String = schema["title"].as_str().unwrap_or(&field.name).chars().take(12).collect();
-            let question = QuestionInput::new(text, header);
-            let question = if field.is_list { question.multi_select() } else { question };
-            field.choices.iter().fold(question, |question, (label, _)| question.option(label, ""))
+        let schema = &event["requested_schema"];
+        let properties = schema["properties"].as_object()?;
+        let is_required = |name: &str| schema["required"].as_array().is_some_and(|names| names.contains(&name.into()));
+        let fields: Vec<Field> = properties.iter().filter_map(|(name, schema)| field(name, schema)).collect();
+        let is_other = |name: &&String| fields.iter().all(|field| field.name != **name);
+        let others: Vec<&String> = properties.keys().filter(is_other).collect();
+        let words = match (&fields[..], &others[..]) {
+            _ if others.iter().any(|name| is_required(name)) => return None,
+            // Words alone leave the choice open.
+            ([choice], [name]) if properties[*name]["type"] == "string" && !is_required(&choice.name) => Some(*name),
+            _ => None,
         };
-        let questions = fields.iter().zip(properties.values()).map(question);
+        let question = |field: &Field| {
+            let schema = &properties[&field.name];
+            let title = schema["title"].as_str();
+            let label = schema["description"].as_str().or(title).unwrap_or(&field.name);
+            let options = field.choices.iter().map(|(label, _)| json!({"label": label, "description": ""}));
+            json!({
+                "question": if fields.len() == 1 { message } else { label },
+                "header": title.unwrap_or(&field.name).chars().take(12).collect::<String>(),
+                "multiSelect": field.is_list,
+                "options": options.collect::<Vec<_>>(),
+            })
+        };
+        let questions: Vec<Value> = fields.iter().map(question).collect();
+        let source = event["mcp_server_name"].as_str().map(|server| format!("form of {server}"));
         let rules = Rules::strict().with_limits(Limits::WITH_BLANK_DESCRIPTIONS).ok()?;
-        let set = QuestionSet::new(questions, &rules).ok()?;
-        let context = (!is_single).then(|| Context::Prose(message.into()));
-        Some(Form { set, context, fields })
+        let rules = if words.is_some() { rules } else { rules.options_only() };
+        let set = QuestionSet::parse(json!({"questions": questions, "metadata": {"source": source}}), &rules).ok()?;
+        let context = match words {
+            Some(name) => Some(format!("Other and a note fill in `{name}` of the form.")),
+            None => (fields.len() > 1).then(|| message.to_owned()),
+        };
+        Some(Form { set, context: context.map(Context::Prose), fields, words: words.cloned() })
     }
 
-    /// What was answered, as the form wants it; `None` if something was typed or noted that it has no place for: without it the
-    /// server would take a plain yes for what may have been a condition.
+    /// The answers as the form takes them; `None` if it has no field for one.
     pub(super) fn content(&self, resolution: &Resolution) -> Option<Value> {
         let mut content = Map::new();
         for (field, question) in self.fields.iter().zip(self.set.questions()) {
             let mut answers = resolution.outcome().answers().iter();
             let answer = answers.find(|answer| answer.question == question.text_verbatim())?;
-            if answer.custom_input.is_some() || answer.note.is_some() {
-                return None;
+            let words: Vec<&str> = answer.custom_input.iter().chain(&answer.note).map(String::as_str).collect();
+            if !words.is_empty() {
+                content.insert(self.words.clone()?, words.join("\n").into());
             }
             let value =
                 |label: &String| field.choices.iter().find(|(choice, _)| choice == label).map(|(_, value)| value);
             let values: Vec<Value> =
                 answer.selected_options.iter().map(|label| value(label).cloned()).collect::<Option<_>>()?;
-            content.insert(field.name.clone(), if field.is_list { json!(values) } else { values.first()?.clone() });
+            let value = if field.is_list { Some(json!(values)) } else { values.first().cloned() };
+            value.into_iter().for_each(|value| drop(content.insert(field.name.clone(), value)));
         }
         Some(content.into())
     }

@@ -25,11 +25,6 @@ pub(crate) enum HookEvent {
 }
 
 impl HookEvent {
-    /// Whether Claude Code asks the same by itself, at the same time.
-    pub(crate) fn is_beside_dialog(self) -> bool {
-        matches!(self, HookEvent::QuestionsInDialog | HookEvent::Permission)
-    }
-
     /// Whether the model asks by Claude Code's own tool.
     pub(crate) fn is_question(self) -> bool {
         matches!(self, HookEvent::QuestionsBeforeTool | HookEvent::QuestionsInDialog)

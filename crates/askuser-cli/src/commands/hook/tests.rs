@@ -146,10 +146,56 @@ fn a_form_of_choices_is_asked_and_filled_in_and_any_other_is_not() {
     let event = json!({"mcp_server_name": "m", "message": "Order", "requested_schema": schema});
     let output = decided(HookEvent::Elicitation, &event, &[1], None, Via::Inbox).unwrap();
     assert_eq!(output["content"], json!({"size": "l", "sure": false, "tags": ["y"]}));
-    assert_eq!(decided(HookEvent::Elicitation, &event, &[], Some("other"), Via::Inbox), None, "no place for it");
-    let note = Some("only if it is free");
-    assert_eq!(noted(HookEvent::Elicitation, &event, &[1], None, note, Via::Inbox), None, "no place for it");
-    let text = json!({"type": "object", "properties": {"name": {"type": "string"}}});
-    assert!(request(HookEvent::Elicitation, &json!({"message": "Who?", "requested_schema": text})).is_none());
     assert_eq!(ended(HookEvent::Elicitation, &event, Outcome::cancelled()).unwrap()["action"], "cancel");
+    let asked =
+        |schema: Value| request(HookEvent::Elicitation, &json!({"message": "Who?", "requested_schema": schema}));
+    let text = json!({"type": "object", "properties": {"name": {"type": "string"}}});
+    assert!(asked(text.clone()).is_none(), "no choice");
+    let mut both = text;
+    both["properties"]["sure"] = json!({"type": "boolean"});
+    assert!(asked(both.clone()).is_some());
+    both["required"] = json!(["name"]);
+    assert!(asked(both).is_none(), "a field that is required would stay empty");
+}
+
+/// A form with one choice, and with this further field.
+fn form(further: &str, required: &[&str]) -> Value {
+    let mut properties = json!({"size": {"type": "string", "enum": ["s", "l"]}});
+    if !further.is_empty() {
+        properties[further] = json!({"type": "string"});
+    }
+    let schema = json!({"type": "object", "properties": properties, "required": required});
+    json!({"mcp_server_name": "shop", "message": "Which size?", "requested_schema": schema})
+}
+
+#[test]
+fn words_are_offered_only_where_a_form_has_a_field_for_them() {
+    for (event, takes_words) in
+        [(form("", &[]), false), (form("comment", &["size"]), false), (form("comment", &[]), true)]
+    {
+        let (asked, _) = request(HookEvent::Elicitation, &event).unwrap();
+        let form = asked.set().rules().form();
+        assert_eq!((form.takes_text(), form.takes_notes()), (takes_words, takes_words), "{event}");
+        let question = &asked.set().questions()[0];
+        assert_eq!(question.answer(&[], Some("medium".into()), None).is_some(), takes_words, "{event}");
+    }
+}
+
+#[test]
+fn words_go_into_the_field_of_the_form() {
+    let content = |event: &Value, rows: &[usize], typed, note| {
+        noted(HookEvent::Elicitation, event, rows, typed, note, Via::Inbox).unwrap()["content"].clone()
+    };
+    let event = form("comment", &[]);
+    assert_eq!(content(&event, &[1], None, Some("as a gift")), json!({"size": "l", "comment": "as a gift"}));
+    assert_eq!(content(&event, &[], Some("medium"), Some("soon")), json!({"comment": "medium\nsoon"}));
+    let (asked, _) = request(HookEvent::Elicitation, &event).unwrap();
+    let Some(Context::Prose(context)) = asked.context() else { panic!("{:?}", asked.context()) };
+    assert!(context.contains("`comment`"), "{context}");
+}
+
+#[test]
+fn a_form_names_its_server() {
+    let (asked, _) = request(HookEvent::Elicitation, &form("", &[])).unwrap();
+    assert_eq!(asked.asked_by().as_deref(), Some("form of shop"));
 }

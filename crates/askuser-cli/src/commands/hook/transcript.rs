@@ -15,7 +15,6 @@ use std::time::{Duration, Instant};
 const MAX_READ: u64 = 4 << 20;
 /// The time that a transcript has to hold the call. Claude Code writes it about 0.1 s late at the beginning of a session.
 const PATIENCE: Duration = Duration::from_millis(500);
-const NEXT_LOOK: Duration = Duration::from_millis(25);
 
 /// A line of the transcript.
 #[derive(Deserialize)]
@@ -64,7 +63,7 @@ pub(super) fn last_words(event: &Value) -> Option<String> {
         if Instant::now() >= end {
             return None;
         }
-        sleep(NEXT_LOOK);
+        sleep(Duration::from_millis(25));
     }
 }
 

@@ -146,7 +146,7 @@ impl Page {
     }
 }
 
-/// `claude-code in ~/shop, 2 min: Database: Which database? [draft] [agent gone since 12:04]`
+/// `Claude Code in ~/shop, 2 min: Database: Which database? [draft] [agent gone since 12:04]`
 fn sentence(Row { question, unsent }: &Row) -> String {
     let who = words::who_and_where(question);
     match &question.ending {

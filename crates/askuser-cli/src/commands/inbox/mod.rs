@@ -109,7 +109,7 @@ fn print_all(store: &Handle, json: bool) -> Result<(), Failure> {
     })
 }
 
-/// `3f2a9c0d11aa  2 min  claude-code ~/shop: Which database?`
+/// `3f2a9c0d11aa  2 min  Claude Code ~/shop: Which database?`
 fn line(question: &StoredQuestion, json: bool) -> String {
     if json {
         return format!("{}\n", escape_invisible(&report::stored(question)));

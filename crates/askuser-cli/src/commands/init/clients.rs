@@ -8,20 +8,21 @@ use std::path::{Path, PathBuf};
 pub(super) const SERVER: &str = "askuser";
 
 /// A program that can use `askuser mcp`; or something else that is added to a file of another program and removed again.
-pub(super) struct Client {
+pub(in crate::commands) struct Client {
     /// As it is typed: `askuser init NAME`.
-    pub(super) name: &'static str,
+    pub(in crate::commands) name: &'static str,
     /// As people call it, and as a sentence goes on: "Add … to the file?"
-    pub(super) title: &'static str,
-    /// Whether a released version has asked a person with the very file that is written here, as `tests/clients/run` tries it; the
-    /// others follow their documentation.
-    pub(super) is_measured: bool,
+    pub(in crate::commands) title: &'static str,
+    /// The released version that has asked a person with this file in `tests/clients/run`. The others follow their documentation.
+    pub(in crate::commands) tried: Option<&'static str>,
+    /// A second file that the same question changes, unless the server alone is wanted.
+    pub(super) beside: Option<&'static Client>,
     /// Started from a desktop rather than from a shell, so that it may not have the shell's PATH.
     pub(super) is_desktop: bool,
     pub(super) format: Format,
     /// The table of the file that holds the servers.
     pub(super) servers: &'static str,
-    /// The entry of the server that this command starts. A field that is null is removed.
+    /// The entry of the server that this command starts.
     pub(super) entry: fn(&str) -> Value,
     user_file: fn(&Home<'_>) -> PathBuf,
     /// Its file in a project, if it reads one there.
@@ -102,8 +103,8 @@ impl Client {
 
     /// What there is to do by hand before its program reads this file; nothing for most.
     pub(super) fn by_hand(&self, file: &str) -> String {
-        self.named_by
-            .map_or_else(String::new, |command| format!("; at the command line, name the file: {command} {file}"))
+        let command = self.named_by.filter(|_| self.is_server());
+        command.map_or_else(String::new, |command| format!("; at the command line, name the file: {command} {file}"))
     }
 
     /// Whether it seems to be installed: its program is on the PATH, or it has made a folder or a file for its settings.
@@ -132,7 +133,8 @@ fn stdio(command: &str) -> Value {
 const USUAL: Client = Client {
     name: "",
     title: "",
-    is_measured: true,
+    tried: None,
+    beside: None,
     is_desktop: false,
     format: Format::Json,
     servers: "mcpServers",
@@ -148,6 +150,8 @@ pub(super) const CLIENTS: &[Client] = &[
     Client {
         name: "claude",
         title: "Claude Code",
+        tried: Some("2.1.328"),
+        beside: Some(&CLAUDE_SETTINGS),
         entry: stdio,
         user_file: |home| {
             home.absolute("CLAUDE_CONFIG_DIR").unwrap_or_else(|| home.folder.clone()).join(".claude.json")
@@ -158,10 +162,9 @@ pub(super) const CLIENTS: &[Client] = &[
     Client {
         name: "codex",
         title: "Codex",
+        tried: Some("0.169.0"),
         format: Format::Toml,
         servers: "mcp_servers",
-        // Earlier versions wrote `required = true`: Codex does not start then where askuser is not installed.
-        entry: |command| json!({"command": command, "args": ["mcp"], "required": null}),
         user_file: |home| home.moved("CODEX_HOME", ".codex").join("config.toml"),
         project_file: Some(".codex/config.toml"),
         ..USUAL
@@ -169,6 +172,7 @@ pub(super) const CLIENTS: &[Client] = &[
     Client {
         name: "gemini",
         title: "Gemini CLI",
+        tried: Some("0.61.0"),
         // Trusted: asking whether we may ask is of no use.
         entry: |command| json!({"command": command, "args": ["mcp"], "trust": true}),
         user_file: |home| home.join(".gemini/settings.json"),
@@ -178,6 +182,7 @@ pub(super) const CLIENTS: &[Client] = &[
     Client {
         name: "copilot",
         title: "Copilot CLI",
+        tried: Some("1.0.102"),
         entry: |command| json!({"type": "local", "command": command, "args": ["mcp"], "tools": ["*"]}),
         user_file: |home| home.moved("COPILOT_HOME", ".copilot").join("mcp-config.json"),
         project_file: Some(".github/mcp.json"),
@@ -186,6 +191,7 @@ pub(super) const CLIENTS: &[Client] = &[
     Client {
         name: "qwen",
         title: "Qwen Code",
+        tried: Some("0.24.4"),
         // Always loaded: it is hidden behind a search otherwise.
         entry: |command| json!({"command": command, "args": ["mcp"], "trust": true, "alwaysLoadTools": true}),
         user_file: |home| home.join(".qwen/settings.json"),
@@ -195,6 +201,7 @@ pub(super) const CLIENTS: &[Client] = &[
     Client {
         name: "opencode",
         title: "OpenCode",
+        tried: Some("1.18.33"),
         servers: "mcp",
         entry: |command| json!({"type": "local", "command": [command, "mcp"]}),
         user_file: |home| home.config().join("opencode/opencode.json"),
@@ -204,6 +211,7 @@ pub(super) const CLIENTS: &[Client] = &[
     Client {
         name: "kilo",
         title: "Kilo CLI",
+        tried: Some("7.7.7"),
         servers: "mcp",
         entry: |command| json!({"type": "local", "command": [command, "mcp"]}),
         user_file: |home| home.config().join("kilo/kilo.json"),
@@ -213,7 +221,6 @@ pub(super) const CLIENTS: &[Client] = &[
     Client {
         name: "cursor",
         title: "Cursor",
-        is_measured: false,
         is_desktop: true,
         user_file: |home| home.join(".cursor/mcp.json"),
         project_file: Some(".cursor/mcp.json"),
@@ -223,7 +230,6 @@ pub(super) const CLIENTS: &[Client] = &[
     Client {
         name: "vscode",
         title: "VS Code",
-        is_measured: false,
         is_desktop: true,
         servers: "servers",
         entry: stdio,
@@ -235,7 +241,6 @@ pub(super) const CLIENTS: &[Client] = &[
     Client {
         name: "zed",
         title: "Zed",
-        is_measured: false,
         is_desktop: true,
         servers: "context_servers",
         user_file: |home| match home.absolute("APPDATA").filter(|_| cfg!(windows)) {
@@ -249,6 +254,7 @@ pub(super) const CLIENTS: &[Client] = &[
     Client {
         name: "cline",
         title: "Cline",
+        tried: Some("3.0.65"),
         user_file: |home| {
             let usual = || home.join(".cline/data/settings/cline_mcp_settings.json");
             home.absolute("CLINE_MCP_SETTINGS_PATH").unwrap_or_else(usual)
@@ -258,6 +264,7 @@ pub(super) const CLIENTS: &[Client] = &[
     Client {
         name: "continue",
         title: "Continue",
+        tried: Some("1.5.47"),
         is_desktop: true,
         format: Format::YamlFileOfItsOwn,
         user_file: |home| home.moved("CONTINUE_GLOBAL_DIR", ".continue").join("mcpServers/askuser.yaml"),
@@ -268,21 +275,22 @@ pub(super) const CLIENTS: &[Client] = &[
     },
 ];
 
-/// What is offered beside the server: Claude Code's hooks, a line of instructions, a tmux key.
+/// The settings of Claude Code, with its hooks and permissions.
+const CLAUDE_SETTINGS: Client = Client {
+    title: "Claude Code",
+    format: Format::ClaudeSettings,
+    user_file: |home| home.claude().join("settings.json"),
+    ..USUAL
+};
+
+/// Offers beside the server: a line of instructions, a tmux key. The name is that of the agent that reads the file.
 pub(super) const EXTRAS: &[Client] = &[
     Client {
-        title: "Claude Code's hooks",
-        offer: Some("Claude Code's own questions and permissions in the inbox too (hooks)"),
-        format: Format::Hooks,
-        user_file: |home| home.claude().join("settings.json"),
-        programs: &["claude"],
-        ..USUAL
-    },
-    Client {
+        name: "claude",
         title: "a line for Claude Code",
         offer: Some("A line in CLAUDE.md that tells Claude Code to ask instead of guessing"),
         format: Format::Line(
-            "When a decision is mine to make, ask me with the AskUserQuestion tool of askuser instead of guessing.",
+            "When a decision is mine to make, ask me with the tool AskUserQuestion instead of guessing.",
         ),
         user_file: |home| home.claude().join("CLAUDE.md"),
         programs: &["claude"],
@@ -290,6 +298,7 @@ pub(super) const EXTRAS: &[Client] = &[
     },
     Client {
         title: "a tmux key",
+        named_by: Some("tmux source"),
         offer: Some("A tmux key (prefix a) that answers the next question in a popup"),
         format: Format::Line("bind-key a display-popup -E -w 90% -h 90% 'askuser inbox --next'"),
         user_file: |home| {

@@ -43,13 +43,9 @@ pub(in crate::commands) fn ask(
     let options = terminal_options(settings);
     let resolution = ask_request(&request, &options, &mut |_| Ok(Stored::Done)).map_err(broken_off)?;
     match resolution.outcome().status() {
-        Status::Unavailable { reason } => Err(unavailable(reason)),
+        Status::Unavailable { reason } => Err(Failure::new(format!("no person can be asked: {reason}"))
+            .hint("name the clients and add --yes to write without asking, or --print to see the change")
+            .code(exit::UNAVAILABLE)),
         _ => Ok(resolution),
     }
-}
-
-fn unavailable(reason: &str) -> Failure {
-    Failure::new(format!("no person can be asked: {reason}"))
-        .hint("name the clients and add --yes to write without asking, or --print to see the change")
-        .code(exit::UNAVAILABLE)
 }

@@ -1,15 +1,10 @@
-//! `askuser init` without a name: which clients are installed, and which of them to set up.
+//! `askuser init` without a name: which of the installed clients to set up.
 
-use super::clients::{CLIENTS, Client, Home};
 use super::confirm;
 use crate::config::Settings;
 use crate::failure::Failure;
 use askuser::input::QuestionInput;
 use askuser::{QuestionSet, Rules, Status};
-
-pub(super) fn installed(home: &Home<'_>, is_on_path: &dyn Fn(&str) -> bool) -> Vec<&'static Client> {
-    CLIENTS.iter().filter(|client| client.is_installed(home, is_on_path)).collect()
-}
 
 /// What is ticked before the person has a say.
 #[derive(Clone, Copy, PartialEq, Eq)]

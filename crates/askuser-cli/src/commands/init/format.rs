@@ -13,8 +13,8 @@ pub(super) enum Format {
     YamlFileOfItsOwn,
     /// Any file, to which a line is added.
     Line(&'static str),
-    /// The settings of Claude Code, to which our hooks are added.
-    Hooks,
+    /// The settings of Claude Code, to which our hooks and the permission to ask are added.
+    ClaudeSettings,
 }
 
 /// Each is given the name of the table that holds the servers. An error is what follows the name of the file.
@@ -25,12 +25,12 @@ impl Format {
             Format::Json => jsonc::add(text, servers, value)?,
             Format::Toml => toml::add(text, servers, value)?,
             Format::YamlFileOfItsOwn => return Ok(yaml::file(servers, value)),
-            _ if self.find(text, servers)?.is_some() => return Ok(text.to_owned()),
+            Format::Line(_) if self.find(text, servers)?.is_some() => return Ok(text.to_owned()),
             Format::Line(line) => {
                 let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
                 return Ok(format!("{text}{end}{line}\n"));
             }
-            Format::Hooks => return jsonc::add_hooks(text, value["command"].as_str().unwrap_or(SERVER)),
+            Format::ClaudeSettings => return jsonc::add_settings(text, value["command"].as_str().unwrap_or(SERVER)),
         };
         // Whatever the editors do: the file must say what it said, and our entry.
         let mut expected = self.read(text)?;
@@ -38,7 +38,6 @@ impl Format {
         let found = table.as_object_mut().map(|table| table.entry(SERVER).or_insert_with(|| Map::new().into()));
         if let Some(Value::Object(fields)) = found {
             fields.extend(value.clone());
-            fields.retain(|_, field| !field.is_null());
         }
         match self.read(&edited) {
             Ok(found) if found == expected => Ok(edited),
@@ -56,7 +55,7 @@ impl Format {
                 let is_other = |other: &&str| other.trim_end_matches(['\r', '\n']) != line;
                 return Ok(text.split_inclusive('\n').filter(is_other).collect());
             }
-            Format::Hooks => return jsonc::remove_hooks(text),
+            Format::ClaudeSettings => return jsonc::remove_settings(text),
         };
         match self.differs_only_in(text, &edited, servers) && self.find(&edited, servers)?.is_none() {
             true => Ok(edited),
@@ -71,7 +70,7 @@ impl Format {
 
     /// Whether what is added is no server.
     fn is_beside(self) -> bool {
-        matches!(self, Format::Line(_) | Format::Hooks)
+        matches!(self, Format::Line(_) | Format::ClaudeSettings)
     }
 
     /// What stands in the file for the entry.
@@ -79,7 +78,7 @@ impl Format {
         match self {
             Format::YamlFileOfItsOwn => Ok(yaml::find(text)),
             Format::Line(line) => Ok(text.lines().any(|other| other == line).then_some(Value::Null)),
-            Format::Hooks => Ok(jsonc::has_hooks(text)?.then_some(Value::Null)),
+            Format::ClaudeSettings => Ok(jsonc::our_settings(text)?.into_iter().flatten().next()),
             _ => Ok(self.read(text)?.get(servers).and_then(|servers| servers.get(SERVER)).cloned()),
         }
     }
@@ -103,7 +102,7 @@ impl Format {
         match self {
             Format::Json => jsonc::read(text),
             Format::Toml => toml::read(text),
-            Format::YamlFileOfItsOwn | Format::Line(_) | Format::Hooks => Ok(Map::new()),
+            Format::YamlFileOfItsOwn | Format::Line(_) | Format::ClaudeSettings => Ok(Map::new()),
         }
     }
 }

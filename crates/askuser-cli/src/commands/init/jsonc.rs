@@ -91,60 +91,82 @@ pub(super) fn remove(text: &str, servers: &str, with_empty_table: bool) -> Resul
 }
 
 /// The events that `askuser hook` answers, and for how long Claude Code may wait.
-const HOOKS: [(&str, Option<&str>, Option<u32>); 4] = [
+const HOOKS: [(&str, Option<&str>, Option<u32>); 7] = [
     ("PreToolUse", Some("AskUserQuestion"), Some(86_400)),
     ("PermissionRequest", Some("*"), Some(86_400)),
     ("PostToolUse", Some("*"), None),
+    ("PostToolUseFailure", Some("*"), None),
+    ("Stop", None, None),
+    ("SubagentStop", None, None),
     ("Elicitation", None, Some(86_400)),
 ];
+/// The rule that lets Claude Code call our tools without its permission dialog.
+const ALLOWED: &str = "mcp__askuser__*";
 
-/// Whether the settings of Claude Code have a hook of ours.
-pub(super) fn has_hooks(text: &str) -> Result<bool, String> {
+/// The lists in the settings of Claude Code that hold something of ours, the rule last.
+fn lists() -> impl Iterator<Item = (&'static str, &'static str)> {
+    HOOKS.iter().map(|(event, ..)| ("hooks", *event)).chain([("permissions", "allow")])
+}
+
+/// Our entry of each list.
+pub(super) fn our_settings(text: &str) -> Result<Vec<Option<Value>>, String> {
     let fields = read(text)?;
-    let groups = |event: &str| fields.get("hooks").and_then(|hooks| hooks[event].as_array().cloned());
-    Ok(HOOKS.iter().any(|(event, ..)| groups(event).is_some_and(|groups| groups.iter().any(is_ours))))
+    let ours =
+        |(table, name): (&str, &str)| fields.get(table)?[name].as_array()?.iter().find(|entry| is_ours(entry)).cloned();
+    Ok(lists().map(ours).collect())
 }
 
-/// Whether one of these hooks starts us.
-fn is_ours(group: &Value) -> bool {
-    let hooks = group["hooks"].as_array().into_iter().flatten();
-    hooks.filter_map(|hook| hook["command"].as_str()).any(|command| {
-        let program = command.strip_suffix(" hook").map(|program| program.trim_matches('"'));
-        program.is_some_and(|program| program == "askuser" || program.ends_with("/askuser"))
-    })
+fn is_ours(entry: &Value) -> bool {
+    entry == ALLOWED || our_program(entry).is_some()
 }
 
-pub(super) fn add_hooks(text: &str, askuser: &str) -> Result<String, String> {
+/// The program of a hook of ours.
+pub(super) fn our_program(group: &Value) -> Option<&str> {
+    let commands = group["hooks"].as_array()?.iter().filter_map(|hook| hook["command"].as_str());
+    let programs = commands.filter_map(|command| Some(command.strip_suffix(" hook")?.trim_matches('"')));
+    programs.into_iter().find(|program| *program == SERVER || program.ends_with("/askuser"))
+}
+
+/// The settings with our hooks and our rule, each where it is missing.
+pub(super) fn add_settings(text: &str, askuser: &str) -> Result<String, String> {
     let root = parse(text)?;
-    let no_object = || "has hooks that are no object".to_owned();
-    let hooks = root.object_value_or_create().ok_or_else(|| "is no JSON object".to_owned())?;
-    let hooks = hooks.object_value_or_create("hooks").ok_or_else(no_object)?;
+    let settings = root.object_value_or_create().ok_or_else(|| "is no JSON object".to_owned())?;
     let command = if askuser.contains(' ') { format!("\"{askuser}\" hook") } else { format!("{askuser} hook") };
-    for (event, matcher, timeout) in HOOKS {
-        let mut hook = json!({"type": "command", "command": command});
-        if let Some(timeout) = timeout {
-            hook["timeout"] = timeout.into();
+    for (table, name) in lists() {
+        let no_object = format!("has {table} that are no object");
+        let table = settings.object_value_or_create(table).ok_or(no_object)?;
+        let list = table.array_value_or_create(name).ok_or_else(|| format!("has {name} that is no array"))?;
+        if list.elements().iter().filter_map(|entry| entry.to_serde_value()).any(|entry| is_ours(&entry)) {
+            continue;
         }
-        let mut group = matcher.map_or_else(|| json!({}), |matcher| json!({"matcher": matcher}));
-        group["hooks"] = json!([hook]);
-        let groups = hooks.array_value_or_create(event).ok_or_else(|| format!("has {event} that is no array"))?;
-        groups.append(input(&group));
+        let entry = match HOOKS.iter().find(|(event, ..)| *event == name) {
+            None => ALLOWED.into(),
+            Some((_, matcher, timeout)) => {
+                let mut hook = json!({"type": "command", "command": command});
+                timeout.iter().for_each(|timeout| hook["timeout"] = (*timeout).into());
+                let mut group = matcher.map_or_else(|| json!({}), |matcher| json!({"matcher": matcher}));
+                group["hooks"] = json!([hook]);
+                group
+            }
+        };
+        list.append(input(&entry));
     }
     Ok(written(&root, text))
 }
 
-/// The settings without our hooks, and without the lists that become empty by that.
-pub(super) fn remove_hooks(text: &str) -> Result<String, String> {
+/// The settings without what is ours, and without the lists that become empty by that.
+pub(super) fn remove_settings(text: &str) -> Result<String, String> {
     let root = parse(text)?;
-    let hooks = root.object_value().and_then(|fields| fields.get("hooks")).and_then(|hooks| hooks.object_value());
-    for (event, list) in HOOKS.iter().filter_map(|(event, ..)| Some((event, hooks.as_ref()?.array_value(event)?))) {
-        let groups = list.elements().into_iter();
-        let ours = groups.filter(|group| group.to_serde_value().as_ref().is_some_and(is_ours));
-        ours.for_each(|group| group.remove());
-        if let Some(property) = hooks.as_ref().and_then(|hooks| hooks.get(event)).filter(|_| list.elements().is_empty())
-        {
-            property.remove();
-        }
+    for (table, name) in lists() {
+        let table = root.object_value().and_then(|settings| settings.object_value(table));
+        let Some((table, list)) = table.and_then(|table| Some((table.clone(), table.array_value(name)?))) else {
+            continue;
+        };
+        let entries = list.elements().into_iter();
+        let ours: Vec<_> = entries.filter(|entry| entry.to_serde_value().as_ref().is_some_and(is_ours)).collect();
+        let is_emptied = !ours.is_empty() && ours.len() == list.elements().len();
+        ours.into_iter().for_each(|entry| entry.remove());
+        table.get(name).filter(|_| is_emptied).into_iter().for_each(|list| list.remove());
     }
     Ok(root.to_string())
 }

@@ -24,6 +24,7 @@ use clap::ArgMatches;
 use clients::{CLIENTS, Client, EXTRAS, Home, SERVER};
 use detect::Ticked;
 use file::{File, Owner};
+use format::Format;
 use serde_json::{Map, Value};
 use server_command::Programs;
 use std::path::{Path, PathBuf};
@@ -34,19 +35,17 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
     let setup = Setup { project, ..Setup::new(args, settings, args.get_flag("remove"))? };
     let is_guided = args.get_many::<String>("client").is_none() && !args.get_flag("all");
     let Some(chosen) = setup.chosen()? else { return Ok(exit::ANSWERED) };
-    let (mut code, changed) = setup.change_all(chosen)?;
-    let added: Vec<&Client> = changed.into_iter().filter(|client| client.is_server()).collect();
+    let (mut code, mut added) = setup.change_all(chosen)?;
     if ["remove", "print"].iter().any(|flag| args.get_flag(flag)) {
         return Ok(code);
     }
     // Also where everything was set up before: the person may want them now.
     if is_guided && code == exit::ANSWERED && askuser_terminal::has_terminal().is_ok() {
-        code = setup.change_all(setup.extras()?)?.0;
+        let (refused, extras) = setup.change_all(setup.extras()?)?;
+        code = refused;
+        added.extend(extras);
     }
-    match added.first() {
-        None => Ok(code),
-        Some(client) => setup.try_out(client, &added).map(|()| code),
-    }
+    setup.try_out(&added).map(|()| code)
 }
 
 /// Takes everything out again that any `askuser init` has added, as far as it is agreed to; the exit code.
@@ -115,6 +114,9 @@ struct Change {
     splice: Option<Splice>,
 }
 
+/// The names of the files, and the changes with the names of theirs.
+type Planned = (String, Vec<(String, Change)>);
+
 impl<'a> Setup<'a> {
     fn new(args: &'a ArgMatches, settings: &'a Settings, removing: bool) -> Result<Setup<'a>, Failure> {
         let programs = Programs::of(std::env::var_os("PATH"));
@@ -152,17 +154,19 @@ impl<'a> Setup<'a> {
 
     fn line(&self, client: &Client) -> String {
         let path = self.home.shown(&client.user_file(&self.home));
-        format!("{} ({path}{})", client.title, if client.is_measured { "" } else { "; untested" })
+        format!("{} ({path}{})", client.title, if client.tried.is_some() { "" } else { "; untested" })
     }
 
     /// All that has been added here.
     fn there(&self) -> Vec<&'static Client> {
-        CLIENTS.iter().chain(EXTRAS).filter(|client| self.is_there(client)).collect()
+        let is_there = |client: &&'static Client| self.parts(client).into_iter().any(|part| self.is_there(part));
+        CLIENTS.iter().chain(EXTRAS).filter(is_there).collect()
     }
 
     /// The installed clients that are not set up yet.
     fn missing(&self) -> Result<Vec<&'static Client>, Failure> {
-        let found = detect::installed(&self.home, &|program| self.programs.find(program).is_some());
+        let is_here = |client: &&Client| client.is_installed(&self.home, &|name| self.programs.find(name).is_some());
+        let found: Vec<&Client> = CLIENTS.iter().filter(is_here).collect();
         let titles = |clients: &mut dyn Iterator<Item = &Client>| {
             clients.map(|client| client.title).collect::<Vec<_>>().join(", ")
         };
@@ -172,12 +176,17 @@ impl<'a> Setup<'a> {
                 titles(&mut CLIENTS.iter())
             )));
         }
-        let is_done = |client: &&Client| self.is_there(client) && !self.is_outdated(client);
-        let (done, open): (Vec<&Client>, Vec<&Client>) = found.into_iter().partition(is_done);
+        let (done, open): (Vec<&Client>, Vec<&Client>) = found.into_iter().partition(|client| self.is_complete(client));
         if open.is_empty() {
             notice(&format!("set up already: {}", titles(&mut done.into_iter())));
         }
         Ok(open)
+    }
+
+    /// The files that one question changes. A project's file gets the server alone: others share it.
+    fn parts(&self, client: &'static Client) -> Vec<&'static Client> {
+        let is_alone = self.project.is_some() || self.args.try_get_one("mcp-only").ok().flatten() == Some(&true);
+        [client].into_iter().chain(client.beside.filter(|_| !is_alone)).collect()
     }
 
     fn is_there(&self, client: &Client) -> bool {
@@ -185,11 +194,11 @@ impl<'a> Setup<'a> {
         matches!(found, Ok(Ok(Some(_))))
     }
 
-    /// Whether the entry has a harmful field that an earlier version wrote.
-    fn is_outdated(&self, client: &Client) -> bool {
-        let found = self.read(client).map(|(_, file)| client.format.find(&file.text, client.servers));
-        let (Ok(Ok(Some(found))), Ok(fields)) = (found, self.server(client)) else { return false };
-        fields.iter().any(|(name, field)| field.is_null() && found.get(name).is_some())
+    /// Whether everything is there that would be added. An entry of the server may differ from ours.
+    fn is_complete(&self, client: &'static Client) -> bool {
+        let is_kept = |part: &Client| part.format != Format::ClaudeSettings && self.is_there(part);
+        let has_all = |part: &Client| self.plan(part, &Changes::default()).is_ok_and(|(_, change)| change.is_none());
+        self.parts(client).into_iter().all(|part| is_kept(part) || has_all(part))
     }
 
     /// What the person wants beside the server.
@@ -225,15 +234,25 @@ impl<'a> Setup<'a> {
     }
 
     /// Starts the server once as a client would, and says what to do next.
-    fn try_out(&self, client: &Client, added: &[&Client]) -> Result<(), Failure> {
-        let server = Value::Object(self.server(client)?);
-        if let Some(Err(why)) = status::command(&server).map(|words| status::starts(&words)) {
-            return Err(Failure::new(format!("added, but {why}")).hint("`askuser doctor` tries it again"));
+    fn try_out(&self, added: &[&'static Client]) -> Result<(), Failure> {
+        if let Some(client) = added.iter().find(|client| client.is_server()) {
+            let server = Value::Object(self.server(client)?);
+            if let Some(Err(why)) = status::command(&server).map(|words| status::asks(&words)) {
+                return Err(Failure::new(format!("added, but {why}")).hint("`askuser doctor` tries it again"));
+            }
+            notice("the server starts, and a question reaches the inbox");
         }
-        let titles = added.iter().map(|client| client.title).collect::<Vec<_>>().join(", ");
-        notice("the server starts and offers its tools");
-        notice(&format!("next: restart {titles} and say: ask me which database to use"));
-        notice("answer in the agent's own dialog if it has one, or with `askuser inbox`");
+        let is_restarted = |client: &&Client| added.iter().any(|one| one.name == client.name);
+        let restarted: Vec<&str> = CLIENTS.iter().filter(is_restarted).map(|client| client.title).collect();
+        let restart = (!restarted.is_empty()).then(|| format!("restart {}", restarted.join(", ")));
+        let read_again = added.iter().filter(|client| !client.is_server()).filter_map(|extra| {
+            Some(format!("run `{} {}`", extra.named_by?, self.home.shown(&extra.user_file(&self.home))))
+        });
+        let steps: Vec<String> = restart.into_iter().chain(read_again).collect();
+        if !steps.is_empty() {
+            notice(&format!("next: {}; then say: ask me which database to use", steps.join("; ")));
+            notice("answer in the agent's own dialog if it has one, or with `askuser inbox`");
+        }
         Ok(())
     }
 
@@ -266,18 +285,25 @@ impl<'a> Setup<'a> {
     }
 
     /// Shows what would change in a file, and changes it if that is agreed to.
-    fn change(&self, client: &Client) -> Result<Done, Failure> {
+    fn change(&self, client: &'static Client) -> Result<Done, Failure> {
         let [printing, yes] = ["print", "yes"].map(|flag| self.args.get_flag(flag));
         let removing = self.removing;
         let state = state_folder()?;
-        let (shown, planned) = self.plan(client, &Changes::read(&state)?)?;
+        let (shown, agreed) = self.plan_all(client, &Changes::read(&state)?)?;
         let nothing_to_do = || {
             let state = if removing { "is not set up" } else { "is set up already" };
             notice(&format!("{} {state} ({shown})", client.title));
             Ok(Done::Nothing)
         };
-        let Some(agreed) = planned else { return nothing_to_do() };
-        let diff = confirm::diff(&shown, &agreed.file.text, &agreed.after);
+        if agreed.is_empty() {
+            return nothing_to_do();
+        }
+        let diff: String =
+            agreed.iter().map(|(shown, change)| confirm::diff(shown, &change.file.text, &change.after)).collect();
+        if !removing && client.is_server() {
+            let permissions = if self.parts(client).len() > 1 { " and permissions" } else { "" };
+            notice(&format!("{}'s questions{permissions} will also reach your inbox.", client.title));
+        }
         if printing {
             write(&diff)?;
             return Ok(Done::Nothing);
@@ -295,12 +321,16 @@ impl<'a> Setup<'a> {
         }
         // Another `askuser init` may have changed something while this one was read.
         let mut changes = LockedChanges::wait_for(&state)?;
-        let Some(change) = self.plan(client, &changes.changes)?.1 else { return nothing_to_do() };
-        if !yes && !change.is_shown_as(&agreed) {
-            return Err(change.file.changed_meanwhile());
+        let (_, planned) = self.plan_all(client, &changes.changes)?;
+        if planned.is_empty() {
+            return nothing_to_do();
         }
-        change.make(&mut changes)?;
-        let untested = match client.is_measured || removing {
+        let is_as_shown = |change: &Change| agreed.iter().any(|(_, agreed)| change.is_shown_as(agreed));
+        if let Some((_, other)) = planned.iter().find(|(_, change)| !yes && !is_as_shown(change)) {
+            return Err(other.file.changed_meanwhile());
+        }
+        planned.into_iter().try_for_each(|(_, change)| change.make(&mut changes))?;
+        let untested = match client.tried.is_some() || !client.is_server() || removing {
             true => "",
             false => "; this entry follows its documentation and is untested",
         };
@@ -308,6 +338,14 @@ impl<'a> Setup<'a> {
         let done = if removing { "removed" } else { "added" };
         notice(&format!("{done} {place} ({shown}){untested}{by_hand}"));
         Ok(Done::Changed)
+    }
+
+    /// The names of a client's files, and the changes of those that have to change.
+    fn plan_all(&self, client: &'static Client, changes: &Changes) -> Result<Planned, Failure> {
+        let parts = self.parts(client).into_iter().map(|part| self.plan(part, changes));
+        let planned = parts.collect::<Result<Vec<_>, Failure>>()?;
+        let shown = planned.iter().map(|(shown, _)| shown.as_str()).collect::<Vec<_>>().join(", ");
+        Ok((shown, planned.into_iter().filter_map(|(shown, change)| Some((shown, change?))).collect()))
     }
 
     /// What a file is called, and what has to change in it.
@@ -337,7 +375,7 @@ fn addition(
     changes: &Changes,
     server: &Map<String, Value>,
 ) -> Result<Option<Change>, Failure> {
-    if client.format == format::Format::YamlFileOfItsOwn && file.exists() {
+    if client.format == Format::YamlFileOfItsOwn && file.exists() {
         let is_ours = client.format.find(&file.text, client.servers).map_err(|why| unfit(&file, why))?.is_some();
         if !is_ours {
             return Err(unfit(&file, "belongs to another user".into()));

@@ -2,10 +2,12 @@
 
 use super::clients::{CLIENTS, Client, Home};
 use super::file::{File, Owner};
+use super::jsonc;
 use super::server_command::Programs;
 use crate::failure::Failure;
 use askuser_sys::programs;
 use serde_json::{Value, json};
+use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -16,33 +18,50 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(5);
 const TOOL: &str = "AskUserQuestion";
 
-/// The name of a client, and what there is to say about it, or what is wrong and what to do about it.
-type ClientState = (&'static str, Result<String, Failure>);
+/// The checks of a client by name, each with what is wrong.
+pub(in crate::commands) type Checks = Vec<(&'static str, Result<(), String>)>;
 
-/// The clients that are here or set up.
-pub(in crate::commands) fn clients() -> Result<Vec<ClientState>, Failure> {
+/// The clients that are here or set up, with what there is to do by hand. Each server that they start is tried once.
+pub(in crate::commands) fn clients() -> Result<Vec<(&'static Client, String, Checks)>, Failure> {
     let (home, programs) = (super::home()?, Programs::of(std::env::var_os("PATH")));
-    let told = |client: &'static Client| Some((client.name, state(&home, &programs, client).transpose()?));
-    Ok(CLIENTS.iter().filter_map(told).collect())
+    let mut tried = HashMap::new();
+    let mut ask = |words: Vec<String>| tried.entry(words).or_insert_with_key(|words| asks(words)).clone();
+    let state = |client: &'static Client| {
+        let by_hand = client.by_hand(&home.shown(&client.user_file(&home)));
+        Some((client, by_hand, state(&home, &programs, client, &mut ask)?))
+    };
+    Ok(CLIENTS.iter().filter_map(state).collect())
 }
 
-fn state(home: &Home<'_>, programs: &Programs, client: &Client) -> Result<Option<String>, Failure> {
+fn state(
+    home: &Home<'_>,
+    programs: &Programs,
+    client: &'static Client,
+    ask: &mut dyn FnMut(Vec<String>) -> Result<(), String>,
+) -> Option<Checks> {
     let path = client.user_file(home);
-    let shown = path.display();
-    let text = File::read(&path, Owner::User)?.text;
-    let found = client.format.find(&text, client.servers);
-    let server = found.map_err(|why| Failure::new(format!("{shown} {why}")))?;
-    let wrong = match server.map(|server| command(&server).map(|command| starts(&command))) {
-        Some(Some(Ok(()))) => {
-            let by_hand = client.by_hand(&shown.to_string());
-            return Ok(Some(format!("set up in {shown}; its server offers {TOOL}{by_hand}")));
-        }
-        Some(Some(Err(why))) => format!("set up in {shown}, but {why}"),
-        Some(None) => format!("set up in {shown}, but without a command"),
-        None if client.is_installed(home, &|program| programs.find(program).is_some()) => "not set up".to_owned(),
-        None => return Ok(None),
+    let read = |client: &Client| {
+        File::read(&client.user_file(home), Owner::User).map(|file| file.text).map_err(|failure| failure.message)
     };
-    Err(Failure::new(wrong).hint(format!("`askuser init {}`", client.name)))
+    let in_file = |why: String| format!("{} {why}", home.shown(&path));
+    let server = read(client).and_then(|text| client.format.find(&text, client.servers).map_err(in_file));
+    if matches!(server, Ok(None)) && !client.is_installed(home, &|program| programs.find(program).is_some()) {
+        return None;
+    }
+    // What Claude Code's settings hold of ours: the hooks, and the rule last.
+    let settings = client.beside.map(|part| jsonc::our_settings(&read(part)?));
+    let questions = server.and_then(|server| {
+        ask(command(&server.ok_or("not set up")?).ok_or_else(|| in_file("has no command".to_owned()))?)?;
+        let is_refused = matches!(&settings, Some(Ok(ours)) if ours.last() == Some(&None));
+        if is_refused { Err("its settings do not allow the tool".to_owned()) } else { Ok(()) }
+    });
+    let permissions = settings.map(|ours| {
+        let hooks: Option<Vec<Value>> = ours?.into_iter().rev().skip(1).collect();
+        let hooks = hooks.ok_or("a hook is missing in its settings")?;
+        hooks.first().and_then(jsonc::our_program).map_or(Ok(()), answers)
+    });
+    let checks = [("questions", Some(questions)), ("permissions", permissions)];
+    Some(checks.into_iter().filter_map(|(name, outcome)| Some((name, outcome?))).collect())
 }
 
 pub(super) fn command(server: &Value) -> Option<Vec<String>> {
@@ -58,44 +77,75 @@ pub(super) fn command(server: &Value) -> Option<Vec<String>> {
     }
 }
 
-/// Starts the server as a client would, and looks for the tool among those it lists.
-pub(super) fn starts(words: &[String]) -> Result<(), String> {
+/// Asks through the server as a client would. The store ends the question at once, before a surface can show it.
+pub(super) fn asks(words: &[String]) -> Result<(), String> {
+    let client = json!({"name": askuser_mcp::PROBE_CLIENT, "version": env!("CARGO_PKG_VERSION")});
+    let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client});
+    let lines = [
+        json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}),
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": TOOL, "arguments": sample("Probe", "Yes")}}),
+    ];
+    let reply = reply("its server", words, &lines.map(|line| format!("{line}\n")).concat(), |reply| reply["id"] == 2)?;
+    let result = &reply["result"];
+    match result["structuredContent"]["status"].as_str() {
+        Some("timed_out") => Ok(()),
+        _ => {
+            let why = reply["error"]["message"]
+                .as_str()
+                .or(result["content"][0]["text"].as_str())
+                .unwrap_or("its server gives no reason");
+            Err(format!("a question does not reach the inbox: {why}"))
+        }
+    }
+}
+
+/// The input of a question.
+fn sample(header: &str, label: &str) -> Value {
+    let options = [label, "No"].map(|label| json!({"label": label, "description": "-"}));
+    json!({"questions": [{"question": "Does this reach the inbox?", "header": header, "multiSelect": false, "options": options}]})
+}
+
+/// Sends the hook a sample event: a question that imitates a permission, which it denies without asking a person.
+fn answers(program: &str) -> Result<(), String> {
+    let input = sample("Permission", "Allow once");
+    let event = json!({"hook_event_name": "PermissionRequest", "tool_name": TOOL, "tool_input": input});
+    let words = [program.to_owned(), "hook".to_owned()];
+    let reply = reply("its hook", &words, &event.to_string(), |reply| reply.get("hookSpecificOutput").is_some())?;
+    let is_denied = reply["hookSpecificOutput"]["decision"]["behavior"] == "deny";
+    is_denied.then_some(()).ok_or_else(|| "its hook gives another answer".to_owned())
+}
+
+/// Starts a program as a client would, and returns the first line of its output that is wanted.
+fn reply(what: &str, words: &[String], input: &str, is_wanted: fn(&Value) -> bool) -> Result<Value, String> {
     let program = &words[0];
     let command = if Path::new(program).is_absolute() { Ok(Command::new(program)) } else { programs::command(program) };
     let started = command.and_then(|mut command| {
         command.args(&words[1..]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()
     });
     let mut child = started.map_err(|error| format!("{program} does not start: {error}"))?;
-    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
-        "protocolVersion": "2025-06-18",
-        "capabilities": {},
-        "clientInfo": {"name": "askuser doctor", "version": env!("CARGO_PKG_VERSION")},
-    }});
-    let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-    let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
     let mut stdin = child.stdin.take();
     if let Some(stdin) = &mut stdin {
         // One that ended already is found out below.
-        let _ = stdin.write_all(format!("{hello}\n{ready}\n{list}\n").as_bytes());
+        let _ = stdin.write_all(input.as_bytes());
     }
-    let (listed, heard) = mpsc::channel();
+    // A server ends with its input. A hook begins there.
+    let stdin = stdin.filter(|_| words.last().is_none_or(|word| word != "hook"));
+    let (found, heard) = mpsc::channel();
     if let Some(stdout) = child.stdout.take() {
         std::thread::spawn(move || {
             let replies = BufReader::new(stdout).lines().map_while(Result::ok);
             let mut replies = replies.filter_map(|line| serde_json::from_str::<Value>(&line).ok());
-            let tools = replies.find(|reply| reply["id"] == 2).map(|reply| reply["result"]["tools"].clone());
-            let _ = listed.send(tools);
+            let _ = found.send(replies.find(is_wanted));
         });
     }
-    let tools = heard.recv_timeout(PATIENCE);
+    let reply = heard.recv_timeout(PATIENCE);
     drop(stdin);
     let _ = child.kill();
     let _ = child.wait();
-    let has_tool = |tools: &Value| tools.as_array().is_some_and(|tools| tools.iter().any(|tool| tool["name"] == TOOL));
-    match tools {
-        Ok(Some(tools)) if has_tool(&tools) => Ok(()),
-        Ok(Some(_)) => Err(format!("its server does not offer {TOOL}")),
-        Ok(None) => Err("its server ends without an answer".into()),
-        Err(_) => Err(format!("its server does not answer within {} seconds", PATIENCE.as_secs())),
+    match reply {
+        Ok(Some(reply)) => Ok(reply),
+        Ok(None) => Err(format!("{what} ends without an answer")),
+        Err(_) => Err(format!("{what} does not answer within {} seconds", PATIENCE.as_secs())),
     }
 }

@@ -26,8 +26,7 @@ pub(super) fn add(text: &str, servers: &str, fields: &Map<String, Value>) -> Res
             let mut table = Table::new();
             table.set_implicit(true);
             let mut server = Table::new();
-            let kept = fields.iter().filter(|(_, field)| !field.is_null());
-            kept.for_each(|(name, field)| drop(server.insert(name, item(field))));
+            fields.iter().for_each(|(name, field)| drop(server.insert(name, item(field))));
             table.insert(SERVER, Item::Table(server));
             section.insert(servers, Item::Table(table));
             let section = section.to_string().trim_start().replace('\n', newline);
@@ -49,10 +48,6 @@ fn update(text: &str, servers: &str, fields: &Map<String, Value>) -> Result<Stri
             return;
         };
         for (name, field) in fields {
-            if field.is_null() {
-                table.remove(name);
-                continue;
-            }
             let new = item(field);
             let is_same = table.get(name).is_some_and(|old| old.to_string().trim() == new.to_string().trim());
             if !is_same {

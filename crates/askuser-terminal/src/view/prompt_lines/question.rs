@@ -33,7 +33,8 @@ impl<'a> Composer<'a, '_> {
     }
 
     pub(super) fn question(&mut self, question: &'a Question, entry: &'a AnswerDraft) {
-        self.number_column = if question.form() == Form::Tool && self.numbers_fit(question) { width("1 ") } else { 0 };
+        let is_numbered = matches!(question.form(), Form::Tool | Form::Options);
+        self.number_column = if is_numbered && self.numbers_fit(question) { width("1 ") } else { 0 };
         self.origin();
         self.gap();
         self.question_text(question.text());

@@ -188,3 +188,16 @@ fn a_stored_question_keeps_its_form() {
         assert_eq!(serde_json::from_str::<QuestionSet>(&stored).unwrap(), set);
     }
 }
+
+#[test]
+fn a_question_of_options_alone_takes_no_other_words() {
+    let asked = json!({"questions": [question("Size?", "Size", &["Small", "Large"], false)]});
+    let set = QuestionSet::parse(asked, &Rules::strict().options_only()).unwrap();
+    check(set.clone(), "2", "answered | Size: Large");
+    check(set.clone(), "<down><down><enter>", "answered | Size: Small");
+    check(set.clone(), "n2", "answered | Size: Large");
+    let prompt = Prompt::new(set.clone(), ARMED);
+    assert!(prompt.hints().all(|(_, word)| word != "note") && prompt.help().all(|(_, does)| !does.contains("note")));
+    let noted = Answer { note: Some("soon".into()), ..set.questions()[0].answer(&[0], None, None).unwrap() };
+    assert!(Outcome::answered(&set, vec![noted]).is_err());
+}
