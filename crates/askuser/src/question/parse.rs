@@ -9,7 +9,6 @@ use crate::rules::{Faults, Form, Rules};
 use crate::sanitize;
 use crate::spelling::{explain_missing, unknown_keys};
 use crate::violation::{Gathered, Violation, Violations};
-use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -43,7 +42,7 @@ impl QuestionSet {
         let source = value.get("metadata").and_then(|metadata| metadata.get("source")).and_then(Value::as_str);
         let source = source.map(str::to_owned);
         let mut texts = Distinct::under(rules);
-        let questions = reader.given(Some(value), "input").and_then(|mut call: Object| {
+        let questions = reader.given(Some(value), "input", object).and_then(|mut call| {
             let questions = call.remove("questions");
             reader.list(questions, "questions", rules.limits().questions, |reader, question, path| {
                 reader.question(question, path, &mut texts)
@@ -100,7 +99,7 @@ impl Reader<'_> {
                 })
             }
         };
-        let multi_select = self.given(raw.remove("multiSelect"), &format!("{path}.multiSelect"));
+        let multi_select = self.given(raw.remove("multiSelect"), &format!("{path}.multiSelect"), boolean);
         let placeholder = raw.remove("placeholder").filter(|_| form == Form::Input);
         let placeholder = placeholder.and_then(|text| {
             let text = self.text(Some(text), &format!("{path}.placeholder"), Limits::DEFAULT.description_chars)?;
@@ -153,9 +152,14 @@ impl Reader<'_> {
     }
 
     /// The value of a field, or a violation.
-    fn given<T: DeserializeOwned + Default + Into<Value>>(&mut self, value: Option<Value>, path: &str) -> Option<T> {
+    fn given<T: Default + Into<Value>>(
+        &mut self,
+        value: Option<Value>,
+        path: &str,
+        read: fn(Value) -> Option<T>,
+    ) -> Option<T> {
         let found = value.as_ref().map_or("missing", kind_of);
-        let read = value.and_then(|value| serde_json::from_value(value).ok());
+        let read = value.and_then(read);
         if read.is_none() {
             self.bad.add(path, found, format!("must be {}", kind_of(&T::default().into())));
         }
@@ -164,7 +168,7 @@ impl Reader<'_> {
 
     /// The text of a field: there, not blank, within its length.
     fn text(&mut self, value: Option<Value>, path: &str, span: Span) -> Option<String> {
-        let text: String = self.given(value, path)?;
+        let text = self.given(value, path, string)?;
         let chars = text.chars().count();
         if chars > span.max {
             self.bad.add(path, format!("{chars} characters"), format!("at most {}", span.max));
@@ -187,7 +191,7 @@ impl Reader<'_> {
         span: Span,
         mut build: impl FnMut(&mut Self, Object, &str) -> Option<T>,
     ) -> Option<Vec<T>> {
-        let items: Vec<Value> = self.given(value, path)?;
+        let items = self.given(value, path, array)?;
         let count = items.len();
         let nouns = path.rsplit('.').next().unwrap_or(path);
         let noun = if count == 1 { nouns.trim_end_matches('s') } else { nouns };
@@ -200,11 +204,21 @@ impl Reader<'_> {
         let items = items.into_iter().take(span.max.saturating_mul(2)).enumerate();
         let read = |(i, item)| {
             let path = format!("{path}[{i}]");
-            self.given(Some(item), &path).and_then(|item| build(self, item, &path))
+            self.given(Some(item), &path, object).and_then(|item| build(self, item, &path))
         };
         items.map(read).collect::<Vec<_>>().into_iter().collect()
     }
 }
+
+/// Each takes the value of its kind out of JSON.
+macro_rules! kinds {
+    ($($name:ident: $kind:ident($type:ty))*) => {
+        $(fn $name(value: Value) -> Option<$type> {
+            if let Value::$kind(value) = value { Some(value) } else { None }
+        })*
+    };
+}
+kinds! { boolean: Bool(bool) string: String(String) array: Array(Vec<Value>) object: Object(Object) }
 
 fn kind_of(value: &Value) -> &'static str {
     match value {
