@@ -5,7 +5,7 @@ use crate::usage::similar;
 
 /// The variable of a setting: `ASKUSER_TIMEOUT`.
 pub(super) fn variable_of(name: &str) -> String {
-    format!("ASKUSER_{}", name.to_ascii_uppercase())
+    ["ASKUSER_", &name.to_ascii_uppercase()].concat()
 }
 
 /// The setting that a misspelt word may have meant.

@@ -2,6 +2,7 @@
 
 use super::pen::{PLAIN, Pen};
 use crate::view::{grapheme_columns, is_plain};
+use ratatui_core::style::{Color, Style};
 use ratatui_core::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -110,7 +111,12 @@ impl Drawn {
 
 /// The pen of a span in its line.
 pub(super) fn pen_of(line: &Line<'_>, span: &Span<'_>) -> Pen {
-    Pen::of(line.style.patch(span.style))
+    let Style { fg, bg, add_modifier, sub_modifier, .. } = span.style;
+    Pen {
+        fg: fg.or(line.style.fg).unwrap_or(Color::Reset),
+        bg: bg.or(line.style.bg).unwrap_or(Color::Reset),
+        modifier: (line.style.add_modifier - sub_modifier) | add_modifier,
+    }
 }
 
 /// The columns a row takes: its last glyph may take more than one.

@@ -14,8 +14,7 @@ pub(super) const PLAIN: Pen = Pen { fg: Color::Reset, bg: Color::Reset, modifier
 
 impl Pen {
     pub(super) fn of(style: Style) -> Pen {
-        let [fg, bg] = [style.fg, style.bg].map(|colour| colour.unwrap_or(Color::Reset));
-        Pen { fg, bg, modifier: style.add_modifier }
+        Pen { fg: style.fg.unwrap_or(Color::Reset), bg: style.bg.unwrap_or(Color::Reset), modifier: style.add_modifier }
     }
 
     /// What of it stays between frames.

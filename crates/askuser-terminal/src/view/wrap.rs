@@ -13,6 +13,9 @@ use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation};
 /// assert_eq!(askuser_terminal::width("日本 ok"), 7);
 /// ```
 pub fn width(text: &str) -> usize {
+    if is_ascii(text) {
+        return text.len();
+    }
     if is_plain(text) {
         return text.chars().count();
     }
@@ -39,7 +42,7 @@ pub(crate) fn grapheme_columns(grapheme: &str) -> usize {
 /// ```
 pub fn wrap(text: &str, first: usize, rest: usize) -> Vec<Range<usize>> {
     let (first, rest) = (first.max(2), rest.max(2));
-    if is_plain(text) && text.chars().count() <= first {
+    if is_plain(text) && width(text) <= first {
         return std::iter::once(0..text.len()).collect();
     }
     let mut lines = Lines { done: Vec::new(), start: 0, column: 0, first, rest };
@@ -149,11 +152,12 @@ fn is_boundary(text: &str, at: usize) -> bool {
 /// Whether every character is a grapheme of its own and one column wide: ASCII and box drawing. A fast path, since most
 /// text is.
 pub(crate) fn is_plain(text: &str) -> bool {
-    let is_ascii = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
-    is_ascii
-        || text
-            .chars()
-            .all(|c| matches!(c, ' '..='~' | '·' | '•' | '…' | '←'..='↓' | '─'..='╿' | '█' | '○' | '●' | '✔'))
+    let is_plain = |c| matches!(c, ' '..='~' | '·' | '•' | '…' | '←'..='↓' | '─'..='╿' | '█' | '○' | '●' | '✔');
+    is_ascii(text) || text.chars().all(is_plain)
+}
+
+fn is_ascii(text: &str) -> bool {
+    text.bytes().fold(true, |is_ascii, byte| is_ascii & matches!(byte, b' '..=b'~'))
 }
 
 struct Lines {
