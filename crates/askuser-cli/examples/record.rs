@@ -5,7 +5,6 @@
 //! cargo run -p askuser-cli --example record hero > docs/hero.svg        # needs npm, python3, git and tmux
 //! cargo run -p askuser-cli --example record prompt > docs/prompt.svg
 //! cargo run -p askuser-cli --example record agent > docs/agent.svg
-//! cargo run -p askuser-cli --example record inbox > docs/inbox.svg      # needs tmux
 //! ```
 //!
 //! The binary runs in a PTY, keys are typed, and each screen is what a terminal emulator made of the bytes. Lines are drawn
@@ -61,13 +60,6 @@ const AGENT: &[(&str, &[(&str, f32)])] = &[
     ("Full-text search", &[(" ", 1.0), ("\x1b[B", 0.4), (" ", 0.4), ("\r", 0.9)]),
     ("Send these answers", &[("\r", 1.5)]),
     ("Create STORAGE.md", &[("\r", 2.0)]),
-];
-/// The same for a popup in tmux. Keys count there once the keyboard has rested for a second.
-const INBOX: &[(&str, &[(&str, f32)])] = &[
-    ("Which database", &[("\x1b[B", 2.2), ("\r", 1.2)]),
-    ("Full-text search", &[(" ", 1.2), ("\r", 0.9)]),
-    ("Send these answers", &[("\r", 1.6)]),
-    ("Create STORAGE.md", &[("\r", 2.4)]),
 ];
 /// The keys at Claude Code, and then in the pane below.
 const HERO: &[(&str, &[(&str, f32)])] = &[
@@ -128,43 +120,13 @@ fn main() -> Result<()> {
             recorder.settle();
             recorder.frames.retain(|frame| !frame.is_passing);
             recorder.hold(2.6);
-            recorder.keyboard.write_all(b"\x02:kill-server\r")?;
-            recorder.child.wait()?;
-            recorder
-        }
-        Some("inbox") => {
-            // Its path is in the picture.
-            let work = std::env::temp_dir().join("shop");
-            if work.exists() {
-                return Err(format!("{} is in the way", work.display()).into());
-            }
-            let _removed = Removed(work.clone());
-            std::fs::create_dir(&work)?;
-            std::fs::copy(root.join("examples/agent/database.json"), work.join("setup.json"))?;
-            // A person at work on the right, an agent on the left that has no terminal to ask on.
-            std::fs::write(work.join("tmux.conf"), include_str!("inbox/tmux.conf"))?;
-            std::fs::write(work.join("start.conf"), include_str!("inbox/start.conf"))?;
-            let args = ["-f", "tmux.conf", "new-session", ";", "source-file", "start.conf"];
-            let mut recorder = Recorder::start(USUAL, "", Path::new("tmux"), &args, &work)?;
-            recorder.play(INBOX)?;
-            recorder.settle();
-            recorder.hold(LAST);
             recorder.child.kill()?;
             recorder
         }
-        _ => return Err("which? hero, prompt, agent or inbox".into()),
+        _ => return Err("which? hero, prompt or agent".into()),
     };
     std::io::stdout().write_all(animate(&recorder.frames, recorder.size).as_bytes())?;
     Ok(())
-}
-
-/// A folder that goes away with this.
-struct Removed(PathBuf);
-
-impl Drop for Removed {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 /// A screen that is shown for a while.

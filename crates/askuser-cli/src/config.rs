@@ -17,7 +17,7 @@ use crate::settings::Setting;
 use askuser::policy::Headless;
 use askuser_agent::PermissionMode;
 use askuser_agent::provider::Effort;
-use askuser_terminal::{Background, ColorDepth, Confirm};
+use askuser_terminal::{Background, ColorDepth, Confirm, PromptStyle};
 use std::path::PathBuf;
 use std::time::Duration;
 use values::{names, one_of, path, positive, surfaces, switch, text, unless};

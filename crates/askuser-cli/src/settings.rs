@@ -117,6 +117,10 @@ macro_rules! settings {
                 "How the answer stays in the scrollback",
                 value: "boxed|full|inline|none", default: "inline", by: Everyone, of: Asking,
             }
+            style: PromptStyle = |v| one_of(v, &[("proposal", PromptStyle::Proposal), ("compact", PromptStyle::Compact)]) => {
+                "How a prompt is drawn where there is room; popups and small screens are always compact",
+                value: "proposal|compact", default: "proposal", by: Everyone, of: Asking,
+            }
             theme: Option<Background> = |v| one_of(v, &[
                 ("auto", None), ("dark", Some(Background::Dark)), ("light", Some(Background::Light)),
                 ("contrast", Some(Background::Contrast)),

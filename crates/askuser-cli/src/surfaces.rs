@@ -190,6 +190,7 @@ pub(crate) fn terminal_options(settings: &Settings) -> Options {
     {
         options.theme.depth = ColorDepth::Ansi16;
     }
+    options.theme.prompt_style = settings.style;
     options.confirm = settings.confirm;
     options.flash = settings.success_flash;
     options.key_delay = settings.key_delay;

@@ -24,7 +24,7 @@ struct Conditions {
     scope: Option<String>,
     since: i64,
     from: String,
-    containing: String,
+    containing: Vec<String>,
     after: i64,
     after_rank: i64,
     limit: i64,
@@ -55,7 +55,7 @@ impl Conditions {
             add("strpos(q.agent_words, $3) > 0");
         }
         if filter.containing.is_some() {
-            add("strpos(q.words, $4) > 0");
+            add("NOT EXISTS (SELECT FROM unnest($4) AS word WHERE strpos(q.words, word) = 0)");
         }
         if filter.after.is_some() {
             add(match (filter.is_history(), filter.latest_first) {
@@ -71,7 +71,7 @@ impl Conditions {
             scope: scope.map(without_nul),
             since: filter.since_ms.map(signed).unwrap_or_default(),
             from: text(&filter.from),
-            containing: text(&filter.containing),
+            containing: filter.words().map(|word| without_nul(&word)).collect(),
             after: filter.after.map(|after| signed(after.n)).unwrap_or_default(),
             after_rank: filter.after.map(|after| signed(after.rank)).unwrap_or_default(),
             // One more than wanted tells whether there is another page.
@@ -85,7 +85,7 @@ impl Conditions {
             (&self.scope, Type::TEXT),
             (&self.since, Type::INT8),
             (&self.from, Type::TEXT),
-            (&self.containing, Type::TEXT),
+            (&self.containing, Type::TEXT_ARRAY),
             (&self.after, Type::INT8),
             (&self.limit, Type::INT8),
             (&self.after_rank, Type::INT8),

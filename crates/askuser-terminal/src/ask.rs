@@ -173,7 +173,11 @@ pub(crate) fn ask_on(
     // A user who opens it elsewhere cannot know.
     let prompt = match options.trigger {
         Trigger::Inline => prompt,
-        _ => prompt.from_whom(request.asked_from()),
+        _ => {
+            let home = std::env::var("HOME").ok().filter(|home| home.len() > 1).map(|home| format!(" in {home}/"));
+            let short = |from: String| home.iter().fold(from, |from, home| from.replacen(home.as_str(), " in ~/", 1));
+            prompt.from_whom(request.asked_from().map(short))
+        }
     };
     let prompt = match keyboard {
         Keyboard::Free => prompt,

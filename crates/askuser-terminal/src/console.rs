@@ -199,6 +199,14 @@ impl Console {
         }
     }
 
+    /// Clears the screen, so that what another prompt has left does not stand above the live region.
+    pub fn clear_screen(&mut self) {
+        if self.options.presentation == Presentation::Screen {
+            self.clear_live();
+            self.painter.raw(b"\x1b[H\x1b[2J");
+        }
+    }
+
     /// Writes the buffered output.
     ///
     /// # Errors

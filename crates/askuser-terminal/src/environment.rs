@@ -2,7 +2,7 @@
 //! or never come.
 
 use crate::ask::Options;
-use crate::view::{Background, ColorDepth, Confirm, Signs, Theme};
+use crate::view::{Background, ColorDepth, Confirm, PromptStyle, Signs, Theme};
 use askuser::exact::Charset;
 use askuser::prompt::{PromptOptions, Trigger};
 use std::time::Duration;
@@ -54,7 +54,14 @@ impl Options {
         let bare = unknown || term == "linux" || term.starts_with("vt") || term.starts_with("cons");
         Options {
             presentation: if accessible || unknown { Presentation::Line } else { Presentation::Screen },
-            theme: Theme { background: background(get), depth: depth(&term, get), signs, charset, dimmed: false },
+            theme: Theme {
+                background: background(get),
+                depth: depth(&term, get),
+                signs,
+                charset,
+                dimmed: false,
+                prompt_style: PromptStyle::default(),
+            },
             confirm: Confirm::default(),
             key_delay: PromptOptions::default().key_delay,
             flash: Duration::from_millis(80),

@@ -70,8 +70,8 @@ pub use patience::patience;
 pub use popup::popup_size;
 pub use session::PromptSession;
 pub use view::{
-    Background, ColorDepth, Confirm, PromptPhase, PromptWidget, Role, ShownDiffLine, Signs, Theme, closing_lines,
-    context_lines, diff_lines, first_rows, key_hints, side_text_lines, width, wrap, wrap_styled,
+    Background, ColorDepth, Confirm, PromptPhase, PromptStyle, PromptWidget, Role, ShownDiffLine, Signs, Theme,
+    closing_lines, context_lines, diff_lines, first_rows, key_hints, side_text_lines, width, wrap, wrap_styled,
 };
 
 /// The ratatui types that a [`Console`] takes.

@@ -123,7 +123,8 @@ impl LinePrompt {
                 word.strip_prefix('v').and_then(numbers),
             ) {
                 (Some(rows), ..) if review => self.change(&rows),
-                (Some(rows), ..) => self.choose(&rows),
+                (Some(rows), ..) if rows.iter().all(|&n| self.is_printed(n)) => self.choose(&rows),
+                (Some(_), ..) => self.reject("Type a number that is listed, or part of a name".into()),
                 (None, Some(rows), _) if !review && form.takes_notes() => self.add_notes(&rows),
                 (None, None, Some(rows)) if !review && form == Form::Tool => self.read_preview(&rows),
                 (None, ..) => match self.row_named(word) {
@@ -136,6 +137,12 @@ impl LinePrompt {
                 },
             },
         }
+    }
+
+    /// Whether the row of this number was printed: all but those of a long list.
+    fn is_printed(&self, number: usize) -> bool {
+        let (Form::Pick, Some((_, entry))) = (self.form(), self.prompt.current()) else { return true };
+        entry.listed().iter().take(text::LISTED).any(|&row| row + 1 == number)
     }
 
     /// The option that goes by this name, in any case.

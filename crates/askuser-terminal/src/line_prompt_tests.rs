@@ -60,6 +60,16 @@ transcript!(a_line_of_a_list, pick(30, false), ["item 2", "zz", "/21", "21"]);
 transcript!(several_lines_of_a_list, pick(3, true), ["2", "1,3"]);
 
 #[test]
+fn a_number_that_is_not_listed_chooses_nothing() {
+    let mut prompt = LinePrompt::new(pick(30, false), ARMED);
+    assert_eq!(prompt.submit_line("25", Duration::ZERO), Effect::Continue);
+    assert!(prompt.text().starts_with("Type a number that is listed"), "{}", prompt.text());
+    let mut prompt = LinePrompt::new(pick(30, false), ARMED);
+    prompt.submit_line("/25", Duration::ZERO);
+    assert!(matches!(prompt.submit_line("25", Duration::ZERO), Effect::Finish(_)));
+}
+
+#[test]
 fn enter_takes_what_is_chosen_already() {
     let set = pick(3, true);
     let known = set.questions()[0].answer(&[0, 2], None, None).unwrap();

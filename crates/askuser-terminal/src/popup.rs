@@ -2,9 +2,10 @@
 
 use crate::paint::Painter;
 use crate::session::PromptSession;
-use crate::view::{Theme, spans_width};
+use crate::view::{ORIGIN_GAP, Theme, spans_width, width};
 use askuser::prompt::{Action, Event, Trigger};
 use askuser::{Prompt, Request};
+use ratatui_core::text::Span;
 use std::time::Duration;
 
 /// Narrower, the messages of a prompt wrap.
@@ -23,7 +24,13 @@ pub fn popup_size(request: &Request, theme: Theme, most: (u16, u16)) -> (u16, u1
     // The review is a page too.
     for _ in 0..=request.set().questions().len() {
         let lines = session.view(room.0, u16::MAX).lines;
-        let widest = lines.iter().map(|line| spans_width(&line.spans)).max().unwrap_or(0);
+        // The asker at the end of the title may come nearer.
+        let near = |span: &Span<'_>| {
+            if span.content.trim().is_empty() { width(&span.content).min(ORIGIN_GAP) } else { width(&span.content) }
+        };
+        let title = lines.first().map_or(0, |title| title.spans.iter().map(near).sum());
+        let others = lines.iter().skip(1).map(|line| spans_width(&line.spans));
+        let widest = others.fold(title, usize::max);
         columns = columns.max(u16::try_from(widest).unwrap_or(u16::MAX));
         rows = rows.max(u16::try_from(lines.len()).unwrap_or(u16::MAX));
         session.prompt.update(Event::Act(Action::Next), Duration::MAX);

@@ -143,7 +143,7 @@ fn a_short_command_of_the_agents_needs_no_further_key() {
 fn a_permission_is_declined_unread_and_given_where_all_is_printed() {
     let (stage, hook_process) = hook(&long());
     let mut terminal = open(&stage.size(80, 24), &[]);
-    terminal.wait_for("space read on • v input • d decline");
+    terminal.wait_for("space read on · v input · d decline");
     terminal.keys("2");
     terminal.wait_for("Read it to its end first: Space");
     terminal.keys("d<enter>");

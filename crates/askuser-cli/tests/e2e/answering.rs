@@ -54,8 +54,8 @@ fn the_first_frame_is_as_the_proposal_draws_it() {
 │  4   ○ Other
 │        Type something else…
 │
-╰─────────────────────────────────────────────────────────────────────────────╯
-  enter select • 1-4 choose • c talk • d decline • esc cancel • ? keys";
+╰───────────────────────────────────────────────────────────╯
+  enter select • n note • c discuss • d decline • esc cancel • ? keys";
     terminal.wait_for_screen(expected);
 }
 
@@ -104,7 +104,7 @@ fn space_ticks_several_and_enter_confirms_them() {
 
 #[test]
 fn enter_with_nothing_ticked_ticks_the_focused_option_and_another_one_sends_it() {
-    let ended = answer("features", &[], &[("> ☐ TypeScript", "<down><enter>"), ("Enter again sends it", "<enter>")]);
+    let ended = answer("features", &[], &[("> ☐ TypeScript", "<down><enter>"), ("Enter again to continue", "<enter>")]);
     assert_eq!(ended.picks(), json!([["ESLint + Prettier"]]));
 }
 
@@ -145,7 +145,7 @@ const AUTHENTICATION: [(&str, &str); 4] = [
     ("Question 1 of 2", "<down><enter>"),
     ("Question 2 of 2", "<space><down><space>"),
     ("> ☑ GitHub", "<enter>"),
-    ("[Review]", "<enter>"),
+    ("Send these answers", "<enter>"),
 ];
 
 #[test]
@@ -178,7 +178,7 @@ fn the_review_shows_every_answer() {
     }
     let expected = "
 ╭─ Review ─╮  Check your answers before they are sent
-│  ✔ Auth Method  ✔ Providers  [Review]
+│  ✔ Auth Method  ✔ Providers
 │
 │    1. Which authentication method should we use?
 │      ✔ JWT
@@ -189,15 +189,15 @@ fn the_review_shows_every_answer() {
 │
 │  > Send these answers
 │
-╰─────────────────────────────────────────────────────────────────────────────╯
-  enter send • 1-2 change • c talk • d decline • esc cancel • ? keys";
+╰───────────────────────────────────────────────────╯
+  enter send • 1-2 change • c discuss • d decline • esc cancel • ? keys";
     terminal.wait_for_screen(expected);
 }
 
 #[test]
 fn an_answer_can_be_changed_from_the_review() {
     let mut steps = AUTHENTICATION[..3].to_vec();
-    steps.extend([("[Review]", "1"), ("Question 1 of 2", "3"), ("✔ Session-based", "<enter>")]);
+    steps.extend([("Send these answers", "1"), ("Question 1 of 2", "3"), ("✔ Session-based", "<enter>")]);
     let ended = answer("authentication", &[], &steps);
     assert_eq!(ended.picks(), json!([["Session-based"], ["Google", "GitHub"]]));
 }
@@ -209,7 +209,7 @@ fn the_review_is_not_sent_while_a_question_is_open() {
         ("not answered yet", "<enter>"),
         ("Question 1 has no answer yet", "1"),
         ("Question 2 of 2", "2<enter>"),
-        ("[Review]", "<enter>"),
+        ("Send these answers", "<enter>"),
     ];
     let ended = answer("authentication", &[], &steps);
     assert_eq!(ended.picks(), json!([["OAuth 2.0 (Recommended)"], ["GitHub"]]));
@@ -259,8 +259,8 @@ fn typing_under_other_looks_as_the_proposal_draws_it() {
 │  4 > ○ Other
 │        Please specify: bun
 │
-╰─────────────────────────────────────────────────────────────────────────────╯
-  enter done • esc back • alt-enter new line • ctrl-g editor";
+╰──────────────────────────────────────────╯
+  enter send • esc back • ctrl-j new line • ctrl-g editor";
     terminal.wait_for_screen(expected);
 }
 
@@ -430,11 +430,11 @@ fn the_demo_shows_choices_words_a_preview_a_diff_a_deadline_and_an_inbox_and_say
     let steps = [
         ("Which database", "<enter>"),
         ("Which features", "<enter>"),
-        ("Enter again sends it", "<enter>"),
+        ("Enter again to continue", "<enter>"),
         ("Which authentication", "<enter>"),
         ("Which OAuth", "<enter>"),
-        ("Enter again continues", "<enter>"),
-        ("[Review]", "<enter>"),
+        ("Enter again to continue", "<enter>"),
+        ("Send these answers", "<enter>"),
         ("Which package manager", "4"),
         ("Please specify", "bun<enter>"),
     ];

@@ -131,8 +131,8 @@ fn a_serial_terminal_shows_the_same_prompt() {
 |  4   ( ) Other
 |          Type something else...
 |
-+-----------------------------------------------------------------------------+
-  enter select * 1-4 choose * c talk * d decline * esc cancel * ? keys";
++-------------------------------------------------------------+
+  enter select * n note * c discuss * d decline * esc cancel * ? keys";
     assert_eq!(terminal.screen(), expected);
 }
 

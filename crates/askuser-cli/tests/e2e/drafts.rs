@@ -184,7 +184,7 @@ fn what_was_typed_in_a_popup_is_saved_when_it_is_closed_and_when_its_client_is_d
         let id = id(&pending(stage, 1)[0]).to_owned();
         person.keys("<up>");
         person.keys("<down><down><down>");
-        person.wait_for("> ○ Other");
+        person.wait_for("> 4 ○ Other");
         // No key types before the keyboard has rested.
         let deadline = Instant::now() + PATIENCE;
         while !person.shows_within(Duration::from_millis(1_500), "Please specify: x") {

@@ -105,12 +105,12 @@ fn a_reason_for_declining_is_part_of_the_result() {
 fn a_wish_to_talk_first_is_part_of_the_result() {
     let mut terminal = asked(&[]);
     terminal.keys("c");
-    terminal.wait_for("What would you like to talk about first?");
+    terminal.wait_for("What should we clarify first?");
     terminal.keys("licences");
     terminal.wait_for("licences█");
     terminal.keys("<enter>");
     let result = json!({"status": "discuss", "answers": [], "via": "terminal", "message": "licences"});
-    check(&terminal.finish(), result, "\n• Talk first: licences");
+    check(&terminal.finish(), result, "\n• Discuss first: licences");
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn sigterm_while_typing_restores_the_terminal() {
 fn sigterm_while_reading_help_restores_the_terminal() {
     let mut terminal = asked(&[]);
     terminal.keys("?");
-    terminal.wait_for("any key closes");
+    terminal.wait_for("any key close");
     check_signal(terminal, Signal::TERM, "Terminated");
 }
 

@@ -217,7 +217,7 @@ fn the_review_is_safe_too() {
     let mut terminal = Stage::new().file("q.json", json).ask(&["q.json"]);
     terminal.wait_for("? keys");
     terminal.keys("11");
-    terminal.wait_for("[Review]");
+    terminal.wait_for("Send these answers");
     terminal.keys("<enter>");
     let ended = terminal.finish();
     assert_eq!((foreign(&ended.raw), ended.surprises), (Vec::new(), Vec::new()));

@@ -551,16 +551,16 @@ fn in_tmux_a_popup_opens_on_the_client_that_was_used_last_in_the_theme_of_its_op
     let asks = ["ask", "--via", "inbox", "--from", "claude #(x)", "--format", "value", "--theme", "light"];
     let asker = stage.spawn(&[&asks[..], &[&example("database")]].concat());
     person.wait_for("─ askuser ─");
-    person.wait_for("Asked by: claude #(x) in ");
+    person.wait_for("claude #(x) in ");
     person.wait_for("esc later");
     person.wait_raw("38;5;61");
-    press_until(&mut person, "2", |screen| screen.contains("> ○ MongoDB"));
+    press_until(&mut person, "2", |screen| screen.contains("> 2 ○ MongoDB"));
     assert_eq!(pending(&stage, 1).len(), 1, "a digit alone answers nothing there");
     // What came meanwhile follows in it, and nothing there is about the one before.
     let next = ["ask", "--via", "inbox", "--from", "codex", "--format", "value"];
     let next = stage.spawn(&[&next[..], &[&example("package-manager")]].concat());
     let asked = pending(&stage, 2).into_iter().find(|question| question["origin"]["agent"] == "codex").unwrap();
-    press_until(&mut person, "<enter>", |screen| screen.contains("Asked by: codex"));
+    press_until(&mut person, "<enter>", |screen| screen.contains("codex in "));
     assert!(!person.screen().contains("claude"), "{}", person.screen());
     assert_eq!(output(asker), (Some(0), "MongoDB\n".into(), output_notice(&stage)));
     run(&stage, &["answer", id(&asked), "--select", "npm"]);
@@ -584,8 +584,8 @@ fn a_digit_answers_nothing_in_a_prompt_that_came_unbidden() {
     let stage = Stage::new();
     let id = detached(&stage, "database", &[]);
     let mut popup = stage.shell(&format!("exec askuser answer {id} --unbidden 2>err"));
-    popup.wait_for("> ○ PostgreSQL");
-    press_until(&mut popup, "2", |screen| screen.contains("> ○ MongoDB"));
+    popup.wait_for("> 1 ○ PostgreSQL");
+    press_until(&mut popup, "2", |screen| screen.contains("> 2 ○ MongoDB"));
     assert_eq!(pending(&stage, 1).len(), 1);
     popup.keys("<enter>");
     popup.wait_for("✔ Database: MongoDB");

@@ -202,8 +202,8 @@ fn the_quick_form_asks() {
 │  3   ○ Other
 │        Type something else…
 │
-╰─────────────────────────────────────────────────────────────────────────────╯
-  enter select • 1-3 choose • c talk • d decline • esc cancel • ? keys";
+╰───────────────────────────╯
+  enter select • n note • c discuss • d decline • esc cancel • ? keys";
     terminal.wait_for_rest(1);
     assert_eq!(terminal.screen(), expected);
     terminal.keys("2");

@@ -216,7 +216,7 @@ fn d_declines_with_a_reason() {
 
 #[test]
 fn c_talks_first() {
-    let ended = converse(ask(&dumb(), "database", &[]), &[("Choose", "c"), ("talk about first?", "why?")]);
+    let ended = converse(ask(&dumb(), "database", &[]), &[("Choose", "c"), ("clarify first?", "why?")]);
     assert_eq!((ended.status(), &ended.json()["message"]), (("discuss".into(), 1), &json!("why?")));
 }
 

@@ -24,7 +24,7 @@ fn long() -> String {
 fn ask(columns: u16, rows: u16) -> Terminal {
     let stage = Stage::new().size(columns, rows).file("long.json", long());
     let terminal = stage.ask(&["long.json"]);
-    terminal.wait_until("the whole frame", |screen| screen.contains("╭─ Long ─╮") && screen.contains('╰'));
+    terminal.wait_until("the whole frame", |screen| screen.contains("╭ Long") && screen.contains('╰'));
     terminal.wait_for_rest(1);
     terminal
 }
@@ -46,9 +46,12 @@ fn all() -> BTreeSet<String> {
 /// Whether there is more below.
 fn has_more(terminal: &Terminal) -> bool {
     let rows = terminal.rows();
-    // In the border, where there is one; on a tiny screen the last row is Other's.
+    // At the beginning of the footer, where there is one; on a tiny screen the last row is Other's.
     match rows.iter().find(|row| row.starts_with('╰')) {
-        Some(border) => border.contains('↓'),
+        Some(footer) => {
+            let first = footer.split(" · ").next().unwrap_or_default();
+            first.contains('↓') && first.contains(|c: char| c.is_ascii_digit())
+        }
         None => !rows.iter().any(|row| row.contains("Other")),
     }
 }
@@ -144,7 +147,7 @@ fn nothing_is_wider_than_the_screen() {
 #[track_caller]
 fn check_answered(columns: u16, rows: u16) {
     let mut terminal = ask(columns, rows);
-    while !terminal.screen().contains("> ○ Delta") {
+    while !terminal.screen().contains("> 4 ○ Delta") {
         terminal.step("<down>");
     }
     terminal.keys("<enter>");
@@ -167,7 +170,7 @@ fn check_unread(key: &str, shown: &str) {
     for (columns, rows) in [(80, 24), (40, 12)] {
         let stage = Stage::new().size(columns, rows).file("long.json", long());
         let mut terminal = stage.ask(&["long.json"]);
-        terminal.wait_for("╭─ Long ─╮");
+        terminal.wait_for("╭ Long");
         assert!(!terminal.screen().contains(shown));
         terminal.keys(key);
         terminal.wait_for(shown);
@@ -177,22 +180,22 @@ fn check_unread(key: &str, shown: &str) {
 
 #[test]
 fn enter_on_an_option_off_the_screen_only_shows_it() {
-    check_unread("<enter>", "> ○ Alpha");
+    check_unread("<enter>", "> 1 ○ Alpha");
 }
 
 #[test]
 fn space_on_an_option_off_the_screen_only_shows_it() {
-    check_unread("<space>", "> ○ Alpha");
+    check_unread("<space>", "> 1 ○ Alpha");
 }
 
 #[test]
 fn a_digit_for_an_option_off_the_screen_only_shows_it() {
-    check_unread("4", "> ○ Delta");
+    check_unread("4", "> 4 ○ Delta");
 }
 
 #[test]
 fn a_digit_for_other_off_the_screen_only_shows_it() {
-    check_unread("5", "> ○ Other");
+    check_unread("5", "> 5 ○ Other");
 }
 
 #[test]

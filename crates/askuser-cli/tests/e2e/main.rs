@@ -35,6 +35,7 @@ mod no_person;
 #[cfg(target_os = "linux")]
 mod no_room;
 mod people;
+mod pictures;
 mod popups;
 mod resizing;
 mod settings;

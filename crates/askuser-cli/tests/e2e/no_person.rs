@@ -159,7 +159,7 @@ fn an_answers_file_that_covers_a_part_is_filled_in_at_the_terminal() {
     let mut terminal = stage.ask(&[&example("authentication"), "--answers", "answers.json"]);
     terminal.wait_for("Question 2 of 2");
     terminal.keys("1<enter>");
-    terminal.wait_for("[Review]");
+    terminal.wait_for("Send these answers");
     terminal.wait_for("✔ JWT");
     terminal.keys("<enter>");
     let ended = terminal.finish();

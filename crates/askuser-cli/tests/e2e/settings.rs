@@ -35,6 +35,7 @@ repair          false           default
 key_delay       250ms           default
 success_flash   80ms            default
 confirm         inline          default
+style           proposal        default
 theme           auto            default
 color           auto            default
 format          auto            default

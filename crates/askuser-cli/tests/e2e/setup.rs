@@ -58,7 +58,7 @@ fn a_change_is_shown_and_made_when_agreed_to_and_undone_to_the_byte() {
 
 #[test]
 fn a_user_who_does_not_agree_keeps_the_file_as_it_is() {
-    for keys in ["2", "<esc>", "d<enter>"] {
+    for keys in ["2", "<esc>", "dc<down><enter>"] {
         let stage = stage();
         let mut terminal = init(&stage, &["gemini"]);
         terminal.wait_for("Add askuser to Gemini CLI?");

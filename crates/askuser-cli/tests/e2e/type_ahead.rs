@@ -63,15 +63,16 @@ fn enter_space_and_digits_are_ignored_until_the_prompt_is_armed() {
     terminal.wait_for("? keys");
     let seen = Instant::now();
     terminal.keys("<enter><space>3<down>");
-    // Moving about is harmless, and shows that the keys before it have been read.
-    terminal.wait_for("> ○ MongoDB");
+    // The rest of what was typed at once is refused with its first key.
+    terminal.wait_for("Not taken: keys count once you stop typing for a moment");
+    terminal.wait_for("> ○ PostgreSQL");
     assert!(!terminal.screen().contains('●'), "{}", terminal.screen());
     // Then it counts.
-    while !terminal.shows_within(Duration::from_millis(200), "✔ Database: MongoDB") {
+    while !terminal.shows_within(Duration::from_secs(1), "✔ Database: PostgreSQL") {
         assert!(seen.elapsed() < PATIENCE, "{}", terminal.screen());
         terminal.keys("<enter>");
     }
-    assert_eq!(terminal.finish().picks(), json!([["MongoDB"]]));
+    assert_eq!(terminal.finish().picks(), json!([["PostgreSQL (Recommended)"]]));
 }
 
 #[test]
@@ -79,8 +80,8 @@ fn a_paste_is_ignored_until_the_prompt_is_armed() {
     let mut terminal = Stage::new().askuser(&["ask", "--key-delay", "1h", &example("database")], "");
     terminal.wait_for("? keys");
     terminal.paste("3\r");
-    terminal.keys("<down>");
-    terminal.wait_for("> ○ MongoDB");
+    terminal.wait_for("Not taken: keys count once you stop typing for a moment");
+    terminal.wait_for("> ○ PostgreSQL");
 }
 
 #[test]

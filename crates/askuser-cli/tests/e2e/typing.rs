@@ -146,7 +146,8 @@ fn options_in_scripts_of_the_world_are_aligned_and_answered_verbatim() {
         (0..rows.get()).filter_map(|row| (0..columns.get()).find(|&column| is_mark(row, column))).collect()
     });
     assert_eq!(marks, [7; 5], "{}", terminal.screen());
-    let bottom = format!("╰{}╯", "─".repeat(77));
+    // As long as the widest row.
+    let bottom = format!("╰{}╯", "─".repeat("│        Type something else…".chars().count() - 2));
     assert!(terminal.rows().contains(&bottom), "{}", terminal.screen());
     terminal.keys("4");
     let ended = terminal.finish();
@@ -253,7 +254,7 @@ fn drafts_survive_moving_between_questions() {
     terminal.keys("<enter>");
     terminal.wait_for("SAML█");
     terminal.keys("<enter>");
-    terminal.wait_for("[Review]");
+    terminal.wait_for("Send these answers");
     terminal.keys("<enter>");
     let ended = terminal.finish();
     assert_eq!((ended.typed().as_str(), ended.picks()), ("SAML", json!([[], ["Google"]])));
@@ -315,7 +316,7 @@ fn at_forty_columns_the_footer_still_says_how_to_finish_typing_and_how_to_go_bac
     terminal.keys("4");
     terminal.wait_for("Please specify:");
     let screen = terminal.screen();
-    assert!(screen.contains("enter done") && screen.contains("esc back"), "{screen}");
+    assert!(screen.contains("enter send") && screen.contains("esc back"), "{screen}");
 }
 
 /// How long the rest of a sequence may take.

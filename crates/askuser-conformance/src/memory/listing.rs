@@ -69,10 +69,11 @@ impl Data {
         let case = !self.errs(Fault::CaseMatters);
         let lower = |text: &str| if case { text.to_lowercase() } else { text.to_owned() };
         let agent = question.request.origin().agent.as_deref();
-        let contains = |text: &String| match self.errs(Fault::JsonIsSearched) {
-            true => serde_json::json!(*question.request).to_string().to_lowercase().contains(&lower(text)),
-            false => kept.words.contains(&lower(text)),
+        let contains = |text: &str| match self.errs(Fault::JsonIsSearched) {
+            true => serde_json::json!(*question.request).to_string().to_lowercase().contains(text),
+            false => kept.words.contains(text),
         };
+        let mut words = filter.containing.iter().flat_map(|text| text.split_whitespace()).map(lower);
         let place = filter.place(part, question.cursor.n, question.ending.as_ref().and_then(Ending::at_ms));
         let is_behind = |after: Cursor| if filter.latest_first { place < after } else { place > after };
         let is_in_part = match part {
@@ -86,7 +87,7 @@ impl Data {
             && filter.pending.is_none_or(|pending| pending == question.ending.is_none())
             && filter.since_ms.is_none_or(|since| question.asked_ms >= since)
             && filter.from.as_ref().is_none_or(|from| agent.is_some_and(|agent| lower(agent).contains(&lower(from))))
-            && filter.containing.as_ref().is_none_or(contains)
+            && words.all(|word| contains(&word))
             && (self.errs(Fault::CursorIsAnOffset) || filter.after.is_none_or(is_behind))
     }
 }

@@ -26,7 +26,7 @@ pub(super) fn conditions(by: &Principal, part: ListSection, filter: &Filter) -> 
         conditions.push("instr(agent_words, ?3) > 0");
     }
     if filter.containing.is_some() {
-        conditions.push("instr(words, ?4) > 0");
+        conditions.push("NOT EXISTS (SELECT 1 FROM json_each(?4) WHERE instr(words, value) = 0)");
     }
     if filter.after.is_some() {
         conditions.push(match (filter.is_history(), filter.latest_first) {
@@ -73,8 +73,8 @@ pub(super) fn bind(
     if let Some(from) = &filter.from {
         statement.raw_bind_parameter(3, from.to_lowercase())?;
     }
-    if let Some(text) = &filter.containing {
-        statement.raw_bind_parameter(4, text.to_lowercase())?;
+    if filter.containing.is_some() {
+        statement.raw_bind_parameter(4, serde_json::Value::from_iter(filter.words()).to_string())?;
     }
     if let Some(after) = filter.after {
         statement.raw_bind_parameter(5, signed(after.n))?;

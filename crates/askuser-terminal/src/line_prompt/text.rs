@@ -16,7 +16,7 @@ const HELP_CONFIRM: &str = include_str!("help/confirm.txt");
 const HELP_PICK: &str = include_str!("help/pick.txt");
 
 /// How much of a long list is printed at once.
-const LISTED: usize = 20;
+pub(super) const LISTED: usize = 20;
 
 impl LinePrompt {
     /// The text to print now. It ends with the prompt for the person's line, without a line end.
@@ -54,7 +54,7 @@ impl LinePrompt {
                 let _ = write!(out, "Note on {} (empty for none): ", self.name(row));
             }
             (InputMode::Typing(TextField::Discuss), _) => {
-                out.push_str("What would you like to talk about first? (b to go back): ")
+                out.push_str("What should we clarify first? (b to go back): ")
             }
             (InputMode::Typing(TextField::Decline), _) => {
                 out.push_str("Reason for declining (empty for none, b to go back): ")

@@ -14,7 +14,7 @@ mod table;
 pub use askuser_markdown::{Row, Stream, rows};
 pub(crate) use askuser_markdown::{has_blocks, inline};
 
-use crate::view::{ColorDepth, Role, Theme, role_of, spans_width, width, wrap_exactly, wrap_styled};
+use crate::view::{ColorDepth, Role, Theme, role_of, spans_width, wrap_exactly, wrap_styled};
 use askuser_markdown::{Kind, Look, Marker, Piece, Token};
 use ratatui_core::style::{Modifier, Style};
 use ratatui_core::text::{Line, Span};
@@ -42,13 +42,13 @@ fn style(look: Look, base: Style, theme: &Theme) -> Style {
     marks.iter().filter(|(is_set, _)| *is_set).fold(style, |style, (_, modifier)| style.add_modifier(*modifier))
 }
 
-/// Whether a block of code has a box around it.
+/// The wrapping of a block of code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fences {
-    /// No: it is indented, and wrapped by the terminal, so that it is copied as one line.
-    Indented,
-    /// Yes, as wide as the text.
-    Boxed,
+enum Code {
+    /// By the terminal, so that each is copied as one line.
+    Whole,
+    /// By cells, in the columns of the text.
+    Wrapped,
 }
 
 /// A text with lists or code blocks in it as rows.
@@ -67,12 +67,12 @@ pub(crate) fn unstyled(text: &str) -> Cow<'_, str> {
 
 /// Renders rows in this width. Code is not wrapped: if the terminal does it, it is copied as one line.
 pub fn render(rows: &[Row], theme: &Theme, columns: usize) -> Vec<Line<'static>> {
-    rows.iter().flat_map(|row| render_row(row, theme, columns, Fences::Indented, Style::new())).collect()
+    rows.iter().flat_map(|row| render_row(row, theme, columns, Code::Whole, Style::new())).collect()
 }
 
-/// Renders rows in this width, prose in the style `base`, code in boxes.
-pub(crate) fn render_boxed(rows: &[Row], theme: &Theme, columns: usize, base: Style) -> Vec<Line<'static>> {
-    rows.iter().flat_map(|row| render_row(row, theme, columns, Fences::Boxed, base)).collect()
+/// Renders rows in this width, none of them wider, prose in the style `base`.
+pub(crate) fn render_wrapped(rows: &[Row], theme: &Theme, columns: usize, base: Style) -> Vec<Line<'static>> {
+    rows.iter().flat_map(|row| render_row(row, theme, columns, Code::Wrapped, base)).collect()
 }
 
 /// The runs of a row, with code marked by more than its colour where there are no colours.
@@ -84,7 +84,7 @@ pub(crate) fn words(pieces: &[Piece], base: Style, theme: &Theme) -> Vec<(String
     pieces.iter().map(|piece| (text(piece), style(piece.look, base, theme))).collect()
 }
 
-fn render_row(row: &Row, theme: &Theme, columns: usize, fences: Fences, base: Style) -> Vec<Line<'static>> {
+fn render_row(row: &Row, theme: &Theme, columns: usize, code: Code, base: Style) -> Vec<Line<'static>> {
     let signs = theme.signs;
     let muted = theme.style(Role::Muted);
     let primary = theme.style(Role::Primary);
@@ -102,15 +102,17 @@ fn render_row(row: &Row, theme: &Theme, columns: usize, fences: Fences, base: St
     let mut further = quoted;
     further.push(Span::raw(" ".repeat(taken - spans_width(&further))));
     let italic = if row.quotes > 0 { Modifier::ITALIC } else { Modifier::empty() };
-    let code = |role: Role| match fences {
-        Fences::Indented => {
-            let mut line = lead.clone();
-            line.push(Span::raw("  "));
+    let code = |role: Role| {
+        let indented = [&lead[..], &[Span::raw("  ")]].concat();
+        let line = |spans: Vec<Span<'static>>| Line::from_iter(indented.iter().cloned().chain(spans));
+        if code == Code::Whole {
             let style = |piece: &Piece| style(piece.look, theme.style(role), theme);
-            line.extend(row.pieces.iter().map(|piece| Span::styled(piece.text.clone(), style(piece))));
-            vec![Line::from(line)]
+            return vec![line(row.pieces.iter().map(|piece| Span::styled(piece.text.clone(), style(piece))).collect())];
         }
-        Fences::Boxed => boxed_code(row, &lead, theme, columns, role),
+        let text = row.text();
+        let words = |range: std::ops::Range<usize>| vec![Span::styled(text[range].to_owned(), theme.style(role))];
+        let rows = wrap_exactly(&text, columns.saturating_sub(taken + 2)).into_iter();
+        rows.map(|(range, _)| line(words(range))).collect()
     };
     match &row.kind {
         Kind::Blank => vec![Line::default()],
@@ -118,19 +120,7 @@ fn render_row(row: &Row, theme: &Theme, columns: usize, fences: Fences, base: St
             lead.push(Span::styled(signs.horizontal.repeat(columns.saturating_sub(taken).min(40)), muted));
             vec![Line::from(lead)]
         }
-        Kind::FenceOpen(_) | Kind::FenceClose if fences == Fences::Indented => Vec::new(),
-        Kind::FenceOpen(language) => {
-            let name = if language.is_empty() { String::new() } else { format!(" {language} ") };
-            let name = if taken + 4 + width(&name) <= columns { name } else { String::new() };
-            let rule = signs.horizontal.repeat(columns.saturating_sub(taken + 4 + width(&name)));
-            lead.push(Span::styled(format!("{}{name}{rule}{}", signs.chip_left, signs.chip_right), muted));
-            vec![Line::from(lead)]
-        }
-        Kind::FenceClose => {
-            let rule = signs.horizontal.repeat(columns.saturating_sub(taken + 2));
-            lead.push(Span::styled(format!("{}{rule}{}", signs.box_bottom_left, signs.box_bottom_right), muted));
-            vec![Line::from(lead)]
-        }
+        Kind::FenceOpen(_) | Kind::FenceClose => Vec::new(),
         Kind::Table(table) => table::render(table, &lead, theme, columns, base.add_modifier(italic)),
         Kind::Code => code(Role::Secondary),
         Kind::Diff(line) => code(role_of(*line)),
@@ -143,23 +133,6 @@ fn render_row(row: &Row, theme: &Theme, columns: usize, fences: Fences, base: St
             wrap_styled(words(&row.pieces, base.add_modifier(italic), theme), &lead, &further, columns)
         }
     }
-}
-
-/// `│ code │`, wrapped by cells.
-fn boxed_code(row: &Row, lead: &[Span<'static>], theme: &Theme, columns: usize, role: Role) -> Vec<Line<'static>> {
-    let (muted, wall) = (theme.style(Role::Muted), theme.signs.vertical);
-    let room = columns.saturating_sub(spans_width(lead) + 4).max(2);
-    let text = row.text();
-    let boxed = |range: std::ops::Range<usize>| {
-        let words = &text[range];
-        let blank = " ".repeat(room.saturating_sub(width(words)));
-        let mut line = lead.to_vec();
-        line.push(Span::styled(format!("{wall} "), muted));
-        line.push(Span::styled(words.to_owned(), theme.style(role)));
-        line.push(Span::styled(format!("{blank} {wall}"), muted));
-        Line::from(line)
-    };
-    wrap_exactly(&text, room).into_iter().map(|(range, _)| boxed(range)).collect()
 }
 
 #[cfg(test)]

@@ -49,6 +49,6 @@ pub(super) fn exactly(
 pub(super) fn prose(rows: &[markdown::Row], theme: &Theme, columns: usize, base: Style) -> Vec<Line<'static>> {
     let bar = bar(theme);
     let room = columns.saturating_sub(width(&bar.content));
-    let lines = markdown::render_boxed(rows, theme, room, base);
+    let lines = markdown::render_wrapped(rows, theme, room, base);
     lines.into_iter().map(|line| Line::from_iter([bar.clone()].into_iter().chain(line.spans))).collect()
 }

@@ -1,44 +1,73 @@
-//! The bottom border with the countdown and the number of hidden lines.
+//! The bottom border with the countdown; the same and the number of hidden lines for a footer without a border above it.
 
-use super::wrap::width;
-use super::{PromptPhase, Role, Signs, Theme};
+use super::wrap::{spans_width, width};
+use super::{PromptPhase, Role, Theme};
 use askuser::Prompt;
-use askuser::prompt::{Viewport, Window};
+use askuser::prompt::Window;
 use ratatui_core::text::{Line, Span};
 use std::time::Duration;
 
 /// The keys for the lines above and below.
 const PAGE_KEYS: (&str, &str) = (", PgUp", ", PgDn");
 
-/// `╰── 42 s left ──────── ↓ 12 more lines ──╯`
+/// `╰── 42 s left ────────╯`, as long as the widest of these lines, and at most `columns`.
 pub(super) fn bottom<'a>(
     prompt: &Prompt,
     theme: &Theme,
     phase: PromptPhase,
-    viewport: &Viewport,
     columns: usize,
     lines: &[Line<'a>],
 ) -> Line<'a> {
+    const ENDS: usize = 2 + 2 + 2;
     let signs = theme.signs;
-    let muted = theme.style(Role::Muted);
     // The same colour as the rest of the frame.
-    let edge = lines.last().and_then(|line| line.spans.first()).map_or(muted, |span| span.style);
-    let left = prompt.time_left().filter(|_| phase == PromptPhase::Asking);
-    let mores = hidden(viewport.page, theme, phase)
-        .into_iter()
-        .map(|more| if more.is_empty() { more } else { format!(" {more} ") });
-    let (time, more) = marks(left, &mores.collect::<Vec<_>>(), &signs, columns.saturating_sub(2 + 2 + 2));
+    let edge = lines.last().and_then(|line| line.spans.first()).map_or(theme.style(Role::Muted), |span| span.style);
+    let (times, style) = countdown(prompt, theme, phase);
+    let time = times.into_iter().find(|time| ENDS + width(time) <= columns).unwrap_or_default();
+    let widest = lines.iter().map(|line| spans_width(&line.spans)).max().unwrap_or(0);
+    let fill = widest.min(columns).saturating_sub(ENDS + width(&time));
     let rule = |count: usize| signs.horizontal.repeat(count);
-    let fill = columns.saturating_sub(2 + 2 + 2 + width(&time) + width(&more));
-    let soon = left.is_some_and(|left| left <= Duration::from_secs(10));
-    let time_style = if soon { theme.message(Role::Warning) } else { muted };
     Line::from(vec![
         Span::styled(format!("{}{}", signs.box_bottom_left, rule(2)), edge),
-        Span::styled(time, time_style),
-        Span::styled(rule(fill), edge),
-        Span::styled(more, theme.style(Role::Secondary)),
-        Span::styled(format!("{}{}", rule(2), signs.box_bottom_right), edge),
+        Span::styled(time, style),
+        Span::styled(format!("{}{}", rule(fill + 2), signs.box_bottom_right), edge),
     ])
+}
+
+/// `↓ 12 more · 42 s left · `, in the longest forms that fit in the first of these columns, or else in the second. The countdown is dropped first.
+pub(super) fn status(
+    prompt: &Prompt,
+    theme: &Theme,
+    phase: PromptPhase,
+    page: Window,
+    columns: [usize; 2],
+) -> Vec<Span<'static>> {
+    let (times, style) = countdown(prompt, theme, phase);
+    let shortest = times.last().map(|time| time.trim().to_owned());
+    let more = Span::styled(String::new(), theme.style(Role::Secondary));
+    let dot = Span::styled(format!(" {} ", theme.signs.dot), theme.style(Role::Detail));
+    let mut forms = Vec::new();
+    for time in shortest.into_iter().chain([String::new()]) {
+        for words in hidden(page, theme, phase) {
+            let pieces = [more.clone().content(words), Span::styled(time.clone(), style)];
+            let pieces = pieces.into_iter().filter(|piece| !piece.content.is_empty());
+            forms.push(pieces.flat_map(|piece| [piece, dot.clone()]).collect::<Vec<_>>());
+        }
+    }
+    let fitting = |columns| forms.iter().find(|form| spans_width(form) <= columns).cloned();
+    columns.into_iter().find_map(fitting).unwrap_or_default()
+}
+
+/// The forms of the countdown, the longest first, and their style.
+fn countdown(prompt: &Prompt, theme: &Theme, phase: PromptPhase) -> (Vec<String>, ratatui_core::style::Style) {
+    let left = prompt.time_left().filter(|_| phase == PromptPhase::Asking);
+    let forms = left.map(clock).map(|left| {
+        let stop = format!(" {left} left {} press any key to stop the clock ", theme.signs.dot);
+        vec![stop, format!(" {left} left ")]
+    });
+    let is_soon = left.is_some_and(|left| left <= Duration::from_secs(10));
+    let style = if is_soon { theme.message(Role::Warning) } else { theme.style(Role::Detail) };
+    (forms.unwrap_or_default(), style)
 }
 
 /// How many lines are hidden: `↓ 12 more lines, PgDn`, the longest form first; one that is empty if none are.
@@ -55,27 +84,6 @@ pub(super) fn hidden(window: Window, theme: &Theme, phase: PromptPhase) -> Vec<S
     let last = if below == 0 { above } else { below };
     let lines = if last == 1 { "line" } else { "lines" };
     vec![format!("{what} more {lines}{page}"), format!("{what} more"), what]
-}
-
-/// The countdown and the number of hidden lines, in the longest forms that fit; the number of lines is dropped last.
-fn marks(left: Option<Duration>, mores: &[String], signs: &Signs, room: usize) -> (String, String) {
-    let times = match left.map(clock) {
-        Some(left) => {
-            let stop = format!(" {left} left {} press any key to stop the clock ", signs.dot);
-            vec![stop, format!(" {left} left "), String::new()]
-        }
-        None => vec![String::new()],
-    };
-    for time in &times {
-        for more in mores {
-            // At least one column of border between them.
-            let between = usize::from(!time.is_empty() && !more.is_empty());
-            if width(time) + between + width(more) <= room {
-                return (time.clone(), more.clone());
-            }
-        }
-    }
-    (String::new(), String::new())
 }
 
 fn clock(left: Duration) -> String {

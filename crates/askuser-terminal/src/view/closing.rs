@@ -77,7 +77,7 @@ pub fn closing_lines(
         Status::Cancelled => (theme.signs.not_done, Role::Muted, "Cancelled".to_owned()),
         Status::Declined { reason } => (theme.signs.not_done, Role::Muted, with_words("Declined", reason.as_deref())),
         Status::Discuss { message } => {
-            (theme.signs.bullet, Role::Primary, with_words("Talk first", message.as_deref()))
+            (theme.signs.bullet, Role::Primary, with_words("Discuss first", message.as_deref()))
         }
         Status::TimedOut => (theme.signs.warning, Role::Warning, TIMED_OUT.to_owned()),
         Status::Unavailable { reason } => (theme.signs.warning, Role::Warning, reason.clone()),

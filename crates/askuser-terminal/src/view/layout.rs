@@ -1,21 +1,24 @@
 //! Who gets which rows: head, context, question and options, preview, border, footer.
 //!
-//! All that has to be read to decide comes before decoration: when rows are short, blank lines go first, then descriptions of
-//! options without the focus; then context, options and preview scroll, each by itself.
+//! All that has to be read to decide comes before decoration: when rows are short, a prompt is drawn compact, then without the
+//! descriptions of options without the focus; then context, options and preview scroll, each by itself.
 
 use super::pane::{Begin, Claim, Pane};
 use super::preview::{Place, Preview, preview};
-use super::prompt_lines::{EDGE, FooterKind, PromptLines, compose, read_on};
+use super::prompt_lines::{EDGE, FooterKind, PromptLines, compose, footer};
 use super::side_text;
 use super::wrap::spans_width;
-use super::{PromptPhase, Theme, View, border, read_context};
+use super::{PromptPhase, PromptStyle, Theme, View, border, read_context};
 use askuser::prompt::{InputMode, Page, Scroll, SideText, Viewport, Window};
 use askuser::{Context, Prompt};
 use ratatui_core::layout::Position;
+use ratatui_core::style::Style;
 use ratatui_core::text::{Line, Span};
 
 /// Lines longer than this are hard to read.
 const MAX_COLUMNS: u16 = 100;
+/// The columns of the number of hidden lines in its shortest form.
+const ROOM_FOR_STATUS: usize = 16;
 /// The most rows of the model's reason above the question.
 const MOST_OF_WHY: usize = 2;
 /// The fewest rows in which one of them is the reason, where not everything fits.
@@ -50,39 +53,45 @@ impl<'a> Layout<'a, '_> {
             _ => self.columns,
         };
         let below = preview.as_ref().map_or(0, Preview::rows_below);
-        // Plus one line for the bottom border.
-        let fits = |content: &PromptLines<'_>| {
-            content.head.len() + context.len() + content.body.len() + below + 1 + content.footer.len() <= self.rows
+        let fits = |content: &PromptLines<'_>, style: PromptStyle| {
+            let border = usize::from(style == PromptStyle::Proposal);
+            let others = context.len() + below + border;
+            content.head.len() + content.body.len() + content.footer.len() + others <= self.rows
         };
-        let compose = |most: usize| {
+        let compose = |style: PromptStyle, most: usize| {
             let first = why.map(|why| side_text::first_rows(why, self.theme, inside.into(), most));
             let (rows, is_whole) = first.unwrap_or((Vec::new(), true));
-            let mut content = compose(self.prompt, self.theme, self.phase, self.columns.into(), list.into(), is_whole);
+            let theme = Theme { prompt_style: style, ..*self.theme };
+            let mut content = compose(self.prompt, &theme, self.phase, self.columns.into(), list.into(), is_whole);
             let blank = content.blank.clone();
             let is_above_context = !rows.is_empty() && !context.is_empty();
-            content.head.extend(rows.into_iter().map(|row| bordered(&blank, row)));
+            content.head.extend(rows.into_iter().map(|row| bordered(&blank, row, style)));
             content.head.extend(is_above_context.then_some(blank));
-            if !fits(&content) {
-                content.leave_out_gaps();
-            }
             content
         };
-        let mut content = compose(MOST_OF_WHY);
-        if why.is_some() && !fits(&content) {
-            content = compose(usize::from(self.rows >= ROOM_FOR_WHY));
+        let mut style = self.theme.prompt_style;
+        let mut content = compose(style, MOST_OF_WHY);
+        if !fits(&content, style) && style != PromptStyle::Compact {
+            style = PromptStyle::Compact;
+            content = compose(style, MOST_OF_WHY);
         }
-        if !fits(&content) {
+        if why.is_some() && !fits(&content, style) {
+            content = compose(style, usize::from(self.rows >= ROOM_FOR_WHY));
+        }
+        if !fits(&content, style) {
             content.leave_out_descriptions();
         }
-        let (content, has_border) = self.yield_to_question(content, usize::from(!context.is_empty()));
+        let theme = Theme { prompt_style: style, ..*self.theme };
+        let layout = Layout { theme: &theme, ..self };
+        let (content, has_border) = layout.yield_to_question(content, usize::from(!context.is_empty()));
         let begin = self.prompt.context_offset().map_or(Begin::For(first_change), Begin::At);
-        self.fit(content, has_border, (context, begin), preview)
+        layout.fit(content, has_border, (context, begin), preview)
     }
 
     /// With few rows, footer hints, border and head give way to the question, to so many rows of the context, and to notices.
     /// Returns whether the bottom border stays.
     fn yield_to_question(&self, mut content: PromptLines<'a>, context: usize) -> (PromptLines<'a>, bool) {
-        let mut has_border = true;
+        let mut has_border = self.theme.prompt_style == PromptStyle::Proposal;
         let notice = if content.footer_kind == FooterKind::Notice { content.footer.len() } else { 0 };
         while content.head.len() + usize::from(has_border) + content.footer.len() + 2 + context > self.rows {
             if content.footer.len() > notice {
@@ -146,10 +155,15 @@ impl<'a> Layout<'a, '_> {
             } else {
                 (is_choosing && self.is_below(&viewport)).then_some(self.theme.signs.down)
             };
-            content.footer = match key {
-                Some(key) => vec![read_on(key, self.prompt, content.is_why_whole, self.theme, self.columns.into())],
-                None => content.footer,
-            };
+            let most = if has_border { [0, 0] } else { [usize::from(self.columns / 2), ROOM_FOR_STATUS] };
+            let mut status = border::status(self.prompt, self.theme, self.phase, viewport.page, most);
+            let room = usize::from(self.columns).saturating_sub(spans_width(&status));
+            let mut hints = footer(key, self.prompt, content.is_why_whole, self.theme, room);
+            if hints.spans.len() == 1 {
+                status.pop();
+            }
+            hints.spans.splice(1..1, status);
+            content.footer = vec![hints];
         }
         let above = content.head.len() + context.height;
         let shown = offset..offset + height;
@@ -186,7 +200,8 @@ impl<'a> Layout<'a, '_> {
         let Layout { prompt, theme, phase, .. } = *self;
         let columns = usize::from(self.columns);
         let blank = content.blank;
-        let bordered = |row| bordered(&blank, row);
+        let style = theme.prompt_style;
+        let bordered = |row| bordered(&blank, row, style);
         let mut lines = content.head;
         lines.extend(context.lines(theme, phase, columns).into_iter().map(bordered));
         let body = content.body.into_iter().skip(viewport.page.offset).take(viewport.page.height);
@@ -201,16 +216,30 @@ impl<'a> Layout<'a, '_> {
             }
         }
         if has_border {
-            lines.push(border::bottom(prompt, theme, phase, viewport, columns, &lines));
+            lines.push(border::bottom(prompt, theme, phase, columns, &lines));
         }
-        lines.extend(content.footer);
+        let edge = blank.spans.first().map_or(Style::new(), |edge| edge.style);
+        let mut footer = content.footer;
+        if style == PromptStyle::Compact {
+            // The footer's margin has room for the border.
+            let last = footer.len().saturating_sub(1);
+            for (i, margin) in footer.iter_mut().enumerate().filter_map(|(i, line)| Some((i, line.spans.first_mut()?)))
+            {
+                let sign = if i == last { theme.signs.box_bottom_left } else { theme.signs.vertical };
+                *margin = Span::styled(format!("{sign} "), edge);
+            }
+            if let Some(first) = lines.first_mut().and_then(|line| line.spans.first_mut()) {
+                first.content = theme.signs.box_top_left.into();
+            }
+        }
+        lines.extend(footer);
         lines
     }
 }
 
 /// A row behind the border.
-fn bordered<'a>(blank: &Line<'a>, row: Line<'static>) -> Line<'a> {
-    let edge = blank.spans.iter().cloned().chain([Span::raw("  ")]);
+fn bordered<'a>(blank: &Line<'a>, row: Line<'static>, style: PromptStyle) -> Line<'a> {
+    let edge = blank.spans.iter().cloned().chain([Span::raw(&"  "[..style.indent()])]);
     Line::from_iter(edge.chain(row.spans))
 }
 

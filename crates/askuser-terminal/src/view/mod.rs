@@ -18,15 +18,16 @@ pub(crate) use closing::{closed_lines, failed_lines, not_run_lines, unsent_lines
 use context::read_context;
 pub(crate) use context::role_of;
 pub use context::{ShownDiffLine, context_lines, diff_lines};
+pub(crate) use prompt_lines::ORIGIN_GAP;
 pub use prompt_lines::key_hints;
 pub use side_text::{first_rows, side_text_lines};
-pub use theme::{Background, ColorDepth, Role, Signs, Theme};
+pub use theme::{Background, ColorDepth, PromptStyle, Role, Signs, Theme};
 pub use widget::PromptWidget;
 pub(crate) use wrap::{Start, grapheme_columns, is_plain, spans_width, wrap_exactly};
 pub use wrap::{width, wrap, wrap_styled};
 
-use askuser::prompt::Viewport;
-use askuser::{Context, Prompt};
+use askuser::prompt::{Trigger, Viewport};
+use askuser::{Context, Form, Prompt};
 use layout::Layout;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::{Position, Rect};
@@ -63,7 +64,11 @@ impl<'a> View<'a> {
         columns: u16,
         rows: u16,
     ) -> View<'a> {
-        let theme = Theme { dimmed: theme.dimmed || phase == PromptPhase::Expired, ..*theme };
+        // The proposal draws no prompt without a header.
+        let is_own = matches!(prompt.set().questions(), [only] if only.form() != Form::Tool && only.chip().is_none());
+        let is_small = is_own || prompt.trigger() == Trigger::Popup;
+        let prompt_style = if is_small { PromptStyle::Compact } else { theme.prompt_style };
+        let theme = Theme { dimmed: theme.dimmed || phase == PromptPhase::Expired, prompt_style, ..*theme };
         Layout { prompt, theme: &theme, phase, columns, rows: usize::from(rows.max(1)) }.view(context)
     }
 

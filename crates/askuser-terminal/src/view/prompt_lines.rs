@@ -8,12 +8,12 @@ mod question;
 mod review;
 mod text_field;
 
+pub(super) use keys::footer;
 pub use keys::key_hints;
-pub(super) use keys::read_on;
 pub(super) use lines::{FooterKind, PromptLines};
 
 use super::PromptPhase;
-use super::theme::{Role, Theme};
+use super::theme::{PromptStyle, Role, Theme};
 use super::wrap::{spans_width, width, wrap};
 use askuser::prompt::{InputMode, NoticeKind, Page, Prompt, TextField};
 use ratatui_core::style::Style;
@@ -21,10 +21,12 @@ use ratatui_core::text::{Line, Span};
 
 /// The message when the deadline has passed.
 pub(super) const TIMED_OUT: &str = "Timed out, no answer sent";
-/// The columns between the border and the text.
-const INDENT: usize = 2;
-/// The columns of the border and the indent.
-pub(super) const EDGE: u16 = 1 + INDENT as u16;
+/// The columns of the border and the most blanks behind it.
+pub(super) const EDGE: u16 = 3;
+/// The fewest blanks before the asker in a title.
+pub(crate) const ORIGIN_GAP: usize = 3;
+/// The blanks before a footer without a border.
+const MARGIN: &str = "  ";
 /// The fewest columns in which text is still readable.
 const LEGIBLE: usize = 10;
 
@@ -46,7 +48,18 @@ pub(super) fn compose<'a>(
     };
     let blank = Line::from(Span::styled(theme.signs.vertical, theme.style(border)));
     let lines = PromptLines { blank, is_why_whole, ..PromptLines::default() };
-    let mut composer = Composer { prompt, theme, phase, columns, text_columns, number_column: 0, border, lines };
+    let mut composer = Composer {
+        prompt,
+        theme,
+        phase,
+        columns,
+        text_columns,
+        number_column: 0,
+        beside: None,
+        is_origin_shown: false,
+        border,
+        lines,
+    };
     composer.head();
     match (prompt.mode(), prompt.page()) {
         (InputMode::Help, _) => composer.help(),
@@ -54,9 +67,7 @@ pub(super) fn compose<'a>(
         (_, Page::Review) => composer.review(),
     }
     match prompt.mode() {
-        InputMode::Typing(TextField::Discuss) => {
-            composer.closing_field("What would you like to talk about first?", "Message: ")
-        }
+        InputMode::Typing(TextField::Discuss) => composer.closing_field("What should we clarify first?", "Message: "),
         InputMode::Typing(TextField::Decline) => {
             let all = prompt.set().questions().len() > 1;
             let words = if all { "Decline all of these questions?" } else { "Decline this question?" };
@@ -78,6 +89,9 @@ struct Composer<'a, 'b> {
     text_columns: usize,
     /// The columns of the numbers before the options; none where a label would wrap for them.
     number_column: usize,
+    /// The column of descriptions, where they stand beside the labels.
+    beside: Option<usize>,
+    is_origin_shown: bool,
     border: Role,
     lines: PromptLines<'a>,
 }
@@ -102,6 +116,10 @@ impl<'a> Composer<'a, '_> {
                 (Some("Review"), vec![long, "  Check your answers".to_owned()])
             }
         };
+        let has_tabs = several && self.prompt.mode() != InputMode::Help;
+        if self.theme.prompt_style == PromptStyle::Compact {
+            return self.compact_title(title, progress, has_tabs);
+        }
         let chip = match (self.phase, self.border) {
             (PromptPhase::Confirmed, _) => Role::Success,
             (_, Role::Muted) => Role::Primary,
@@ -109,57 +127,82 @@ impl<'a> Composer<'a, '_> {
         };
         let edge = self.theme.strong(chip);
         let mut line = vec![Span::styled(signs.chip_left, edge)];
-        line.extend(title.map(|title| Span::styled(format!(" {title} "), self.style(Role::Chip))));
+        line.extend(title.map(|title| self.chip(title)));
         line.extend(title.map(|_| Span::styled(signs.chip_right, edge)));
         let room = self.columns.saturating_sub(spans_width(&line));
         let progress = progress.into_iter().find(|text| width(text) <= room);
-        line.extend(progress.map(|text| Span::styled(text, self.style(Role::Muted))));
+        line.extend(progress.map(|text| Span::styled(text, self.style(Role::Detail))));
         self.lines.head.push(Line::from(line));
-        if several && self.prompt.mode() != InputMode::Help {
-            self.tabs();
+        let tabs = if has_tabs { self.tabs("") } else { Vec::new() };
+        // If they do not fit, the head's "Question 1 of 2" has to do.
+        if has_tabs && spans_width(&tabs) + self.indent() < self.columns {
+            let line = self.bordered(self.indent(), tabs);
+            self.lines.head.push(line);
         }
     }
 
-    /// `✔ Auth Method  [Providers]  Review`
-    fn tabs(&mut self) {
-        let mut spans = Vec::new();
-        let mut columns = 0;
+    /// `╭ ✔ Auth Method   Providers   Review            Claude Code · shop`
+    fn compact_title(&mut self, title: Option<&'a str>, progress: Vec<String>, has_tabs: bool) {
+        let Some(title) = title else { return };
+        let tabs = if has_tabs { self.tabs(" ") } else { Vec::new() };
+        let is_room = spans_width(&tabs) < self.columns;
+        let mut spans = if has_tabs && is_room { tabs } else { vec![self.chip(title)] };
+        let room = self.columns.saturating_sub(1 + spans_width(&spans));
+        if !(has_tabs && is_room)
+            && let Some(progress) = progress.into_iter().find(|text| width(text) <= room)
+        {
+            spans.push(Span::styled(progress, self.style(Role::Detail)));
+        }
+        let room = self.columns.saturating_sub(1 + spans_width(&spans));
+        let origin = self.prompt.origin().filter(|_| matches!(self.prompt.page(), Page::Question(_)));
+        if let Some(origin) = origin
+            && let Some(gap) = room.checked_sub(width(origin)).filter(|gap| *gap >= ORIGIN_GAP)
+        {
+            spans.push(Span::raw(" ".repeat(gap)));
+            spans.push(Span::styled(origin, self.style(Role::Detail)));
+            self.is_origin_shown = true;
+        }
+        let line = self.bordered(0, spans);
+        self.lines.head.push(line);
+    }
+
+    /// The cursor before a row, or a blank.
+    fn cursor(&self, is_here: bool) -> Span<'static> {
+        if is_here { Span::styled(self.theme.signs.cursor, self.theme.strong(Role::Text)) } else { Span::raw(" ") }
+    }
+
+    fn chip(&self, title: &str) -> Span<'a> {
+        Span::styled(format!(" {title} "), self.style(Role::Chip))
+    }
+
+    /// `✔ Auth Method  Review`: the pages, each with `pad` on both sides, and that on the screen only in a title.
+    fn tabs(&self, pad: &'static str) -> Vec<Span<'a>> {
         let questions = self.prompt.set().questions();
         let pages = (0..questions.len()).map(Page::Question).chain([Page::Review]);
-        for page in pages {
-            let (name, answered) = match page {
+        let is_title = self.theme.prompt_style == PromptStyle::Compact;
+        let mut spans = Vec::new();
+        for page in pages.filter(|page| is_title || *page != self.prompt.page()) {
+            let (name, is_answered) = match page {
                 Page::Question(i) => (questions[i].header(), self.prompt.answer(i).is_some()),
                 Page::Review => ("Review", false),
             };
-            if answered {
-                let done = format!("{} ", self.theme.signs.done);
-                columns += width(&done);
-                spans.push(Span::styled(done, self.style(Role::Success)));
-            }
-            let (text, role) = if page == self.prompt.page() {
-                (format!("[{name}]  "), Role::Primary)
+            let done = if is_answered { format!("{} ", self.theme.signs.done) } else { String::new() };
+            if page == self.prompt.page() {
+                spans.push(self.chip(&format!("{done}{name}")));
             } else {
-                (format!("{name}  "), Role::Secondary)
-            };
-            columns += width(&text);
-            spans.push(Span::styled(text, self.style(role)));
+                spans.push(Span::styled(format!("{pad}{done}"), self.style(Role::Success)));
+                spans.push(Span::styled(format!("{name}{pad}"), self.style(Role::Secondary)));
+            }
+            spans.push(Span::raw(if is_title { " " } else { "  " }));
         }
-        // If they do not fit, the head's "Question 1 of 2" has to do.
-        if columns + INDENT < self.columns {
-            let line = self.bordered(INDENT, spans);
-            self.lines.tabs = Some(self.lines.head.len());
-            self.lines.head.push(line);
-        }
+        spans.pop();
+        spans
     }
 
     fn footer(&mut self) {
         let notice = match (self.phase, self.prompt.mode(), self.prompt.notice()) {
             (PromptPhase::Expired, ..) => Some((format!("{} {TIMED_OUT}", self.theme.signs.warning), Role::Warning)),
-            (_, InputMode::Leaving, _) => {
-                let words = ["Discard your answers? Esc again: discard", "any other key: keep"];
-                Some((words.join(&format!(" {} ", self.theme.signs.dot)), Role::Warning))
-            }
-            (_, InputMode::Help, _) => Some(("any key closes".to_owned(), Role::Muted)),
+            (_, InputMode::Leaving, _) => Some(("Discard your answers?".to_owned(), Role::Warning)),
             (_, _, Some(notice)) => {
                 let role = if notice.kind == NoticeKind::Rejected { Role::Danger } else { Role::Text };
                 Some((notice.text.clone(), role))
@@ -167,7 +210,8 @@ impl<'a> Composer<'a, '_> {
             _ => None,
         };
         let rival = self.prompt.rival();
-        let is_plain = notice.is_none();
+        // They say what the keys do now.
+        let is_plain = notice.is_none() || self.prompt.mode() == InputMode::Leaving;
         if let Some(rival) = rival {
             self.message(&rival.summary, Role::Warning);
         }
@@ -176,14 +220,14 @@ impl<'a> Composer<'a, '_> {
         }
         // The person chooses between two drafts by keys.
         if is_plain || rival.is_some() {
-            let hints = self.hints();
+            let hints = footer(None, self.prompt, self.lines.is_why_whole, self.theme, self.columns);
             self.lines.footer.push(hints);
         }
     }
 
     /// Rows of the footer that are kept when rows are short.
     fn message(&mut self, text: &str, role: Role) {
-        let room = self.columns.saturating_sub(INDENT);
+        let room = self.columns.saturating_sub(MARGIN.len());
         // The message is not dimmed, even if the prompt is.
         let style = Theme { dimmed: false, ..*self.theme }.message(role);
         if self.prompt.mode() != InputMode::Help {
@@ -194,16 +238,22 @@ impl<'a> Composer<'a, '_> {
             let words = text[range].trim_end_matches(' ');
             // A dot between two things separates nothing at the end of a row.
             let words = Span::styled(words.strip_suffix(&dot).unwrap_or(words).to_owned(), style);
-            self.lines.footer.push(Line::from(vec![Span::raw("  "), words]));
+            self.lines.footer.push(Line::from(vec![Span::raw(MARGIN), words]));
         }
     }
 
     // ---- lines ----
 
-    /// A blank line, which is left out when rows are short.
+    /// A blank line, where there is room for decoration.
     fn gap(&mut self) {
-        self.lines.gaps.push(self.lines.body.len());
-        self.row(0, Vec::new());
+        if self.theme.prompt_style == PromptStyle::Proposal {
+            self.row(0, Vec::new());
+        }
+    }
+
+    /// The blanks between the border and the text.
+    fn indent(&self) -> usize {
+        self.theme.prompt_style.indent()
     }
 
     fn paragraph(&mut self, indent: usize, text: &'a str, style: Style) {

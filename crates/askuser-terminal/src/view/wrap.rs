@@ -46,12 +46,24 @@ pub fn wrap(text: &str, first: usize, rest: usize) -> Vec<Range<usize>> {
         return std::iter::once(0..text.len()).collect();
     }
     let mut lines = Lines { done: Vec::new(), start: 0, column: 0, first, rest };
+    // The start of the word, and the places inside at which a long one is broken.
     let mut at = 0;
+    let mut inside = Vec::new();
     let breaks = linebreaks(text).filter(|&(end, _)| is_boundary(text, end));
     for (end, kind) in breaks.map(|(end, kind)| (before_slash(text, end), kind)) {
-        let segment = &text[at..end];
-        let newline = segment.ends_with('\n');
-        let body = segment.strip_suffix('\n').unwrap_or(segment);
+        if kind != BreakOpportunity::Mandatory && !ends_word(text, end) {
+            inside.push(end);
+            continue;
+        }
+        let newline = text[at..end].ends_with('\n');
+        if width(text[at..end].trim_end_matches([' ', '\n'])) > rest {
+            for part in inside.drain(..) {
+                lines.add(at, &text[at..part]);
+                at = part;
+            }
+        }
+        inside.clear();
+        let body = &text[at..end - usize::from(newline)];
         lines.add(at, body);
         if newline {
             lines.end_at(at + body.len(), end);
@@ -64,6 +76,13 @@ pub fn wrap(text: &str, first: usize, rest: usize) -> Vec<Range<usize>> {
     lines.done
 }
 
+/// Whether a word ends here: at a blank, or beside a character of two columns, such as an ideograph.
+fn ends_word(text: &str, at: usize) -> bool {
+    let (before, after) = text.split_at(at);
+    let is_wide = |c: char| !c.is_ascii() && grapheme_columns(c.encode_utf8(&mut [0; 4])) > 1;
+    before.ends_with(' ') || before.chars().next_back().is_some_and(is_wide) || after.starts_with(is_wide)
+}
+
 /// A break behind the slash that a word begins with is moved before it: `/help` stays whole, `src/main.rs` may be broken.
 fn before_slash(text: &str, at: usize) -> usize {
     let before = text[..at].strip_suffix('/').filter(|_| at < text.len());
@@ -73,8 +92,8 @@ fn before_slash(text: &str, at: usize) -> usize {
     }
 }
 
-/// Wraps `text` by cells, for what is shown exactly: every blank keeps its cell and none is lost at a break. Also says of
-/// each range whether it goes on with the line before it.
+/// Wraps `text` for what is shown exactly: its rows determine it. Also says of each range whether it goes on with the line
+/// before it. A line of ASCII is wrapped between words ([`break_exactly`]), any other by cells.
 pub(crate) fn wrap_exactly(text: &str, columns: usize) -> Vec<(Range<usize>, Start)> {
     let limit = columns.max(2);
     let mut rows = Vec::new();
@@ -82,8 +101,14 @@ pub(crate) fn wrap_exactly(text: &str, columns: usize) -> Vec<(Range<usize>, Sta
     for line in text.split('\n') {
         let (mut from, mut column, mut start) = (at, 0, Start::Line);
         // The text to decide on may be a long file, and most of its lines fit.
-        if line.len() <= limit && is_plain(line) {
-            rows.push((at..at + line.len(), start));
+        let is_ascii = line.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+        if is_ascii || (line.len() <= limit && is_plain(line)) {
+            while at + line.len() - from > limit {
+                let end = from + break_exactly(line.as_bytes(), from - at, limit);
+                rows.push((from..end, start));
+                (from, start) = (end, Start::Wrapped);
+            }
+            rows.push((from..at + line.len(), start));
             at += line.len() + 1;
             continue;
         }
@@ -99,6 +124,23 @@ pub(crate) fn wrap_exactly(text: &str, columns: usize) -> Vec<(Range<usize>, Sta
         at += line.len() + 1;
     }
     rows
+}
+
+/// Returns the length of the row of so many cells that begins at `from`. A row that is not full ends with one blank, or with none
+/// if the next one begins with a blank. So blanks at a break can be counted. Only a word that is longer than the row is broken.
+fn break_exactly(line: &[u8], from: usize, limit: usize) -> usize {
+    let (row, rest) = line[from..].split_at(limit);
+    let is_blank = |byte: &u8| *byte == b' ';
+    if !is_blank(&row[limit - 1]) && rest.first().is_some_and(is_blank) {
+        return limit;
+    }
+    let Some(last) = row.iter().rposition(is_blank) else { return limit };
+    let first = row[..last].iter().rposition(|byte| !is_blank(byte)).map_or(0, |word| word + 1);
+    match (first, last) {
+        (0, _) => limit,
+        (first, last) if first == last && !line.get(from + last + 1).is_some_and(is_blank) => last + 1,
+        (first, _) => first,
+    }
 }
 
 /// What a row begins with.
@@ -255,7 +297,8 @@ mod tests {
     #[test]
     fn blanks_at_a_break_do_not_vanish_from_what_is_shown_exactly() {
         use Start::{Line, Wrapped};
-        assert_eq!(exactly("rm -rf   /tmp", 8), [("rm -rf  ", Line), (" /tmp", Wrapped)]);
+        assert_eq!(exactly("rm -rf   /tmp", 8), [("rm -rf", Line), ("   /tmp", Wrapped)]);
+        assert_eq!(exactly("rm -rf /tmp/a", 8), [("rm -rf ", Line), ("/tmp/a", Wrapped)]);
         assert_eq!(exactly("a  \n\n  b", 8), [("a  ", Line), ("", Line), ("  b", Line)]);
     }
 
@@ -283,7 +326,33 @@ mod tests {
         assert_eq!(lines("one or /", 6), ["one", "or /"]);
     }
 
+    #[test]
+    fn a_word_with_a_hyphen_or_a_slash_is_broken_only_if_it_is_longer_than_the_row() {
+        check("a well-known and/or", 11, &["a", "well-known", "and/or"]);
+        check("a well-known-name", 11, &["a well-", "known-name"]);
+    }
+
     proptest! {
+        /// The person sees the rows without the blanks at their ends.
+        #[test]
+        fn rows_that_are_shown_exactly_determine_their_line(text in "[ab ]{0,40}[ab]", columns in 4usize..12) {
+            let rows = exactly(&text, columns);
+            let seen: Vec<&str> = rows.iter().map(|(row, _)| row.trim_end_matches(' ')).collect();
+            let mut read = String::new();
+            for (i, row) in seen.iter().enumerate() {
+                let is_last = i + 1 == seen.len();
+                let blanks = match seen.get(i + 1) {
+                    _ if is_last || row.len() == columns => 0,
+                    _ if row.is_empty() => columns,
+                    Some(next) if next.starts_with(' ') || next.is_empty() => 0,
+                    _ => 1,
+                };
+                read += row;
+                read += &" ".repeat(blanks);
+            }
+            prop_assert_eq!(read, text);
+        }
+
         #[test]
         fn what_is_shown_exactly_is_all_there(text in "[ -~\n世界é👍\u{301}\u{600}]{0,60}", columns in 4usize..20) {
             let mut shown = String::new();

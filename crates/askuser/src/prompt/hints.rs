@@ -2,7 +2,6 @@
 
 use super::keymap::{Action, Binding, KeyContext, TABLE};
 use super::state::{InputMode, Page, Prompt, TextField, Trigger};
-use crate::rules::Form;
 use std::borrow::Cow;
 
 impl Prompt {
@@ -10,20 +9,17 @@ impl Prompt {
     pub fn hints(&self) -> impl Iterator<Item = (Cow<'static, str>, &'static str)> {
         // The editor is for text; among options only Other has one.
         let typing = self.context() == KeyContext::Typing;
-        // Where Space and digits do the same, they share a hint.
-        let share = self.context() == KeyContext::Multi && self.trigger != Trigger::Popup;
         let is_back = typing && self.mode != self.resting_mode();
         self.bindings().filter(move |row| typing || row.action != Action::Editor).filter_map(move |row| {
             let (key, word) = row.hint?;
             Some(match row.action {
                 Action::Enter => (key.into(), self.enter_does()),
-                Action::Mark if share => (format!("{key}/1-{}", self.numbers()).into(), word),
-                Action::Number(_) if share => return None,
                 Action::Number(_) if self.trigger == Trigger::Popup => (format!("1-{}", self.numbers()).into(), "move"),
-                Action::Number(_) => {
-                    let toggles = self.current().is_some_and(|(question, _)| question.is_multi_select());
-                    (format!("1-{}", self.numbers()).into(), if toggles { "toggle" } else { word })
+                // They do what Space does.
+                Action::Number(_) if self.current().is_some_and(|(question, _)| question.is_multi_select()) => {
+                    return None;
                 }
+                Action::Number(_) => (format!("1-{}", self.numbers()).into(), word),
                 Action::Yes if self.trigger == Trigger::Popup => (key.into(), "move"),
                 Action::Open(text) if self.opened == Some(text) => return None,
                 Action::Escape if self.opened.is_some() => (key.into(), "back"),
@@ -52,17 +48,28 @@ impl Prompt {
     fn enter_does(&self) -> &'static str {
         match (self.mode, self.current()) {
             (InputMode::Typing(TextField::Discuss | TextField::Decline), _) => "send",
-            (InputMode::Typing(TextField::Other), _) if self.form() == Some(Form::Input) => "send",
+            (InputMode::Typing(TextField::Other), Some((question, _))) if !question.is_multi_select() => {
+                self.leads_to()
+            }
             (InputMode::Typing(_), _) => "done",
             (_, None) if self.review_row == self.drafts.len() => "send",
             (_, None) => "change",
             (_, Some((question, draft))) => match (question.is_multi_select(), draft.is_picked(draft.focus)) {
-                (true, true) => "confirm",
+                (true, true) => self.leads_to(),
                 _ if draft.focus == draft.other_row() => "type",
-                (false, _) => "select",
-                (true, _) if draft.is_touched() => "confirm",
-                (true, _) => "tick",
+                (true, _) if draft.is_touched() => self.leads_to(),
+                _ => "select",
             },
+        }
+    }
+
+    /// The page after an answer to the question on the screen, in a word.
+    fn leads_to(&self) -> &'static str {
+        let is_open = |&i: &usize| self.page != Page::Question(i) && self.answer(i).is_none();
+        match self.drafts.len() {
+            1 => "send",
+            count if (0..count).any(|i| is_open(&i)) => "next",
+            _ => "review",
         }
     }
 
@@ -85,9 +92,8 @@ impl Prompt {
         };
         let is_needed = |row: &&Binding| match row.action {
             Action::KeepOther | Action::KeepMine => self.rival.is_some(),
-            Action::Note => self.form().is_some_and(Form::takes_notes),
             Action::Open(text) => self.side_text(text).is_some(),
-            _ => true,
+            _ => self.takes(&row.action),
         };
         TABLE.iter().filter(here).filter(is_needed)
     }

@@ -207,6 +207,8 @@ pub struct Prompt {
     /// Until when the person can hardly have seen the prompt.
     pub(super) armed_at: Duration,
     pub(super) arming: Arming,
+    /// Whether a key came too early, so that those typed with it are refused too.
+    pub(super) is_refusing: bool,
     pub(super) trigger: Trigger,
 }
 
@@ -278,6 +280,7 @@ impl Prompt {
             held: false,
             armed_at: options.key_delay,
             arming: Arming::Steady,
+            is_refusing: false,
             trigger: Trigger::Inline,
         };
         Prompt { mode: prompt.resting_mode(), ..prompt }

@@ -270,13 +270,13 @@ fn moving_answers_nothing() {
 
 #[test]
 fn enter_with_nothing_ticked_ticks_the_focused_option_and_only_another_enter_sends_it() {
-    let ticked = "1 on ESLint + Prettier | Features: ESLint + Prettier ! Ticked. Enter again sends it";
+    let ticked = "1 on ESLint + Prettier | Features: ESLint + Prettier ! Selected. Enter again to continue";
     check(features(), "<down><enter>", ticked);
     check(features(), "<down><enter><enter>", "answered | Features: ESLint + Prettier");
     check(
         auth(),
         "1<enter>",
-        "2 on Google | Auth Method: OAuth 2.0; Providers: Google ! Ticked. Enter again continues",
+        "2 on Google | Auth Method: OAuth 2.0; Providers: Google ! Selected. Enter again to continue",
     );
 }
 
@@ -822,15 +822,25 @@ fn text_that_a_person_asked_to_type_is_not_eaten_while_arming() {
     assert_eq!(played.line(), "answered | Database: “a 1 b”");
 }
 
+const EARLY: &str = " ! Not taken: keys count once you stop typing for a moment";
 const ARMING: PromptOptions = PromptOptions { key_delay: Duration::from_millis(250), deadline: None };
 
 #[test]
 fn keys_that_answer_are_ignored_until_the_prompt_is_armed() {
     for key in ["<enter>", "<space>", "1", "3", "<a-enter>", "<paste:1\n>", "<esc>", "c", "d", "n"] {
-        check_with(database(), ARMING, key, "1 on PostgreSQL | ");
-        check_with(database(), ARMING, &format!("<wait:249>{key}"), "1 on PostgreSQL | ");
-        check_with(features(), ARMING, key, "1 on TypeScript | ");
+        check_with(database(), ARMING, key, &format!("1 on PostgreSQL | {EARLY}"));
+        check_with(database(), ARMING, &format!("<wait:249>{key}"), &format!("1 on PostgreSQL | {EARLY}"));
+        check_with(features(), ARMING, key, &format!("1 on TypeScript | {EARLY}"));
     }
+}
+
+#[test]
+fn the_rest_of_a_burst_is_refused_with_its_first_key() {
+    // Without that the `n` would be lost and the rest be a note, or the answer.
+    for script in ["only in /tmp", "<wait:200>n<wait:100>ly in 2", "1<wait:600>ly<down><enter>"] {
+        check_with(database(), ARMING, script, &format!("1 on PostgreSQL | {EARLY}"));
+    }
+    check_with(database(), ARMING, "only<wait:700>n", "1 on PostgreSQL, note “█” | ");
 }
 
 #[test]
@@ -842,7 +852,7 @@ fn keys_that_only_move_work_at_once() {
 #[test]
 fn an_armed_prompt_takes_every_key() {
     check_with(database(), ARMING, "<wait:250><enter>", "answered | Database: PostgreSQL");
-    check_with(database(), ARMING, "<enter><down><wait:300><enter>", "answered | Database: MongoDB");
+    check_with(database(), ARMING, "<enter><wait:700><down><enter>", "answered | Database: MongoDB");
 }
 
 #[test]
@@ -1206,18 +1216,18 @@ fn hints(set: QuestionSet, script: &str) -> String {
 
 #[test]
 fn the_footer_tells_what_can_be_done_here() {
-    let rest = "n note • c talk • d decline • esc cancel • ? keys";
+    let rest = "n note • c discuss • d decline • esc cancel • ? keys";
     assert_eq!(hints(database(), ""), format!("↑↓ navigate • enter select • 1-4 choose • {rest}"));
-    assert_eq!(hints(features(), ""), format!("↑↓ navigate • enter tick • space/1-5 toggle • {rest}"));
-    assert_eq!(hints(features(), "1"), format!("↑↓ navigate • enter confirm • space/1-5 toggle • {rest}"));
+    assert_eq!(hints(features(), ""), format!("↑↓ navigate • space toggle • enter select • {rest}"));
+    assert_eq!(hints(features(), "1"), format!("↑↓ navigate • space toggle • enter send • {rest}"));
     assert_eq!(hints(features(), "1j"), hints(features(), "1"), "what is ticked is sent from every row");
     assert_eq!(hints(auth(), ""), format!("↑↓ navigate • enter select • 1-4 choose • ←→ questions • {rest}"));
     assert_eq!(hints(database(), "<down><down><down>"), "↑↓ navigate • enter type • 1-4 choose • esc cancel");
-    assert_eq!(hints(features(), "5bun<enter>"), "↑↓ navigate • enter confirm • 1-5 toggle • esc cancel");
-    let review = "←→ questions • c talk • d decline • esc cancel • ? keys";
+    assert_eq!(hints(features(), "5bun<enter>"), "↑↓ navigate • enter send • esc cancel");
+    let review = "←→ questions • c discuss • d decline • esc cancel • ? keys";
     assert_eq!(hints(three(), "111"), format!("↑↓ navigate • enter send • 1-3 change • {review}"));
     assert_eq!(hints(three(), "111<up>"), format!("↑↓ navigate • enter change • 1-3 change • {review}"));
-    assert_eq!(hints(database(), "4"), "enter done • esc back • alt-enter new line • ctrl-g editor");
+    assert_eq!(hints(database(), "4"), "enter send • esc back • ctrl-j new line • ctrl-g editor");
 }
 
 #[test]

@@ -67,16 +67,26 @@ impl Prompt {
             InputMode::Leaving if key == Key::plain(KeyCode::Esc) => return self.leave(),
             InputMode::Leaving => self.mode = self.resting_mode(),
             InputMode::Choosing | InputMode::Typing(_) => {
-                return action(key, self.context()).map_or(Effect::Continue, |action| self.act(action));
+                let action = action(key, self.context()).filter(|action| self.takes(action));
+                return action.map_or(Effect::Continue, |action| self.act(action));
             }
         }
         Effect::Continue
     }
 
+    /// Whether an action is possible here. Where a command of ours asks, the person who started it is there to answer.
+    pub(super) fn takes(&self, action: &Action) -> bool {
+        match action {
+            Action::Note => self.form().is_some_and(Form::takes_notes),
+            Action::Discuss | Action::Decline => self.form() != Some(Form::Confirm) || self.trigger != Trigger::Inline,
+            _ => true,
+        }
+    }
+
     fn act_by_name(&mut self, action: Action) -> Effect {
         self.notice = None;
         match self.mode {
-            InputMode::Choosing | InputMode::Typing(_) if !self.is_arming() => self.act(action),
+            InputMode::Choosing | InputMode::Typing(_) if !self.is_arming() && self.takes(&action) => self.act(action),
             InputMode::Choosing | InputMode::Typing(_) | InputMode::Leaving | InputMode::Help => Effect::Continue,
         }
     }
@@ -97,6 +107,8 @@ impl Prompt {
     /// it cancels, or it opens a field that takes the keys after it.
     fn has_to_wait(&self, key: Key) -> bool {
         match action(key, self.context()) {
+            // The rest of what was typed with a refused key means something else without it.
+            _ if self.is_refusing => true,
             // What narrows a list down does nothing that cannot be seen.
             Some(Action::Edit(_)) => self.form() != Some(Form::Pick) || self.arming == Arming::UntilRest,
             _ => matches!(
@@ -112,12 +124,13 @@ impl Prompt {
         }
     }
 
-    /// Takes nothing, and says why where that lasts for as long as the person types.
+    /// Takes neither this nor what is typed with it, and says why.
     fn refuse_early(&mut self) -> Effect {
-        if self.arming == Arming::UntilRest {
-            let text = TOO_EARLY.to_owned();
-            self.notice = Some(Notice { text, kind: NoticeKind::TooEarly, flash_until: Duration::ZERO });
-        }
+        self.arming = Arming::UntilRest;
+        self.is_refusing = true;
+        self.put_off();
+        let text = TOO_EARLY.to_owned();
+        self.notice = Some(Notice { text, kind: NoticeKind::TooEarly, flash_until: Duration::ZERO });
         Effect::Continue
     }
 
@@ -141,7 +154,7 @@ impl Prompt {
             (_, Action::PageDown) => self.turn_pages(1),
             (_, Action::Previous) => self.go_to_page(-1),
             (_, Action::Next) => self.go_to_page(1),
-            (_, Action::Note) if self.form().is_some_and(Form::takes_notes) => {
+            (_, Action::Note) => {
                 let row = self.current().map_or(0, |(_, draft)| draft.focus);
                 return self.type_into(TextField::Note(row));
             }
@@ -166,7 +179,7 @@ impl Prompt {
                 self.edit(TextField::Other, edit);
             }
             (_, Action::Edit(edit)) if self.form() == Some(Form::Pick) => self.search(edit),
-            (_, Action::Edit(_) | Action::Note) => {}
+            (_, Action::Edit(_)) => {}
         }
         Effect::Continue
     }
@@ -194,8 +207,7 @@ impl Prompt {
         } else if !self.drafts[i].is_touched() {
             // One key does not send what the person has not chosen.
             self.drafts[i].picked[focus] = true;
-            let next = if self.drafts.len() == 1 { "sends it" } else { "continues" };
-            return self.advise(format!("Ticked. Enter again {next}"));
+            return self.advise("Selected. Enter again to continue".to_owned());
         }
         self.go_on(i)
     }

@@ -15,7 +15,7 @@ pub struct Filter {
     pub since_ms: Option<u64>,
     /// Only those whose agent's name contains this, in any case.
     pub from: Option<String>,
-    /// Only those whose words contain this, in any case.
+    /// Only those whose words contain each of these, in any order and case.
     pub containing: Option<String>,
     /// Only those that are for the person who reads.
     pub mine: bool,
@@ -36,6 +36,11 @@ impl Filter {
     /// What has ended.
     pub fn ended() -> Filter {
         Filter { pending: Some(false), ..Filter::default() }
+    }
+
+    /// The words to find, in lower case.
+    pub fn words(&self) -> impl Iterator<Item = String> {
+        self.containing.iter().flat_map(|text| text.split_whitespace()).map(str::to_lowercase)
     }
 
     /// The page behind this place.

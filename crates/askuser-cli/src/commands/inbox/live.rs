@@ -34,12 +34,15 @@ enum Next {
 pub(super) fn run(store: &Handle, settings: &Settings) -> Result<u8, Failure> {
     let mut list = List::new();
     let mut options = terminal_options(settings);
+    let mut console = console(&options)?;
     loop {
-        match browse(store, settings, &mut options, &mut list)? {
+        match browse(store, settings, &mut options, &mut list, console)? {
             None => return Ok(exit::ANSWERED),
             // The terminal is the prompt's until it is answered or put aside.
             Some(question) => list.notice = open(&question, store, settings),
         }
+        console = self::console(&options)?;
+        console.clear_screen();
     }
 }
 
@@ -59,8 +62,8 @@ fn browse(
     settings: &Settings,
     options: &mut Options,
     list: &mut List,
+    mut console: Console,
 ) -> Result<Option<StoredQuestion>, Failure> {
-    let mut console = console(options)?;
     let mut news = News::watch(store, &console)?;
     let mut inputs = Vec::new();
     // A person who sees it here is not called elsewhere.

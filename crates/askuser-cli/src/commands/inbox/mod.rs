@@ -65,6 +65,8 @@ fn open(question: &StoredQuestion, store: &Handle, settings: &Settings) -> Optio
         Ok(Opened::PutAside { has_draft: true }) => {
             Some(Notice::new(Role::Success, format!("Saved as draft: {}", words::name(question))))
         }
+        // The screen is cleared, and with it the prompt's own words.
+        Ok(Opened::Answered) => Some(Notice::new(Role::Success, format!("Answered: {}", words::name(question)))),
         Ok(_) => None,
         Err(failure) if failure.code == exit::INTERRUPTED => None,
         Err(failure) => {

@@ -1,20 +1,36 @@
 //! The help page and the footer's key hints, both generated from the keymap.
 
-use super::{Composer, INDENT, LEGIBLE};
-use crate::view::theme::{Role, Theme};
+use super::{Composer, LEGIBLE, MARGIN};
+use crate::view::theme::{PromptStyle, Role, Theme};
 use crate::view::wrap::{width, wrap};
 use askuser::Prompt;
+use askuser::prompt::InputMode;
 use ratatui_core::text::{Line, Span};
 use std::borrow::Cow;
 
-/// The footer while there is more to read before the focused row can be chosen.
-pub(crate) fn read_on(
-    key: &'static str,
+/// The keys that matter here, as many as fit; `read_on` is the one that shows more of what has to be read before a choice.
+pub(crate) fn footer(
+    read_on: Option<&'static str>,
     prompt: &Prompt,
     is_why_whole: bool,
     theme: &Theme,
     columns: usize,
 ) -> Line<'static> {
+    /// The hints to keep when room is short, the most important last. Digits are named by their word.
+    #[rustfmt::skip]
+    const ESSENTIAL: [&str; 17] = [
+        "ctrl-j", "↑↓", "choose", "c", "v", "o", "d", "esc", "toggle", "?", "n", "change", "move", "answer", "enter", "keep it",
+        "use mine",
+    ];
+    let Some(key) = read_on else {
+        let rank = |(key, word): &Hint| ESSENTIAL.iter().position(|name| [&**key, word].contains(name));
+        let own = match prompt.mode() {
+            InputMode::Leaving => vec![("esc".into(), "discard"), ("any key".into(), "keep")],
+            InputMode::Help => vec![("any key".into(), "close")],
+            InputMode::Choosing | InputMode::Typing(_) => hints(prompt, is_why_whole).collect(),
+        };
+        return key_hints(own, theme, columns, rank);
+    };
     let kept = ["?", "d", "v", "o", "esc", key];
     let others = hints(prompt, is_why_whole).filter(|(key, _)| kept[..5].contains(&&**key));
     let hints = [(key.into(), "read on")].into_iter().chain(others).collect();
@@ -37,23 +53,24 @@ pub fn key_hints<K: Ord>(
     columns: usize,
     rank: impl Fn(&Hint) -> K,
 ) -> Line<'static> {
-    let gap = format!(" {} ", theme.signs.bullet);
+    let is_compact = theme.prompt_style == PromptStyle::Compact;
+    let gap = format!(" {} ", if is_compact { theme.signs.dot } else { theme.signs.bullet });
     let spelled = |hint: &Hint| spell(&hint.0, theme);
     let columns_of = |hints: &[Hint]| {
         let words = hints.iter().map(|hint| width(&spelled(hint)) + 1 + width(hint.1)).sum::<usize>();
-        INDENT + words + width(&gap) * hints.len().saturating_sub(1)
+        MARGIN.len() + words + width(&gap) * hints.len().saturating_sub(1)
     };
     while columns_of(&hints) > columns
         && let Some(least) = (0..hints.len()).rev().min_by_key(|i| rank(&hints[*i]))
     {
         hints.remove(least);
     }
-    let mut spans = vec![Span::raw("  ")];
+    let mut spans = vec![Span::raw(MARGIN)];
     for (i, hint) in hints.iter().enumerate() {
         let gap = if i == 0 { "" } else { &gap };
-        spans.push(Span::styled(gap.to_owned(), theme.style(Role::Muted)));
+        spans.push(Span::styled(gap.to_owned(), theme.style(Role::Detail)));
         spans.push(Span::styled(spelled(hint), theme.key()));
-        spans.push(Span::styled(format!(" {}", hint.1), theme.style(Role::Muted)));
+        spans.push(Span::styled(format!(" {}", hint.1), theme.style(Role::Detail)));
     }
     Line::from(spans)
 }
@@ -77,7 +94,7 @@ impl<'a> Composer<'a, '_> {
         let keys: Vec<_> = keys.map(|(spelled, does)| (spell(spelled, self.theme), does)).collect();
         let longest = keys.iter().map(|(spelled, _)| width(spelled)).max().unwrap_or(0) + 2;
         // Keys that leave too little room for the text get a line of their own.
-        let fits = |column: &usize| column + 2 * LEGIBLE <= self.room(INDENT);
+        let fits = |column: &usize| column + 2 * LEGIBLE <= self.room(self.indent());
         let column = [longest, "PgUp PgDn  ".len()].into_iter().find(fits).unwrap_or(4);
         for (spelled, does) in keys {
             let style = self.style(Role::Primary);
@@ -85,29 +102,18 @@ impl<'a> Composer<'a, '_> {
             if width(&spelled) + 2 <= column {
                 beside = Some(Span::styled(format!("{spelled}{:1$}", "", column - width(&spelled)), style));
             } else {
-                for range in wrap(&spelled, self.room(INDENT), self.room(INDENT)) {
-                    self.row(INDENT, vec![Span::styled(spelled[range].to_owned(), style)]);
+                for range in wrap(&spelled, self.room(self.indent()), self.room(self.indent())) {
+                    self.row(self.indent(), vec![Span::styled(spelled[range].to_owned(), style)]);
                 }
             }
-            let room = self.room(INDENT + column);
+            let room = self.room(self.indent() + column);
             for range in wrap(does, room, room) {
                 let words = Span::styled(&does[range], self.style(Role::Secondary));
                 match beside.take() {
-                    Some(keys) => self.row(INDENT, vec![keys, words]),
-                    None => self.row(INDENT + column, vec![words]),
+                    Some(keys) => self.row(self.indent(), vec![keys, words]),
+                    None => self.row(self.indent() + column, vec![words]),
                 }
             }
         }
-    }
-
-    /// The keys that matter here, as many as fit.
-    pub(super) fn hints(&self) -> Line<'a> {
-        /// What to keep when room is short, the most important last: by the key, digits by what they do.
-        #[rustfmt::skip]
-        const ESSENTIAL: [&str; 15] = [
-            "alt-enter", "↑↓", "c", "v", "o", "d", "esc", "toggle", "?", "change", "move", "choose", "enter", "keep it", "use mine",
-        ];
-        let rank = |(key, word): &Hint| ESSENTIAL.iter().position(|name| [&**key, word].contains(name));
-        key_hints(hints(self.prompt, self.lines.is_why_whole).collect(), self.theme, self.columns, rank)
     }
 }

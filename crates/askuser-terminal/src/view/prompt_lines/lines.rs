@@ -16,10 +16,6 @@ pub(in crate::view) struct PromptLines<'a> {
     pub(in crate::view) caret: Option<(usize, usize)>,
     /// The same in the head.
     pub(in crate::view) head_caret: Option<(usize, usize)>,
-    /// The line of the head that is a row of tabs.
-    pub(in crate::view) tabs: Option<usize>,
-    /// The lines of the body that are blank.
-    pub(in crate::view) gaps: Vec<usize>,
     /// The lines of the body that stand under options without the focus.
     pub(in crate::view) descriptions: Vec<Range<usize>>,
     /// How many more lines than under the focused option stand under another.
@@ -33,26 +29,12 @@ pub(in crate::view) struct PromptLines<'a> {
 }
 
 impl PromptLines<'_> {
-    /// Leaves out blank lines, and the tabs: "Question 1 of 2" has to do.
-    pub(in crate::view) fn leave_out_gaps(&mut self) {
-        if let Some(tabs) = self.tabs.take() {
-            self.head.remove(tabs);
-        }
-        let gaps = std::mem::take(&mut self.gaps);
-        self.leave_out(gaps.into_iter().map(|line| line..line + 1).collect());
-    }
-
     /// Leaves out the descriptions of options without the focus.
     pub(in crate::view) fn leave_out_descriptions(&mut self) {
-        let descriptions = std::mem::take(&mut self.descriptions);
-        self.leave_out(descriptions);
         self.spare = self.longer;
-    }
-
-    /// Leaves out these lines of the body, which are in order.
-    fn leave_out(&mut self, ranges: Vec<Range<usize>>) {
         let before = self.body.len();
-        let mut ranges = ranges.into_iter().peekable();
+        // They are in order.
+        let mut ranges = std::mem::take(&mut self.descriptions).into_iter().peekable();
         // Where each line is afterwards.
         let mut places = Vec::with_capacity(before + 1);
         let mut at = 0;
@@ -65,7 +47,7 @@ impl PromptLines<'_> {
             kept
         });
         places.push(at);
-        for range in self.rows.iter_mut().chain(&mut self.descriptions) {
+        for range in &mut self.rows {
             *range = places[range.start]..places[range.end];
         }
         self.caret = self.caret.map(|(line, column)| (places[line], column));

@@ -1,17 +1,19 @@
 //! A question page: who asks, the question, its options and Other.
 
-use super::{Composer, INDENT, LEGIBLE};
+use super::{Composer, LEGIBLE};
 use crate::markdown;
 use crate::view::PromptPhase;
 use crate::view::barred::{self, bar};
-use crate::view::theme::Role;
-use crate::view::wrap::{width, wrap, wrap_exactly, wrap_styled};
+use crate::view::theme::{PromptStyle, Role};
+use crate::view::wrap::{spans_width, width, wrap, wrap_exactly, wrap_styled};
 use askuser::prompt::{AnswerDraft, InputMode, TextField, Wording};
-use askuser::{Form, Question};
+use askuser::{Choice, Form, Question};
 use ratatui_core::style::Style;
-use ratatui_core::text::Span;
+use ratatui_core::text::{Line, Span};
+use std::ops::Range;
 
 const SEARCH: &str = "Search: ";
+const BADGE: &str = " (Recommended)";
 
 /// The most lines that stand under a label: under any of them, and under the focused one.
 #[derive(Default)]
@@ -23,11 +25,12 @@ struct Tallest {
 impl<'a> Composer<'a, '_> {
     /// The request's origin, such as a subagent. Others wrote it: only its first row begins like one of ours.
     fn origin(&mut self) {
-        if let Some(origin) = self.prompt.origin() {
+        if let Some(origin) = self.prompt.origin().filter(|_| !self.is_origin_shown) {
             let text = format!("Asked by: {origin}");
             let further = [bar(self.theme)];
-            for row in wrap_styled([(text.as_str(), self.style(Role::Muted))], &[], &further, self.room(INDENT)) {
-                self.row(INDENT, row.spans);
+            for row in wrap_styled([(text.as_str(), self.style(Role::Detail))], &[], &further, self.room(self.indent()))
+            {
+                self.row(self.indent(), row.spans);
             }
         }
     }
@@ -39,7 +42,7 @@ impl<'a> Composer<'a, '_> {
         self.gap();
         self.question_text(question.text());
         if question.is_multi_select() {
-            self.append(INDENT, " (Select multiple with Space)", Role::Muted);
+            self.append(self.indent(), " (Select multiple with Space)", Role::Detail);
         }
         match question.form() {
             Form::Input => return self.answer_field(question, entry),
@@ -54,12 +57,15 @@ impl<'a> Composer<'a, '_> {
             }
             return;
         }
+        let anything =
+            if self.theme.signs.ellipsis == "…" { "Type something else…" } else { "Type something else..." };
+        self.beside = self.column_beside(question, anything);
         let mut tallest = Tallest::default();
         for (row, option) in question.options().iter().enumerate() {
             let start = self.lines.body.len();
             self.label(question, entry, row, option.name());
             if option.is_recommended() {
-                self.append(self.label_column(), " (Recommended)", Role::Success);
+                self.append(self.label_column(), BADGE, Role::Success);
             }
             self.describe(row == entry.focus, &mut tallest, |own| own.description(option.description()));
             self.end_row(entry, row, start);
@@ -70,11 +76,7 @@ impl<'a> Composer<'a, '_> {
         if typing || !entry.other.is_empty() {
             self.field(self.label_column(), "Please specify: ", &entry.other, typing);
         } else {
-            let text =
-                if self.theme.signs.ellipsis == "…" { "Type something else…" } else { "Type something else..." };
-            self.describe(row == entry.focus, &mut tallest, |own| {
-                own.paragraph(own.label_column(), text, own.style(Role::Muted));
-            });
+            self.describe(row == entry.focus, &mut tallest, |own| own.description(anything));
         }
         self.end_row(entry, row, start);
         self.lines.longer = tallest.any - tallest.shown;
@@ -85,9 +87,9 @@ impl<'a> Composer<'a, '_> {
         self.gap();
         let start = self.lines.body.len();
         let typing = self.prompt.mode() == InputMode::Typing(TextField::Other);
-        self.field(INDENT, "> ", &entry.other, typing);
+        self.field(self.indent(), "> ", &entry.other, typing);
         if let Some(words) = question.placeholder().filter(|_| entry.other.is_empty()) {
-            self.append(INDENT, words, Role::Muted);
+            self.append(self.indent(), words, Role::Detail);
         }
         self.lines.rows.push(start..self.lines.body.len());
     }
@@ -96,30 +98,29 @@ impl<'a> Composer<'a, '_> {
     fn search_field(&mut self, question: &Question, entry: &'a AnswerDraft) {
         const SHORT: usize = 4;
         if self.lines.body.len() <= SHORT {
-            let gaps = std::mem::take(&mut self.lines.gaps);
-            let question = self.lines.body.drain(..).enumerate().filter(|(line, _)| !gaps.contains(line));
-            self.lines.head.extend(question.map(|(_, line)| line));
+            let is_blank = |line: &Line<'_>| line.spans.len() == 1;
+            self.lines.head.extend(self.lines.body.drain(..).filter(|line| !is_blank(line)));
         }
         let (listed, all) = (entry.listed().len(), question.options().len());
         let picked = (0..all).filter(|&row| entry.is_picked(row)).count();
         let ticked = if question.is_multi_select() { format!(", {picked} ticked") } else { String::new() };
         let counts = [format!("  {listed} of {all}{ticked}"), format!("  {listed} of {all}"), String::new()];
-        let fits = |count: &String| width(SEARCH) + LEGIBLE + width(count) <= self.room(INDENT);
+        let fits = |count: &String| width(SEARCH) + LEGIBLE + width(count) <= self.room(self.indent());
         let count = counts.into_iter().find(fits).unwrap_or_default();
-        let room = self.room(INDENT).saturating_sub(width(SEARCH) + width(&count) + 1);
+        let room = self.room(self.indent()).saturating_sub(width(SEARCH) + width(&count) + 1);
         // The end of it is where the caret is.
         let search = entry.search.as_str();
         let start = search.char_indices().map(|(at, _)| at).find(|&at| width(&search[at..]) <= room);
         let shown = &search[start.unwrap_or(search.len())..];
-        let column = 1 + INDENT + width(SEARCH) + width(shown);
+        let column = 1 + self.indent() + width(SEARCH) + width(shown);
         let is_open = self.prompt.mode() == InputMode::Choosing && self.phase == PromptPhase::Asking;
         self.lines.head_caret = is_open.then_some((self.lines.head.len(), column));
         let spans = vec![
             Span::styled(SEARCH, self.style(Role::Primary)),
             Span::styled(shown, self.style(Role::Text)),
-            Span::styled(count, self.style(Role::Muted)),
+            Span::styled(count, self.style(Role::Detail)),
         ];
-        let line = self.bordered(INDENT, spans);
+        let line = self.bordered(self.indent(), spans);
         self.lines.head.push(line);
         self.gap();
     }
@@ -140,7 +141,7 @@ impl<'a> Composer<'a, '_> {
 
     /// Whether every label takes as many rows with a number before it as without.
     fn numbers_fit(&self, question: &Question) -> bool {
-        let badge = |is_recommended| if is_recommended { " (Recommended)" } else { "" };
+        let badge = |is_recommended| if is_recommended { BADGE } else { "" };
         let labels =
             question.options().iter().map(|option| format!("{}{}", option.name(), badge(option.is_recommended())));
         let room = self.room(self.label_column());
@@ -150,50 +151,87 @@ impl<'a> Composer<'a, '_> {
 
     /// The text of a question. A row without a bar is ours, so one that takes several rows has a bar before each.
     fn question_text(&mut self, text: &'a str) {
-        let room = self.room(INDENT);
+        let room = self.room(self.indent());
         if self.prompt.wording() == Wording::Prose {
-            return self.prose(INDENT, text, self.theme.strong(Role::Text), |_, rows| rows > 1);
+            return self.prose(self.indent(), text, self.theme.strong(Role::Text), |_, rows| rows > 1);
         }
         if wrap_exactly(text, room).len() == 1 {
-            return self.paragraph(INDENT, text, self.theme.strong(Role::Text));
+            return self.paragraph(self.indent(), text, self.theme.strong(Role::Text));
         }
         for row in barred::exactly(text, &[], self.theme, room, |_, _| self.theme.strong(Role::Text)) {
-            self.row(INDENT, row.spans);
+            self.row(self.indent(), row.spans);
         }
     }
 
-    /// What choosing an option means. It stands to the right of the marks; lines of its own have bars.
+    /// Adds the description of an option, beside its label or below. Lines of its own have bars.
     fn description(&mut self, text: &'a str) {
-        if !text.is_empty() {
-            self.prose(self.label_column(), text, self.style(Role::Muted), |text, _| text.contains('\n'));
+        let style = self.style(Role::Detail);
+        if text.is_empty() {
+            return;
         }
+        let Some(column) = self.beside else {
+            return self.prose(self.label_column(), text, style, |text, _| text.contains('\n'));
+        };
+        let row = self.prose_rows(self.room(column), text, style, |_, _| false).into_iter().next();
+        if let (Some(row), Some(line)) = (row, self.lines.body.last_mut()) {
+            line.spans.push(Span::raw(" ".repeat((1 + column).saturating_sub(spans_width(&line.spans)))));
+            line.spans.extend(row.spans);
+        }
+    }
+
+    /// The column of the descriptions if each of them, and that of Other, fits into the rest of its label's row.
+    fn column_beside(&self, question: &Question, anything: &str) -> Option<usize> {
+        const GAP: usize = 3;
+        let label = |option: &Choice| width(option.name()) + if option.is_recommended() { width(BADGE) } else { 0 };
+        let longest = question.options().iter().map(label).fold(width("Other"), usize::max);
+        let column = self.label_column() + longest + GAP;
+        let room = self.room(column);
+        let fits = |text: &str| !text.contains('\n') && width(text) <= room && !markdown::has_blocks(text);
+        let all = question.options().iter().all(|option| fits(option.description())) && fits(anything);
+        (self.theme.prompt_style == PromptStyle::Compact && all).then_some(column)
     }
 
     /// Text with Markdown in it, unless the user agrees to its words; `needs_bars` tells by the text and its rows whether
     /// each has a bar.
     fn prose(&mut self, indent: usize, text: &'a str, style: Style, needs_bars: fn(&str, usize) -> bool) {
-        let room = self.room(indent);
+        for row in self.prose_rows(self.room(indent), text, style, needs_bars) {
+            self.row(indent, row.spans);
+        }
+    }
+
+    fn prose_rows(
+        &self,
+        room: usize,
+        text: &'a str,
+        style: Style,
+        needs_bars: fn(&str, usize) -> bool,
+    ) -> Vec<Line<'a>> {
         let is_read = self.prompt.wording() == Wording::Prose;
         if let Some(blocks) = markdown::blocks(text).filter(|_| is_read) {
-            let rows = barred::prose(&blocks, self.theme, room, style);
-            return rows.into_iter().for_each(|row| self.row(indent, row.spans));
+            return barred::prose(&blocks, self.theme, room, style);
         }
         let words = match markdown::inline(text).filter(|_| is_read) {
             Some(pieces) => markdown::words(&pieces, style, self.theme),
-            None if !needs_bars(text, wrap(text, room, room).len()) => return self.paragraph(indent, text, style),
-            None => vec![(text.to_owned(), style)],
+            None => {
+                let rows = wrap(text, room, room);
+                if !needs_bars(text, rows.len()) {
+                    let row = |range: Range<usize>| Line::from(Span::styled(text[range].trim_end_matches(' '), style));
+                    return rows.into_iter().map(row).collect();
+                }
+                vec![(text.to_owned(), style)]
+            }
         };
-        let mut rows = wrap_styled(words.clone(), &[], &[], room);
+        let rows = wrap_styled(words.clone(), &[], &[], room);
         if needs_bars(text, rows.len()) {
             let bar = [bar(self.theme)];
-            rows = wrap_styled(words, &bar, &bar, room);
+            return wrap_styled(words, &bar, &bar, room);
         }
-        rows.into_iter().for_each(|row| self.row(indent, row.spans));
+        rows
     }
 
     /// The column of labels and descriptions.
     fn label_column(&self) -> usize {
-        INDENT + self.number_column + 2 + width(self.theme.signs.radio) + 1
+        self.indent() + self.number_column + 2 + width(self.theme.signs.radio) + 1
     }
 
     /// `1 > ● label`
@@ -229,10 +267,14 @@ impl<'a> Composer<'a, '_> {
         for (i, range) in wrap(name, room, room).into_iter().enumerate() {
             let label = Span::styled(name[range].trim_end_matches(' '), style);
             if i == 0 {
-                let number = Span::styled(number.clone(), self.style(Role::Muted));
-                let cursor = if focused { Span::styled(signs.cursor, self.theme.cursor()) } else { Span::raw(" ") };
+                let number = Span::styled(number.clone(), self.style(Role::Detail));
+                let cursor = self.cursor(focused);
+                let mut lead = [number, cursor, Span::raw(" ")];
+                if self.theme.prompt_style == PromptStyle::Compact {
+                    lead.rotate_left(1);
+                }
                 let mark = Span::styled(sign, mark);
-                self.row(INDENT, vec![number, cursor, Span::raw(" "), mark, Span::raw(" "), label]);
+                self.row(self.indent(), lead.into_iter().chain([mark, Span::raw(" "), label]).collect());
             } else {
                 self.row(column, vec![label]);
             }
@@ -247,7 +289,7 @@ impl<'a> Composer<'a, '_> {
         {
             self.field(self.label_column(), "Note: ", note, typing);
             if let Some(hint) = self.prompt.note_hint(row) {
-                self.paragraph(self.label_column(), hint, self.style(Role::Muted));
+                self.paragraph(self.label_column(), hint, self.style(Role::Detail));
             }
         }
         self.lines.rows.push(start..self.lines.body.len());

@@ -1,6 +1,6 @@
 //! The review page: all answers before they are sent.
 
-use super::{Composer, INDENT};
+use super::Composer;
 use crate::markdown;
 use crate::view::barred::bar;
 use crate::view::theme::Role;
@@ -22,21 +22,21 @@ impl Composer<'_, '_> {
                         self.marked(signs.done, Role::Success, &text);
                     }
                     if let Some(note) = answer.note {
-                        self.marked(" ", Role::Muted, &format!("Note: {note}"));
+                        self.marked(" ", Role::Detail, &format!("Note: {note}"));
                     }
                     if let Some(by) = self.prompt.prefilled_by(i) {
                         let words = match by {
                             Prefilled::Person => "(you filled this in before)",
                             Prefilled::Asker => "(filled in by the asker, not by you)",
                         };
-                        self.marked(" ", Role::Muted, words);
+                        self.marked(" ", Role::Detail, words);
                     }
                 }
                 None => self.marked(signs.not_done, Role::Warning, "not answered yet"),
             }
             let entry = self.prompt.draft(i);
             if !entry.is_picked(entry.other_row()) && !entry.other.is_blank() {
-                self.marked(" ", Role::Muted, &format!("(typed, but not chosen: {})", entry.other.as_str()));
+                self.marked(" ", Role::Detail, &format!("(typed, but not chosen: {})", entry.other.as_str()));
             }
             self.lines.rows.push(start..self.lines.body.len());
             self.gap();
@@ -50,15 +50,14 @@ impl Composer<'_, '_> {
     fn review_row(&mut self, row: usize, number: &str, text: &str) {
         let focused = self.prompt.focus() == row;
         let style = if focused { self.theme.focused(Role::Text) } else { self.style(Role::Secondary) };
-        let cursor = if focused { self.theme.signs.cursor } else { " " };
-        let lead = [Span::styled(cursor, self.theme.cursor()), Span::raw(" ")];
+        let lead = [self.cursor(focused), Span::raw(" ")];
         // No line of a question passes for a question of its own.
         let further = [Span::raw("  "), bar(self.theme)];
         let is_read = self.prompt.wording() == Wording::Prose;
         let rows = if let Some(blocks) = markdown::blocks(text).filter(|_| is_read) {
             let taken = 2 + width(number).max(width(&further[1].content));
-            let room = self.room(INDENT).saturating_sub(taken);
-            let rows = markdown::render_boxed(&blocks, self.theme, room, style).into_iter().enumerate();
+            let room = self.room(self.indent()).saturating_sub(taken);
+            let rows = markdown::render_wrapped(&blocks, self.theme, room, style).into_iter().enumerate();
             let number = Span::styled(number.to_owned(), style);
             let row = |(i, row): (usize, Line<'static>)| match i {
                 0 => Line::from_iter(lead.iter().cloned().chain([number.clone()]).chain(row.spans)),
@@ -70,10 +69,15 @@ impl Composer<'_, '_> {
                 Some(pieces) => markdown::words(&pieces, style, self.theme),
                 None => vec![(text.to_owned(), style)],
             };
-            wrap_styled([(number.to_owned(), style)].into_iter().chain(words), &lead, &further, self.room(INDENT))
+            wrap_styled(
+                [(number.to_owned(), style)].into_iter().chain(words),
+                &lead,
+                &further,
+                self.room(self.indent()),
+            )
         };
         for row in rows {
-            self.row(INDENT, row.spans);
+            self.row(self.indent(), row.spans);
         }
     }
 
@@ -81,8 +85,8 @@ impl Composer<'_, '_> {
     fn marked(&mut self, sign: &'static str, role: Role, text: &str) {
         let lead = [Span::styled(sign, self.style(role)), Span::raw(" ")];
         let further = [Span::raw(" ".repeat(width(sign) + 1))];
-        for row in wrap_styled([(text, self.style(Role::Text))], &lead, &further, self.room(INDENT + 4)) {
-            self.row(INDENT + 4, row.spans);
+        for row in wrap_styled([(text, self.style(Role::Text))], &lead, &further, self.room(self.indent() + 4)) {
+            self.row(self.indent() + 4, row.spans);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Text fields: what is typed, wrapped, with the caret in it.
 
-use super::{Composer, INDENT, LEGIBLE};
+use super::{Composer, LEGIBLE};
 use crate::view::theme::Role;
 use crate::view::wrap::{width, wrap};
 use askuser::Text;
@@ -9,23 +9,23 @@ use ratatui_core::text::Span;
 impl<'a> Composer<'a, '_> {
     pub(super) fn closing_field(&mut self, title: &'static str, name: &'static str) {
         self.gap();
-        self.paragraph(INDENT, title, self.theme.strong(Role::Text));
+        self.paragraph(self.indent(), title, self.theme.strong(Role::Text));
         if let Some(text) = self.prompt.text() {
-            self.field(INDENT, name, text, true);
+            self.field(self.indent(), name, text, true);
         }
     }
 
     /// `Please specify: bun`, with the caret after it.
     pub(super) fn field(&mut self, indent: usize, name: &'static str, text: &'a Text, typing: bool) {
         let whole = text.as_str();
-        let (name_role, text_role) = if typing { (Role::Primary, Role::Text) } else { (Role::Muted, Role::Secondary) };
+        let (name_role, text_role) = if typing { (Role::Primary, Role::Text) } else { (Role::Detail, Role::Secondary) };
         let mut name = name;
         if self.room(indent + width(name) + 1) < LEGIBLE {
             self.paragraph(indent, name.trim_end(), self.style(name_role));
             name = "";
         }
         // Under a mark such as "> " the text stands under itself; under words there would be little room for it.
-        let further = if width(name) <= INDENT { indent + width(name) } else { indent };
+        let further = if width(name) <= "> ".len() { indent + width(name) } else { indent };
         // The last column is for the caret.
         let lines = wrap(whole, self.room(indent + width(name) + 1), self.room(further + 1));
         let caret = text.caret();

@@ -59,9 +59,9 @@ fn contexts_at_every_size() {
 fn a_permission_shows_what_it_permits_at_40_by_12() {
     let shown = picture(&Prompt::new(permission(), ARMED), &command(), (40, 12));
     for line in command().text().lines() {
-        assert!(shown.contains(&format!("│  ┃ {line}")), "{shown}");
+        assert!(shown.contains(&format!("│ ┃ {line}")), "{shown}");
     }
-    assert!(shown.contains("Run this command?") && shown.contains("> ○ Allow once"), "{shown}");
+    assert!(shown.contains("Run this command?") && shown.contains("> 1 ○ Allow once"), "{shown}");
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn a_change_of_a_file_shows_what_it_changes_at_40_by_12_and_not_only_the_lines_t
     assert!(shown.contains("┃ +a") && shown.contains("┃ +c"), "{shown}");
     // All of it can be read, where it is and what it is called too.
     let size = (40, 12);
-    for expected in ["│  1 ┃  one", "│    ┃ --- a/src/main.rs"] {
+    for expected in ["│ 1 ┃  one", "│   ┃ --- a/src/main.rs"] {
         let mut read = String::new();
         for _ in 0..3 {
             let viewport = with(&prompt, &change, size).viewport.clone();
@@ -125,7 +125,7 @@ fn a_diff_has_line_numbers_before_the_bar_and_one_that_is_not_whole_is_shown_as_
 }
 
 #[test]
-fn blank_lines_go_before_descriptions_and_descriptions_before_options() {
+fn blank_lines_go_before_options_and_descriptions_stay() {
     let prompt = Prompt::new(permission(), ARMED);
     let height = |rows| with(&prompt, &command(), (80, rows)).lines.len();
     let shown = |rows| picture(&prompt, &command(), (80, rows));
@@ -137,8 +137,9 @@ fn blank_lines_go_before_descriptions_and_descriptions_before_options() {
         with(&prompt, &command(), (80, rows)).viewport.page.total
             == with(&prompt, &command(), (80, rows)).viewport.page.height
     });
-    assert!(whole < described && described < airy, "{whole} {described} {airy}");
-    assert!(height(60) > height(described));
+    // Beside the labels, descriptions take no row.
+    assert!(described < whole && whole < airy, "{whole} {described} {airy}");
+    assert!(height(60) > height(whole));
 }
 
 #[test]
@@ -168,7 +169,7 @@ fn a_long_context_is_read_to_its_last_line_and_the_options_stay() {
             let shown = with(&prompt, &context, size);
             let text = rows(&drawn(&shown)).join("\n");
             seen.extend((1..=60).filter(|n| text.contains(&format!("+line {n}."))));
-            assert!(text.contains("> ○ PostgreSQL") && text.contains(" more line"), "{text}");
+            assert!(text.contains("> 1 ○ PostgreSQL") && text.contains(" more line"), "{text}");
             let viewport = shown.viewport.clone();
             prompt.look(viewport);
             prompt.update(Event::Key(KeyCode::PageDown.into()), Duration::ZERO);
@@ -191,7 +192,7 @@ fn the_footer_offers_to_read_on_and_not_to_choose_until_the_end_is_there() {
     let context = Context::Command((1..=60).map(|n| format!("step {n}\n")).collect());
     let mut prompt = agreeing(&context);
     let shown = picture(&prompt, &context, (80, 24));
-    assert!(shown.contains("  space read on • d decline • esc cancel") && !shown.contains("enter select"), "{shown}");
+    assert!(shown.contains("╰ space read on · d decline · esc cancel") && !shown.contains("enter select"), "{shown}");
     while prompt.is_unread() {
         let viewport = with(&prompt, &context, (80, 24)).viewport.clone();
         prompt.look(viewport);

@@ -51,7 +51,7 @@ fn a_preview_is_read_to_its_end_and_the_frame_stays_as_high() {
             if prompt.scroll() != before {
                 break;
             }
-            assert!(rows.iter().any(|row| row.contains("> ○ Table")), "{rows:#?}");
+            assert!(rows.iter().any(|row| row.contains("> 2 ○ Table")), "{rows:#?}");
             press(&mut prompt, Event::Key(KeyCode::PageDown.into()), Duration::ZERO, size);
         }
         for line in ["<main>", "<table>", "• sorts by column", "• and so on"] {
@@ -70,9 +70,9 @@ fn a_preview_does_not_push_options_off_a_small_screen_until_it_is_read() {
         }
     }
     let screen = shown(&at("<down>", size), size).join("\n");
-    assert!(screen.contains("↓ preview, 13 lines, PgDn") && !screen.contains("more line"), "{screen}");
+    assert!(screen.contains("--- a/list.html") && screen.contains("↓ 10 more lines, PgDn"), "{screen}");
     let screen = shown(&at("<down><pgdn>", size), size).join("\n");
-    assert!(screen.contains("--- a/list.html") && screen.contains("> ○ Table"), "{screen}");
+    assert!(screen.contains("@@ -1,2 +1,2 @@") && screen.contains("> 2 ○ Table"), "{screen}");
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn a_preview_leaves_the_context_and_the_question_on_the_screen() {
         let prompt = at("<down>", (columns, lines));
         let view = View::new(&prompt, Some(&context), &Theme::default(), PromptPhase::Asking, columns, lines);
         let text = rows(&drawn(&view)).join("\n");
-        assert!(text.contains("┃ one") && text.contains("> ○ Table"), "{text}");
+        assert!(text.contains("┃ one") && text.contains("> 2 ○ Table"), "{text}");
         assert!(text.contains("list.html") || text.contains("lines, PgDn"), "{text}");
     }
 }

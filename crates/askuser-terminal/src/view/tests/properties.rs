@@ -22,6 +22,7 @@ fn any_theme() -> impl Strategy<Value = Theme> {
         signs,
         charset,
         dimmed: false,
+        prompt_style: PromptStyle::Proposal,
     })
 }
 

@@ -14,10 +14,15 @@ const TINY: Size = (20, 5);
 
 /// The screens of a script at each size.
 fn pictures(set: &askuser::QuestionSet, script: &str, sizes: &[Size]) -> String {
+    pictures_in(PromptStyle::Proposal, set, script, sizes)
+}
+
+fn pictures_in(prompt_style: PromptStyle, set: &askuser::QuestionSet, script: &str, sizes: &[Size]) -> String {
+    let theme = Theme { prompt_style, ..DARK };
     let mut out = String::new();
     for &size in sizes {
         let prompt = played(set, ARMED, script, size);
-        let _ = writeln!(out, "{}x{}\n{}", size.0, size.1, text(&prompt, &Theme::default(), PromptPhase::Asking, size));
+        let _ = writeln!(out, "{}x{}\n{}", size.0, size.1, text(&prompt, &theme, PromptPhase::Asking, size));
     }
     out
 }
@@ -91,6 +96,12 @@ macro_rules! screen {
         #[test]
         fn $name() {
             insta::assert_snapshot!(stringify!($name), pictures(&$set, $script, $sizes));
+        }
+    };
+    ($name:ident, $set:expr, $script:expr, $style:ident, $sizes:expr) => {
+        #[test]
+        fn $name() {
+            insta::assert_snapshot!(stringify!($name), pictures_in(PromptStyle::$style, &$set, $script, $sizes));
         }
     };
 }
@@ -268,17 +279,77 @@ fn a_number_stands_before_an_option_only_where_it_wraps_no_label() {
 }
 
 #[test]
-fn the_footer_at_80_columns_offers_digits_talk_and_decline_with_the_same_gaps_everywhere() {
+fn the_footer_has_one_grammar_and_always_offers_a_note() {
     let footer = |set: &askuser::QuestionSet, script: &str| {
         let prompt = played(set, ARMED, script, NORMAL);
-        text(&prompt, &Theme::default(), PromptPhase::Asking, NORMAL).lines().last().unwrap_or_default().to_owned()
+        rows(&drawn(&view(&prompt, &Theme::default(), PromptPhase::Asking, NORMAL))).pop().unwrap_or_default()
     };
-    let rest = "c talk • d decline • esc cancel • ? keys";
-    assert_eq!(footer(&database(), ""), format!("  enter select • 1-4 choose • {rest}"));
-    assert_eq!(footer(&features(), "1"), format!("  enter confirm • space/1-5 toggle • {rest}"));
+    let few = "d decline • esc cancel • ? keys";
+    let rest = format!("c discuss • {few}");
+    assert_eq!(footer(&database(), ""), format!("  enter select • n note • {rest}"));
+    assert_eq!(footer(&features(), ""), format!("  space toggle • enter select • n note • {few}"));
+    assert_eq!(footer(&features(), "1"), format!("  space toggle • enter send • n note • {few}"));
+    assert_eq!(footer(&authentication(), "1"), format!("  space toggle • enter select • n note • {few}"));
+    assert_eq!(footer(&authentication(), "11"), format!("  space toggle • enter review • n note • {few}"));
+    assert_eq!(footer(&authentication(), "<right>1"), format!("  space toggle • enter next • n note • {few}"));
     assert_eq!(footer(&authentication(), "11<enter>"), format!("  enter send • 1-2 change • {rest}"));
     assert_eq!(footer(&database(), "<down><down><down>"), "  ↑↓ navigate • enter type • 1-4 choose • esc cancel");
+    assert_eq!(footer(&database(), "4x"), "  enter send • esc back • ctrl-j new line • ctrl-g editor");
+    assert_eq!(footer(&features(), "5x"), "  enter done • esc back • ctrl-j new line • ctrl-g editor");
+    assert_eq!(footer(&authentication(), "4x"), "  enter next • esc back • ctrl-j new line • ctrl-g editor");
+    assert_eq!(footer(&database(), "<space><esc>"), "  esc discard • any key keep");
+    assert_eq!(footer(&fixtures::confirm(), ""), "╰ ↑↓ navigate · enter select · y/n answer · esc cancel · ? keys");
 }
+
+#[test]
+fn a_compact_question_has_a_row_for_each_option_and_three_more() {
+    let options = [
+        ("Google", "Most widely used"),
+        ("GitHub", "Popular for developer tools"),
+        ("Microsoft", "Enterprise integration"),
+        ("Apple", "Required for iOS apps"),
+    ];
+    let set = set_of(&[
+        question("Which method?", "Auth Method", false, &[("A", "a"), ("B", "b")]),
+        question("Which OAuth providers should we support?", "Providers", true, &options),
+    ]);
+    let mut prompt = Prompt::new(set, ARMED).from_whom(Some("Claude Code · shop".into()));
+    for event in events("1<space><down><space>") {
+        press(&mut prompt, event, Duration::ZERO, NORMAL);
+    }
+    let theme = Theme { prompt_style: PromptStyle::Compact, ..DARK };
+    let shown = rows(&drawn(&view(&prompt, &theme, PromptPhase::Asking, NORMAL)));
+    let expected = [
+        "╭ ✔ Auth Method   ✔ Providers   Review                       Claude Code · shop",
+        "│ Which OAuth providers should we support? (Select multiple with Space)",
+        "│   1 ☑ Google      Most widely used",
+        "│ > 2 ☑ GitHub      Popular for developer tools",
+        "│   3 ☐ Microsoft   Enterprise integration",
+        "│   4 ☐ Apple       Required for iOS apps",
+        "│   5 ☐ Other       Type something else…",
+        "╰ space toggle · enter review · n note · d decline · esc cancel · ? keys",
+    ];
+    assert_eq!(shown, expected);
+}
+
+#[test]
+fn a_prompt_is_compact_in_a_popup_and_where_the_proposals_form_does_not_fit() {
+    use askuser::prompt::Trigger;
+    let is_compact = |prompt: &Prompt, size| {
+        let shown = rows(&drawn(&view(prompt, &DARK, PromptPhase::Asking, size)));
+        shown.last().is_some_and(|row| row.starts_with('╰'))
+    };
+    let inline = Prompt::new(database(), ARMED);
+    assert!(!is_compact(&inline, (80, 19)) && is_compact(&inline, (80, 18)));
+    assert!(is_compact(&inline.clone().on(Trigger::Popup), LARGE));
+}
+
+screen!(compact_review, authentication(), "<enter>12<enter>", Compact, &[NORMAL, SMALL, LARGE]);
+screen!(compact_note, database(), "nonly if we must", Compact, &[NORMAL, SMALL]);
+screen!(compact_other, features(), "5bun", Compact, &[NORMAL, SMALL]);
+screen!(compact_help, features(), "?", Compact, &[NORMAL]);
+screen!(compact_long, long(), "<pgdn>", Compact, &[NORMAL, SMALL]);
+screen!(compact_list, fixtures::pick(100, true), "9 ", Compact, &[NORMAL, SMALL]);
 
 // ---- colours and signs ----
 
@@ -288,6 +359,7 @@ const DARK: Theme = Theme {
     signs: Signs::UNICODE,
     charset: Charset::Utf8,
     dimmed: false,
+    prompt_style: PromptStyle::Proposal,
 };
 
 #[track_caller]
@@ -435,7 +507,7 @@ fn the_footer_of_a_long_question_does_not_offer_to_cancel_what_is_only_put_aside
 #[test]
 fn declining_says_whether_it_is_about_one_question_or_all() {
     assert!(pictures(&database(), "d", &[NORMAL]).contains("│  Decline this question?"));
-    assert!(pictures(&authentication(), "1d", &[NORMAL]).contains("│  Decline all of these questions?"));
+    assert!(pictures(&authentication(), "1d", &[NORMAL]).contains("│ Decline all of these questions?"));
 }
 
 #[test]
@@ -443,8 +515,8 @@ fn enter_is_not_offered_before_the_end_of_an_option_is_on_the_screen() {
     let description = "It has many words. ".repeat(10);
     let set = set_of(&[question(&"Which of them? ".repeat(15), "Plan", true, &[("One", &description), ("Two", "x")])]);
     let footer = |script: &str| pictures(&set, script, &[SMALL]).trim_end().lines().last().unwrap_or("").to_owned();
-    assert!(footer("").starts_with("  ↓ read on"), "{}", footer(""));
+    assert!(footer("").contains(" · ↓ read on"), "{}", footer(""));
     // Space, too, brings it into view first.
-    assert_eq!(footer("<space>"), "  Press again to tick");
-    assert!(footer("<space><space>").starts_with("  enter confirm"), "{}", footer("<space><space>"));
+    assert_eq!(footer("<space>"), "╰ Press again to tick");
+    assert!(footer("<space><space>").contains("enter send"), "{}", footer("<space><space>"));
 }

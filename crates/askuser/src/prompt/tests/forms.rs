@@ -34,13 +34,23 @@ fn y_n_digits_and_enter_answer_a_question_for_a_yes() {
     check(confirm(), "<down><down><enter>", "answered | Deploy: No");
     check(confirm(), "2", "answered | Deploy: No");
     check(confirm(), "3", "1 on Yes |  ! Choose 1 to 2");
-    check(confirm(), "dtoo late<enter>", "declined “too late” | ");
+    // A command of ours asks the person who started it.
+    check(confirm(), "dc", "1 on Yes | ");
+    for trigger in [Trigger::Opened, Trigger::Popup] {
+        let opened = Prompt::new(confirm(), ARMED).on(trigger);
+        assert_eq!(play(opened, "dtoo late<enter>").line(), "declined “too late” | ", "{trigger:?}");
+    }
     check(confirm(), "<esc>", "cancelled | ");
 }
 
 #[test]
 fn a_yes_waits_until_the_question_can_have_been_seen() {
-    check_with(confirm(), ARMING, "<wait:249>y<enter>", "1 on Yes | ");
+    check_with(
+        confirm(),
+        ARMING,
+        "<wait:249>y<enter>",
+        "1 on Yes |  ! Not taken: keys count once you stop typing for a moment",
+    );
     check_with(confirm(), ARMING, "<wait:250>y", "answered | Deploy: Yes");
     let popup = Prompt::new(confirm(), ARMED).on(Trigger::Popup);
     assert_eq!(play(popup, "n").line(), "1 on No | ");
@@ -119,12 +129,12 @@ fn esc_ends_the_search_first_and_then_the_question() {
 #[test]
 fn what_is_ticked_stays_ticked_while_the_list_shows_something_else() {
     check(several_files(), "main<space><esc>md<tab><enter>", "answered | File: src/main.rs + README.md");
-    check(several_files(), "md<enter>", "1 on README.md | File: README.md ! Ticked. Enter again sends it");
+    check(several_files(), "md<enter>", "1 on README.md | File: README.md ! Selected. Enter again to continue");
 }
 
 #[test]
 fn a_search_is_no_answer_and_so_need_not_wait() {
-    check_with(files(), ARMING, "lib<enter><wait:250><enter>", "answered | File: src/lib.rs");
+    check_with(files(), ARMING, "lib<enter><wait:700><enter>", "answered | File: src/lib.rs");
     let popup = Prompt::new(files(), ARMING).on(Trigger::Popup);
     assert_eq!(play(popup, "lib<wait:700><enter>").line(), "answered | File: src/main.rs");
 }

@@ -30,8 +30,8 @@ fn a_prompt_that_opened_by_itself_takes_keys_once_the_keyboard_has_rested() {
     assert!(played.prompt.is_unseen(now) && !played.prompt.is_unseen(now + rest));
     played.play("<wait:700><enter>");
     assert_eq!(played.line(), "answered | Database: PostgreSQL");
-    // The person who opened it has seen it: a key that came too early delays nothing.
-    let opened = play(on(Trigger::Opened, database(), ARMING), "<enter>").prompt;
+    // The person who opened it has seen it.
+    let opened = on(Trigger::Opened, database(), ARMING);
     assert!(!opened.is_unseen(Duration::ZERO));
     assert_eq!(play(opened, "<wait:250><enter>").line(), "answered | Database: PostgreSQL");
 }

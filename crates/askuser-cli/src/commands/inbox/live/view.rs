@@ -40,7 +40,7 @@ pub(super) fn lines(list: &List, theme: &Theme, size: (u16, u16)) -> (Vec<Line<'
         let rows = help(theme, columns);
         lines.extend(rows.chunks(help_rows(size)).nth(page).unwrap_or_default().iter().cloned());
         let does = if page + 1 < help_pages(theme, size) { "any key: more keys, esc closes" } else { "any key closes" };
-        lines.push(Line::styled(format!("  {does}"), theme.style(Role::Muted)));
+        lines.push(Line::styled(format!("  {does}"), theme.style(Role::Detail)));
         return (lines, None);
     }
     let (footer, caret) = footer(list, theme, columns);
@@ -62,8 +62,8 @@ pub(super) fn lines(list: &List, theme: &Theme, size: (u16, u16)) -> (Vec<Line<'
     if lines.len() + footer.len() < room {
         lines.push(Line::default());
     }
+    let row = lines.len() as u16;
     lines.extend(footer);
-    let row = lines.len() as u16 - 1;
     (lines, caret.map(|column| Position::new(column, row)))
 }
 
@@ -139,21 +139,21 @@ fn table(list: &List, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     };
     let shown = || (0..5).filter(|column| widths[*column] > 0);
     let head: String = shown().flat_map(|column| fit(&heads.map(str::to_owned), column)).collect();
-    let mut lines = vec![Line::styled(format!("{:MARGIN$}{}", "", head.trim_end()), theme.style(Role::Muted))];
+    let mut lines = vec![Line::styled(format!("{:MARGIN$}{}", "", head.trim_end()), theme.style(Role::Detail))];
     for (i, (row, cells)) in list.rows.iter().zip(&cells).enumerate() {
         let is_selected = i == list.row;
         let digit = if i < 9 && row.question.ending.is_none() { (i + 1).to_string() } else { " ".into() };
         let cursor = if is_selected { theme.signs.cursor } else { " " };
         let mut spans = vec![
-            Span::styled(format!("{digit} "), theme.style(Role::Muted)),
-            Span::styled(format!("{cursor} "), theme.strong(Role::Primary)),
+            Span::styled(format!("{digit} "), theme.style(Role::Detail)),
+            Span::styled(format!("{cursor} "), theme.strong(Role::Text)),
         ];
         for column in shown() {
             let style = match (column, is_selected) {
                 (STATE, _) => theme.message(state_role(row)),
                 (QUESTION, true) => theme.focused(Role::Text),
                 (_, true) => theme.strong(Role::Text),
-                (PROJECT | AGE, false) => theme.style(Role::Muted),
+                (PROJECT | AGE, false) => theme.style(Role::Detail),
                 (_, false) => theme.style(Role::Secondary),
             };
             let [text, pad] = fit(cells, column);
@@ -202,7 +202,7 @@ fn state_role(row: &Row) -> Role {
         State::Pending if !row.unsent.is_empty() => Role::Primary,
         State::Pending if is_gone(&row.question) => Role::Warning,
         State::Answered => Role::Success,
-        _ => Role::Muted,
+        _ => Role::Detail,
     }
 }
 
@@ -228,7 +228,7 @@ fn preview(
     let gone = words::presence(question).filter(|_| question.ending.is_none());
     let names = question.request.audience_words().map(|names| format!("for {names}"));
     let by = [Some(format!("From {}", words::who(question))), words::folder(question), names, Some(asked), gone];
-    put(&mut lines, &by.into_iter().flatten().collect::<Vec<_>>().join(&dot), "  ", Role::Muted);
+    put(&mut lines, &by.into_iter().flatten().collect::<Vec<_>>().join(&dot), "  ", Role::Detail);
     if let Some(ending) = &question.ending {
         let ended = words::ended(&question.request, ending);
         put(&mut lines, &format!("It {ended}"), "  ", Role::Success);
@@ -255,7 +255,7 @@ fn preview(
             Some(Context::ToolInput(_)) => "would get:",
             _ => "about:",
         };
-        put(&mut lines, about, "  ", Role::Muted);
+        put(&mut lines, about, "  ", Role::Detail);
         lines.extend(context_lines(context, theme, columns as u16));
     }
     for question in question.request.set().questions() {
@@ -274,7 +274,7 @@ fn preview(
         lines.truncate(room.saturating_sub(1));
         let all = if question.ending.is_none() { ", enter shows all" } else { "" };
         let more = format!("{} {hidden} more lines{all}", theme.signs.ellipsis);
-        lines.push(Line::styled(truncate(&more, columns, theme), theme.style(Role::Muted)));
+        lines.push(Line::styled(truncate(&more, columns, theme), theme.style(Role::Detail)));
     }
     lines
 }
@@ -319,7 +319,7 @@ pub(super) fn help_pages(theme: &Theme, size: (u16, u16)) -> usize {
     help(theme, list_columns(size)).len().div_ceil(help_rows(size))
 }
 
-/// The last rows: keys, what is filtered by, or a notice, which may take several.
+/// The last rows: keys, below what is filtered by, or a notice, which may take several.
 fn footer(list: &List, theme: &Theme, columns: usize) -> (Vec<Line<'static>>, Option<u16>) {
     const MOST_OF_A_NOTICE: usize = 3;
     if let Some(Notice { role, text }) = &list.notice {
@@ -334,7 +334,9 @@ fn footer(list: &List, theme: &Theme, columns: usize) -> (Vec<Line<'static>>, Op
         let caret = (1 + width(before)) as u16;
         let after = truncate(&typed[list.filter.caret()..], columns.saturating_sub(usize::from(caret)), theme);
         let text = Span::styled(format!("{before}{after}"), theme.style(Role::Text));
-        return (vec![Line::from(vec![Span::styled("/", theme.style(Role::Primary)), text])], Some(caret));
+        let keys = [("enter", "keep"), ("esc", "clear"), ("↑↓", "navigate")].map(|(key, does)| (key.into(), does));
+        let keys = key_hints(keys.into(), theme, columns, |(key, _)| key == "enter");
+        return (vec![Line::from(vec![Span::styled("/", theme.style(Role::Primary)), text]), keys], Some(caret));
     }
     let (back, other) = match list.which {
         Which::Waiting => ("leave", "history"),
