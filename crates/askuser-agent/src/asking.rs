@@ -177,12 +177,8 @@ impl Shared {
     fn recorded_resolution(&self, request: &Request) -> Option<Asked> {
         let key = request.key();
         let recorded = self.transcript.question(&key.tasks, &key.call, key.purpose)?;
-        // Whether to go on is for a person to say, once there is one.
-        let is_nobodys = || recorded.resolution.as_ref().is_some_and(|resolution| !resolution.is_a_persons());
-        if !recorded.is_about(request) || (key.purpose == Purpose::Choice && is_nobodys()) {
-            return None;
-        }
-        Some(Asked { set: recorded.request.set().clone(), resolution: recorded.resolution? })
+        let set = recorded.request.set().clone();
+        recorded.is_about(request).then_some(Asked { set, resolution: recorded.resolution? })
     }
 
     /// The recorded outcome of the question of a call.

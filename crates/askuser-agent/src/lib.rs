@@ -32,7 +32,6 @@ mod permission_rules;
 #[cfg(feature = "providers")]
 #[cfg_attr(docsrs, doc(cfg(feature = "providers")))]
 pub mod provider;
-mod repetition;
 // Only Linux has bubblewrap.
 #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 mod sandbox;

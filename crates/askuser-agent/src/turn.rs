@@ -9,7 +9,6 @@ use crate::event_channel::EventSender;
 use crate::message::{Block, Message, ToolCall};
 use crate::model::{ModelError, ModelEvent, ModelRequest};
 use crate::permission::PermissionMode;
-use crate::repetition;
 use crate::shared::{MAX_PAUSE, Retries, Shared};
 use crate::tool::Stop;
 use crate::transcript::{Entry, History, Next};
@@ -79,7 +78,6 @@ async fn turn(agent: &mut Agent, events: &EventSender, abort: &CancellationToken
                 agent.hear(events)?;
                 // The interrupted work is done. Messages from now on wait for their turn.
                 agent.user_returned = CancellationToken::new();
-                repetition::ask(agent, events, abort).await?;
                 if agent.shared.max_requests.is_some_and(|most| requests >= most) {
                     let message = format!("stopped after {requests} requests to the model in this turn");
                     return Err(Stop::failed(FailureKind::TooManyRequests, message));

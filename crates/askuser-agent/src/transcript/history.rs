@@ -31,8 +31,6 @@ pub(crate) struct History {
     ended: HashMap<u64, u32>,
     /// The same of the last message alone.
     ended_here: HashSet<u64>,
-    /// The first call that had the same result once more after the model was told.
-    pub(crate) repeated: Option<ToolCall>,
     /// What the person did beside the conversation since they last said something.
     user_actions: Vec<String>,
     /// The person stopped the turn: nothing comes next but what they say.
@@ -107,7 +105,7 @@ impl History {
                 self.forget_unread(text);
                 self.give_up_open_calls(&CUT_OFF);
                 self.stopped = false;
-                (self.ended, self.repeated) = Default::default();
+                self.ended.clear();
                 for action in std::mem::take(&mut self.user_actions) {
                     self.push(Message::User { text: action });
                 }
@@ -165,13 +163,8 @@ impl History {
         };
         let ending = ending(call, result);
         // Identical calls of one message count once, because the model had no result of the first.
-        if !self.ended_here.insert(ending) {
-            return;
-        }
-        let count = self.ended.entry(ending).or_default();
-        *count += 1;
-        if *count > 3 && self.repeated.is_none() {
-            self.repeated = Some(call.clone());
+        if self.ended_here.insert(ending) {
+            *self.ended.entry(ending).or_default() += 1;
         }
     }
 
