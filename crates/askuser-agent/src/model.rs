@@ -114,8 +114,6 @@ pub enum ModelEvent {
     Usage(Usage),
     /// The text ends at the token limit.
     Truncated,
-    /// The response stops here, and goes on once it is sent back.
-    Paused,
     /// A tool call that the token limit cut off, with its input as far as it was written. It does not run; the model is
     /// told why.
     TruncatedCall(ToolCall),

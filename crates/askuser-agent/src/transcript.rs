@@ -6,7 +6,6 @@
 mod entry;
 mod history;
 mod questions;
-mod repair;
 mod replay;
 
 use entry::Line;
@@ -400,7 +399,7 @@ fn session(path: &Path) -> Option<Session> {
     let changed = file.metadata().and_then(|metadata| metadata.modified()).ok()?;
     let mut lines = BufReader::new(file).lines().map_while(Result::ok);
     let first = lines.next()?;
-    let first = serde_json::from_str::<Line>(first.trim_start_matches('\u{feff}')).ok()?;
+    let first = serde_json::from_str::<Line>(&first).ok()?;
     let Entry::Session { id, cwd, .. } = first.entry else { return None };
     if path.file_stem()? != id.as_str() {
         return None;

@@ -143,12 +143,8 @@ fn a_pipe_in_place_of_a_session_hangs_neither_the_list_nor_a_search_nor_taking_i
     assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
     assert_eq!(Transcript::list(folder.path()), []);
     assert_eq!(Transcript::mention(folder.path(), "0-0", "x"), None);
-    for refused in
-        [Transcript::open(folder.path(), "0-0").map(drop), Transcript::repair(folder.path(), "0-0").map(drop)]
-    {
-        let error = refused.unwrap_err().to_string();
-        assert!(error.ends_with("0-0.jsonl: is a pipe, must be a regular file"), "{error}");
-    }
+    let error = Transcript::open(folder.path(), "0-0").unwrap_err().to_string();
+    assert!(error.ends_with("0-0.jsonl: is a pipe, must be a regular file"), "{error}");
 }
 
 #[test]

@@ -102,8 +102,6 @@ struct Response {
     is_truncated: bool,
     /// The last call, if it was cut off.
     truncated_call: Option<ToolCall>,
-    /// Whether the provider wants to be asked to go on.
-    paused: bool,
 }
 
 impl Response {
@@ -211,29 +209,11 @@ async fn read(
     response: &mut Response,
     events: &EventSender,
 ) -> Result<(), ModelError> {
-    read_once(shared, history, &history.messages, response, events).await?;
-    while std::mem::take(&mut response.paused) {
-        response.close_text();
-        let so_far = Message::Assistant { content: response.content.clone() };
-        let messages = [&history.messages[..], &[so_far]].concat();
-        read_once(shared, history, &messages, response, events).await?;
-    }
-    Ok(())
-}
-
-async fn read_once(
-    shared: &Shared,
-    history: &History,
-    messages: &[Message],
-    response: &mut Response,
-    events: &EventSender,
-) -> Result<(), ModelError> {
     let tools = shared.tools.offered(shared.permissions().mode, shared.asker.is_some());
     let task = shared.origin.task.as_deref().filter(|_| shared.is_subagent());
     let system = shared.system_now();
     let model = shared.model();
-    let before = response.usage;
-    let mut answer = model.respond(ModelRequest { system: &system, messages, tools: &tools, task });
+    let mut answer = model.respond(ModelRequest { system: &system, messages: &history.messages, tools: &tools, task });
     while let Some(event) = answer.next().await {
         match event? {
             ModelEvent::Text(text) => {
@@ -256,11 +236,7 @@ async fn read_once(
                 response.close_text();
                 response.content.push(block);
             }
-            ModelEvent::Usage(usage) => {
-                response.usage = before;
-                response.usage += usage;
-            }
-            ModelEvent::Paused => response.paused = true,
+            ModelEvent::Usage(usage) => response.usage = usage,
             ModelEvent::TruncatedCall(call) => {
                 response.grow(call.input.to_string().len())?;
                 response.close_text();

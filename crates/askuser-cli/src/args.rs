@@ -428,7 +428,6 @@ fn agent_arguments(command: Command) -> Command {
             value("script", "FILE", "Follow a script instead of a model: no key, no network; demo and plan are built in").conflicts_with("model"),
             switch("continue", "Resume the last session of this folder").conflicts_with("resume"),
             value("resume", "ID", "Resume this session"),
-            switch("repair-transcript", "Cut off a damaged session before its first damaged line; a copy is kept"),
             switch("plan", "Only read and ask until a plan is approved"),
             value("add-dir", "FOLDER", "Let tools use this folder too, besides the working folder").action(ArgAction::Append),
             value("max-requests", "N", "Stop a turn after this many requests to the model; subagents count separately").value_parser(count),

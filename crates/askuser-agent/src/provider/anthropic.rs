@@ -232,8 +232,6 @@ impl AnthropicReader {
                 let why = "the model refused to respond (refusal)";
                 return Err(output.target.aborted(FailureKind::Rejected, why));
             }
-            // The provider wants to be asked to go on.
-            ("pause_turn", _) => output.paused(),
             _ => {}
         }
         self.stop_reason = Some(reason.to_owned());

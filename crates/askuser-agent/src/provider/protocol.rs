@@ -77,12 +77,6 @@ impl Output {
         self.events.push_back(ModelEvent::Usage(Usage { input_tokens, output_tokens }));
     }
 
-    /// The response goes on once it is sent back.
-    pub(super) fn paused(&mut self) {
-        self.confirm_call();
-        self.events.push_back(ModelEvent::Paused);
-    }
-
     /// A call that is known to be complete.
     pub(super) fn call(&mut self, call: ToolCall) {
         self.confirm_call();

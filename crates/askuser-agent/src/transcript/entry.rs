@@ -120,12 +120,8 @@ pub(super) struct Line {
 pub(super) struct BadLine {
     /// Its number, from one.
     pub(super) line: usize,
-    /// The byte it begins at.
-    pub(super) start: usize,
     pub(super) fact: String,
 }
-
-pub(super) const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// How much is said of what is wrong with a line: errors quote it, and it may be long.
 const MOST_FACT_CHARS: usize = 200;
@@ -137,20 +133,13 @@ pub(super) fn end_of_lines(bytes: &[u8]) -> usize {
 
 /// Reads whole lines, up to the first one that cannot be.
 pub(super) fn read(bytes: &[u8]) -> Result<Vec<Line>, BadLine> {
-    let (mut lines, mut start) = (Vec::new(), 0);
-    for (i, text) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
-        let whole = text.len();
-        // Some editors put it there.
-        let text = text.strip_prefix(BYTE_ORDER_MARK).filter(|_| i == 0).unwrap_or(text);
-        if text != b"\n" {
-            let bad = |error: serde_json::Error| BadLine {
-                line: i + 1,
-                start,
-                fact: shortened(error.to_string(), MOST_FACT_CHARS),
-            };
-            lines.push(serde_json::from_slice(text).map_err(bad)?);
-        }
-        start += whole;
+    let mut lines = Vec::new();
+    for (i, text) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate().filter(|(_, text)| *text != b"\n") {
+        let bad = |error: serde_json::Error| BadLine {
+            line: i + 1,
+            fact: shortened(error.to_string(), MOST_FACT_CHARS),
+        };
+        lines.push(serde_json::from_slice(text).map_err(bad)?);
     }
     Ok(lines)
 }

@@ -114,22 +114,6 @@ async fn an_empty_answer_is_asked_for_once_more_and_then_said_to_be_empty() {
 }
 
 #[tokio::test]
-async fn a_response_that_pauses_goes_on_where_it_was() {
-    let used = |output| Some(Ok(ModelEvent::Usage(Usage::new(10, output))));
-    let (model, requests) = watched(Played::new(vec![
-        vec![says("First"), used(1), Some(Ok(ModelEvent::Paused))],
-        vec![says("then"), used(2)],
-    ]));
-    let mut agent = Agent::new(model);
-    let events = collect(agent.run("go")).await;
-    assert_eq!(short(&events), ["text First", "text then", "done First\n\nthen"]);
-    assert!(events.contains(&AgentEvent::Usage { usage: Usage::new(20, 3) }));
-    let first = Message::Assistant { content: vec![Block::Text { text: "First".into() }] };
-    assert_eq!(requests.all()[1].messages, [Message::User { text: "go".into() }, first]);
-    assert_eq!(agent.messages().len(), 2);
-}
-
-#[tokio::test]
 async fn a_tool_is_found_behind_a_name_that_gemini_puts_before_it() {
     let log = Log::default();
     let model = Played::new(vec![vec![calls("a", "default_api:Look", json!({}))], vec![says("done")]]);

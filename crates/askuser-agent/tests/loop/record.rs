@@ -58,23 +58,6 @@ async fn a_file_with_the_record_of_another_session_is_not_taken_up_as_this_one()
 }
 
 #[tokio::test]
-async fn a_byte_order_mark_before_a_transcript_is_read_past() {
-    let folder = tempfile::tempdir().unwrap();
-    let id = run_once(folder.path(), || Agent::new(calling([]))).await;
-    let path = folder.path().join(format!("{id}.jsonl"));
-    let text = fs::read_to_string(&path).unwrap();
-    fs::write(&path, format!("\u{feff}{text}")).unwrap();
-    assert_eq!(Transcript::list(folder.path()).len(), 1);
-    let agent = Agent::new(calling([])).with_transcript(Transcript::open(folder.path(), &id).unwrap());
-    assert_eq!(agent.messages().len(), 2);
-    drop(agent);
-    // What is cut off is found at the right byte.
-    fs::write(&path, format!("\u{feff}{text}not json\n")).unwrap();
-    assert!(Transcript::repair(folder.path(), &id).unwrap().is_some());
-    assert_eq!(fs::read_to_string(&path).unwrap(), format!("\u{feff}{text}"));
-}
-
-#[tokio::test]
 async fn a_damaged_line_is_not_quoted_at_length() {
     let folder = tempfile::tempdir().unwrap();
     let id = run_once(folder.path(), || Agent::new(calling([]))).await;
@@ -83,54 +66,6 @@ async fn a_damaged_line_is_not_quoted_at_length() {
     fs::write(&path, format!("{text}{{\"at\": 1, \"type\": \"{}\"}}\n", "x".repeat(1 << 20))).unwrap();
     let error = Transcript::open(folder.path(), &id).unwrap_err().to_string();
     assert!(error.len() < 1000 && error.contains("xxx") && error.ends_with('…'), "{} bytes", error.len());
-}
-
-#[tokio::test]
-async fn a_transcript_with_a_bad_line_in_its_middle_is_cut_there_on_request_and_a_copy_is_kept() {
-    let folder = tempdir().unwrap();
-    let id = run_once(folder.path(), || Agent::new(calling([]))).await;
-    let path = folder.path().join(format!("{id}.jsonl"));
-    let text = fs::read_to_string(&path).unwrap();
-    assert_eq!(Transcript::repair(folder.path(), &id).unwrap(), None);
-    assert_eq!(fs::read_to_string(&path).unwrap(), text, "what is whole is left alone");
-    let cut_off = format!("{text}{{\"at\":1,");
-    fs::write(&path, &cut_off).unwrap();
-    assert_eq!(Transcript::repair(folder.path(), &id).unwrap(), None);
-    assert_eq!(fs::read_to_string(&path).unwrap(), cut_off, "what a crash has cut off is no damage");
-    let mut lines: Vec<&str> = text.lines().collect();
-    lines.insert(2, "{\"at\":");
-    let damaged = lines.join("\n") + "\n";
-    fs::write(&path, &damaged).unwrap();
-    let copy = Transcript::repair(folder.path(), &id).unwrap().unwrap();
-    assert_eq!(fs::read_to_string(copy).unwrap(), damaged);
-    assert_eq!(fs::read_to_string(&path).unwrap(), lines[..2].join("\n") + "\n");
-    let agent = Agent::new(calling([])).with_transcript(Transcript::open(folder.path(), &id).unwrap());
-    assert_eq!(agent.messages(), [Message::User { text: "go".into() }]);
-    assert_eq!(Transcript::list(folder.path()).len(), 1, "the copy is no session");
-    drop(agent);
-    fs::write(&path, &damaged).unwrap();
-    let second = Transcript::repair(folder.path(), &id).unwrap().unwrap();
-    assert_eq!(second, folder.path().join(format!("{id}.damaged-2")), "and is not written over");
-}
-
-// Windows has no modes.
-#[cfg(unix)]
-#[tokio::test]
-async fn a_damaged_transcript_that_cannot_be_copied_or_has_no_beginning_is_left_alone() {
-    let folder = tempdir().unwrap();
-    let first = json!({"at": 1, "type": "session", "id": "a", "cwd": "/", "version": "0"});
-    let damaged = format!("{first}\n{{\n{{}}\n");
-    // There is room for `.jsonl` after this name, and for nothing longer.
-    let long = "x".repeat(249);
-    let path = |id: &str| folder.path().join(format!("{id}.jsonl"));
-    fs::write(path(&long), &damaged).unwrap();
-    let refused = Transcript::repair(folder.path(), &long).unwrap_err();
-    assert!(matches!(&refused, TranscriptError::File { path, .. } if path.ends_with(format!("{long}.damaged-1"))));
-    assert_eq!(fs::read_to_string(path(&long)).unwrap(), damaged);
-    let headless = &damaged[1..];
-    fs::write(path("a"), headless).unwrap();
-    assert!(matches!(Transcript::repair(folder.path(), "a"), Err(TranscriptError::Damaged { line: 1, .. })));
-    assert_eq!(fs::read_to_string(path("a")).unwrap(), headless);
 }
 
 #[tokio::test]

@@ -266,9 +266,3 @@ async fn a_response_that_does_not_stream_reads_the_same() {
     assert_eq!(events, [ModelEvent::Thought("Hm.".into()), kept, text("Hi"), usage(3, 2), now]);
 }
 
-#[tokio::test]
-async fn a_turn_that_the_provider_pauses_is_not_over() {
-    let stream = STREAM.replace("\"stop_reason\":\"tool_use\"", "\"stop_reason\":\"pause_turn\"");
-    assert!(stream != STREAM);
-    assert_eq!(read(SPEC, &stream).await.last(), Some(&ModelEvent::Paused));
-}

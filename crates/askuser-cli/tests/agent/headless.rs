@@ -307,37 +307,20 @@ fn a_command_of_root_finds_no_key_in_what_the_agent_was_started_with() {
 }
 
 #[test]
-fn a_damaged_session_is_resumed_once_the_user_says_so() {
-    let place = Place::new();
-    let script = json!({"turns": [{"text": "one"}, {"text": "two"}]});
-    output(&mut place.agent(&script, &["-p", "hi"]));
-    let path = place.sessions().pop().unwrap();
-    let id = path.file_stem().unwrap().to_str().unwrap().to_owned();
-    let mut lines: Vec<String> = std::fs::read_to_string(&path).unwrap().lines().map(str::to_owned).collect();
-    lines.insert(lines.len() - 1, "not json".into());
-    std::fs::write(&path, lines.join("\n") + "\n").unwrap();
-    let (code, _, stderr) = output(&mut place.agent(&script, &["-p", "and?", "--resume", &id]));
-    let hint = format!("hint: `askuser agent --resume {id} --repair-transcript` cuts it off before that line");
-    assert!(code == 2 && stderr.contains(&hint), "{stderr}");
-    let (code, _, stderr) = output(&mut place.agent(&script, &["-p", "and?", "--resume", &id, "--repair-transcript"]));
-    assert!(code == 0 && stderr.contains("a copy of the whole is "), "{stderr}");
-    let kept = std::fs::read_to_string(path.with_extension("damaged-1")).unwrap();
-    assert_eq!(kept, lines.join("\n") + "\n");
-}
-
-#[test]
-fn a_session_damaged_in_its_first_line_says_what_is_left_to_do() {
+fn a_damaged_session_is_left_alone_and_its_line_is_named() {
     let place = Place::new();
     let script = json!({"turns": [{"text": "one"}]});
     output(&mut place.agent(&script, &["-p", "hi"]));
     let path = place.sessions().pop().unwrap();
     let id = path.file_stem().unwrap().to_str().unwrap().to_owned();
-    std::fs::write(&path, format!("not json\n{}", std::fs::read_to_string(&path).unwrap())).unwrap();
-    for repair in [None, Some("--repair-transcript")] {
-        let mut command = place.agent(&script, &["-p", "and?", "--resume", &id]);
-        let (code, _, stderr) = output(command.args(repair));
-        assert!(code == 2 && stderr.contains("hint: the first line says which session it is"), "{stderr}");
+    let damaged = format!("{}not json\n", std::fs::read_to_string(&path).unwrap());
+    std::fs::write(&path, &damaged).unwrap();
+    let line = format!("line {}: ", damaged.lines().count());
+    for resume in [&["--resume", &id][..], &["--continue"]] {
+        let (code, _, stderr) = output(place.agent(&script, &["-p", "and?"]).args(resume));
+        assert!(code == 2 && stderr.contains(&line) && stderr.contains("hint: fix the line by hand"), "{stderr}");
     }
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), damaged);
 }
 
 #[test]
@@ -461,20 +444,6 @@ fn a_word_that_is_nearly_a_command_is_not_sent_as_a_message() {
         stderr.contains("no command \"sesions\"") && stderr.contains("did you mean askuser agent sessions"),
         "{stderr}"
     );
-}
-
-#[test]
-fn the_last_session_of_a_folder_is_repaired_without_its_name() {
-    let place = Place::new();
-    let script = json!({"turns": [{"text": "One."}, {"text": "Two."}]});
-    assert_eq!(crate::place::output(&mut place.agent(&script, &["-p", "hi"])).0, 0);
-    let file = place.sessions()[0].clone();
-    let whole = std::fs::read_to_string(&file).unwrap();
-    std::fs::write(&file, format!("{whole}not json\n{{\"at\":1,\"type\":\"interrupted\"}}\n")).unwrap();
-    assert_eq!(crate::place::output(&mut place.agent(&script, &["--continue", "-p", "more"])).0, 2);
-    let args = ["--continue", "--repair-transcript", "-p", "more"];
-    let (code, stdout, stderr) = crate::place::output(&mut place.agent(&script, &args));
-    assert_eq!((code, stdout.as_str()), (0, "Two.\n"), "{stderr}");
 }
 
 #[test]

@@ -171,13 +171,8 @@ fn folders(args: &ArgMatches) -> Result<Vec<PathBuf>, Failure> {
 /// The session to resume, if any. It works where it worked before.
 fn resumed(args: &ArgMatches) -> Result<Option<Transcript>, Failure> {
     let transcript = match args.get_one::<String>("resume") {
-        Some(id) => {
-            if args.get_flag("repair-transcript") {
-                session::repair(id)?;
-            }
-            session::open(id)?
-        }
-        None if args.get_flag("continue") => session::last(&current_folder()?, args.get_flag("repair-transcript"))?,
+        Some(id) => session::open(id)?,
+        None if args.get_flag("continue") => session::last(&current_folder()?)?,
         None => return Ok(None),
     };
     let cwd = transcript.cwd();

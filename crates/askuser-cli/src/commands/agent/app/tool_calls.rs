@@ -202,11 +202,9 @@ pub(crate) fn failure_output<'a>(result: &'a ToolResult, ending: Option<&str>) -
         return said.into_iter().filter_map(Value::as_str).collect::<Vec<_>>().join("\n").into();
     }
     let is_ending = |line: &str| ending.is_some_and(|ending| line.eq_ignore_ascii_case(ending));
-    match (output.split_once('\n'), output.rsplit_once('\n')) {
-        (Some((first, after)), _) if is_ending(first) => after.trim_start_matches('\n'),
-        // Sessions of earlier versions have it at the end.
-        (_, Some((before, last))) if is_ending(last) => before.trim_end(),
-        (None, None) if is_ending(output) => "",
+    match output.split_once('\n') {
+        Some((first, after)) if is_ending(first) => after.trim_start_matches('\n'),
+        None if is_ending(output) => "",
         _ => output,
     }
     .into()
@@ -328,7 +326,6 @@ mod tests {
             assert_eq!(failure_output(&result, ending(&result).as_deref()), shown);
         };
         check("Exit code 2\n\nno such file\n", "no such file");
-        check("no such file\n\nExit code 2", "no such file");
         check("Exit code 2", "");
         check("Exit code 3\nx", "Exit code 3\nx");
     }
