@@ -231,12 +231,7 @@ impl Agent {
 
     /// Whether a turn was cut off, so that there is something to resume.
     pub fn is_cut_off(&self) -> bool {
-        !matches!(self.history.next(), Next::User) || (!self.history.stopped && !self.shared.said().is_empty())
-    }
-
-    /// The messages that waited for the end of the turn when the record was opened, see [`Transcript::keep`].
-    pub fn queued(&self) -> &[String] {
-        &self.history.queued
+        !matches!(self.history.next(), Next::User) || !self.shared.said().is_empty()
     }
 
     /// Runs a shell command of the person's own, without asking. The model reads what came of it with their next words.
@@ -335,7 +330,8 @@ impl Agent {
 
     /// The model reads what the person has said meanwhile; `false` if that is nothing.
     pub(crate) fn hear(&mut self, events: &EventSender) -> Result<bool, Stop> {
-        let said = std::mem::take(&mut *self.shared.said());
+        let mut said = std::mem::take(&mut *self.shared.said());
+        said.splice(..0, std::mem::take(&mut self.history.left_unread));
         for text in &said {
             self.record(&Entry::User { text: text.clone() })?;
             events.send(AgentEvent::User { text: text.clone() });

@@ -59,7 +59,7 @@ impl Agent {
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let model = Script::parse(r#"{"turns": [{"text": "Hello."}, {"text": "Bye."}]}"#)?;
     /// let (handle, mut events) = Agent::new(model).start();
-    /// handle.say("Hi");
+    /// handle.say("Hi")?;
     /// while let Some(event) = events.next().await {
     ///     if let AgentEvent::Done { text } = event {
     ///         assert_eq!(text, "Hello.");
@@ -87,34 +87,33 @@ impl Agent {
 }
 
 impl AgentHandle {
-    /// Says something to the agent, now or once the turn is over. Until then it is kept, as by [`Transcript::keep`].
-    pub fn say(&self, text: impl Into<String>) {
-        let text = text.into();
-        if self.state().unfinished > 0 {
-            // What cannot be recorded is said all the same.
-            let _ = self.transcript().keep(&text);
-        }
-        self.yield_to_user();
-        self.queue(|agent| Box::pin(ready(Some(agent.run(text)))));
-    }
-
-    /// Says something that the model reads between two calls, before its next request: calls that had not begun by then do not. Without
-    /// a turn one begins. It is recorded at once. [`AgentEvent::User`] tells when the model reads it.
+    /// Says something. A turn hears it between two calls, before its next request: calls that had not begun by then do not run.
+    /// Without a turn one begins. It is recorded at once. [`AgentEvent::User`] tells when the model reads it.
     ///
     /// # Errors
-    /// Where the transcript cannot be written; nothing was said then.
-    pub fn say_now(&self, text: impl Into<String>) -> Result<(), TranscriptError> {
+    /// If the transcript cannot be written. Nothing was said then.
+    pub fn say(&self, text: impl Into<String>) -> Result<(), TranscriptError> {
         let (text, shared) = (text.into(), self.shared());
         shared.transcript.append(&[], &Entry::Said { text: text.clone() })?;
-        shared.said().push(text);
-        self.queue(|agent| Box::pin(ready(agent.resume())));
+        // A turn that is being stopped does not take it along.
+        let mut later = None;
+        match self.is_stopping() {
+            true => later = Some(text),
+            false => shared.said().push(text),
+        }
+        self.queue(move |agent| {
+            agent.shared.said().extend(later);
+            let is_heard = agent.shared.said().is_empty();
+            Box::pin(ready(if is_heard { None } else { agent.resume() }))
+        });
         Ok(())
     }
 
     /// Takes back what was said last and the model has not read yet.
     pub fn take_back(&self) -> Option<String> {
-        let text = self.shared().said().pop()?;
-        self.transcript().forget(&text);
+        let (shared, text) = (self.shared(), self.shared().said().pop()?);
+        // If this cannot be recorded, it is said again after a crash.
+        let _ = shared.transcript.append(&[], &Entry::TakenBack { text: text.clone() });
         Some(text)
     }
 

@@ -193,18 +193,6 @@ impl Transcript {
         Ok(())
     }
 
-    /// Records a message that waits for the end of the turn: after a crash [`Agent::queued`](crate::Agent::queued) has it, until
-    /// it is said.
-    pub fn keep(&self, text: &str) -> Result<(), TranscriptError> {
-        self.append(&[], &Entry::Queued { text: text.to_owned() })
-    }
-
-    /// Such a message is not to be said any more.
-    pub fn forget(&self, text: &str) {
-        // What cannot be recorded comes once more after a crash.
-        let _ = self.append(&[], &Entry::TakenBack { text: text.to_owned() });
-    }
-
     /// Returns once everything is on the disk.
     pub(crate) fn sync(&self) -> Result<(), TranscriptError> {
         #[cfg(test)]

@@ -48,6 +48,7 @@ fn last_event(agent: &mut Agent, ended: Result<String, Stop>, events: &EventSend
         Ok(text) => AgentEvent::Done { text },
         Err(stop @ Stop::Failed(_)) => stop.into(),
         Err(Stop::Interrupted) => {
+            agent.history.said = std::mem::take(&mut *agent.shared.said());
             let kept = withdraw_questions(agent).keep_answers().and_then(|()| end_interrupted(agent, events));
             kept.and_then(|()| agent.record(&Entry::Interrupted)).err().unwrap_or(Stop::Interrupted).into()
         }
@@ -73,10 +74,11 @@ async fn turn(agent: &mut Agent, events: &EventSender, abort: &CancellationToken
             Next::User if agent.hear(events)? => {}
             Next::User => return Ok(agent.history.messages.last().map(Message::text).unwrap_or_default()),
             Next::Calls(calls) => run_calls(agent, &calls, events, abort).await?,
-            Next::Model if agent.user_returned.is_cancelled() => return Ok(String::new()),
             Next::Model => {
-                agent.hear(events)?;
-                // The interrupted work is done. Messages from now on wait for their turn.
+                if !agent.hear(events)? && agent.user_returned.is_cancelled() {
+                    return Ok(String::new());
+                }
+                // The work that was cut off is done.
                 agent.user_returned = CancellationToken::new();
                 if agent.shared.max_requests.is_some_and(|most| requests >= most) {
                     let message = format!("stopped after {requests} requests to the model in this turn");

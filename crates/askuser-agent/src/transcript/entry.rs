@@ -20,8 +20,6 @@ pub(crate) enum Entry {
     User { text: String },
     /// A message of the person's that the model reads between two calls: it is one once it is a [`Entry::User`].
     Said { text: String },
-    /// A message of the person's for after the turn: it is one once it is a [`Entry::User`], alone or before the files it names.
-    Queued { text: String },
     /// They took it back before that.
     TakenBack { text: String },
     /// The person did something beside the conversation: they took an edit back, or ran a command of their own. The model
@@ -135,10 +133,8 @@ pub(super) fn end_of_lines(bytes: &[u8]) -> usize {
 pub(super) fn read(bytes: &[u8]) -> Result<Vec<Line>, BadLine> {
     let mut lines = Vec::new();
     for (i, text) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate().filter(|(_, text)| *text != b"\n") {
-        let bad = |error: serde_json::Error| BadLine {
-            line: i + 1,
-            fact: shortened(error.to_string(), MOST_FACT_CHARS),
-        };
+        let bad =
+            |error: serde_json::Error| BadLine { line: i + 1, fact: shortened(error.to_string(), MOST_FACT_CHARS) };
         lines.push(serde_json::from_slice(text).map_err(bad)?);
     }
     Ok(lines)

@@ -25,8 +25,8 @@ pub(crate) struct History {
     ids: HashSet<String>,
     /// What the person has said that the model has not read yet.
     pub(crate) said: Vec<String>,
-    /// What they have said for after the turn.
-    pub(crate) queued: Vec<String>,
+    /// Messages that a stopped turn left unread, for the next turn.
+    pub(crate) left_unread: Vec<String>,
     /// How often a call has had a result since the person last spoke, by a hash of both.
     ended: HashMap<u64, u32>,
     /// The same of the last message alone.
@@ -99,7 +99,6 @@ impl History {
     pub(crate) fn apply(&mut self, entry: &Entry) {
         match entry {
             Entry::Said { text } => self.said.push(text.clone()),
-            Entry::Queued { text } => self.queued.push(text.clone()),
             Entry::TakenBack { text } => self.forget_unread(text),
             Entry::User { text } => {
                 self.forget_unread(text);
@@ -137,11 +136,11 @@ impl History {
             }
             Entry::Interrupted => {
                 self.give_up_open_calls(&INTERRUPTED);
+                self.left_unread.append(&mut self.said);
                 self.stopped = true;
             }
             Entry::Cleared => {
-                let (ids, queued) = (std::mem::take(&mut self.ids), std::mem::take(&mut self.queued));
-                *self = History { ids, queued, ..History::default() };
+                *self = History { ids: std::mem::take(&mut self.ids), ..History::default() };
             }
             Entry::Compacted { summary, verbatim, kept, budget, after_tokens, .. } => {
                 self.verbatim.extend(verbatim.iter().cloned());
@@ -178,7 +177,7 @@ impl History {
     /// What was read or taken back does not wait any more; one of a kind.
     fn forget_unread(&mut self, text: &str) {
         let is_it = |unread: &String| as_written(text) == unread || text == unread;
-        for unread in [&mut self.said, &mut self.queued] {
+        for unread in [&mut self.left_unread, &mut self.said] {
             if let Some(at) = unread.iter().position(is_it) {
                 unread.remove(at);
                 return;

@@ -90,7 +90,6 @@ fn events(entry: &Entry) -> Vec<AgentEvent> {
         | Entry::Outcome { .. }
         | Entry::Started { .. }
         | Entry::Said { .. }
-        | Entry::Queued { .. }
         | Entry::TakenBack { .. }
         | Entry::Cleared => Vec::new(),
     }

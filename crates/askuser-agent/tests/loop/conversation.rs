@@ -9,16 +9,15 @@ use serde_json::json;
 use std::sync::Arc;
 
 #[tokio::test]
-async fn what_is_said_during_a_turn_is_said_after_it_and_the_stream_ends_with_the_handle() {
+async fn a_message_begins_a_turn_and_the_stream_ends_with_the_handle() {
     let model = script(json!({"turns": [{"text": "One."}, {"text": "Two."}]}));
     let (handle, mut events) = Agent::new(model).start();
-    handle.say("first");
-    handle.say("second");
     let mut done = Vec::new();
-    while let Some(event) = events.next().await {
-        if let AgentEvent::Done { text } = event {
-            done.push(text);
-            if done.len() == 2 {
+    for words in ["first", "second"] {
+        handle.say(words).unwrap();
+        while let Some(event) = events.next().await {
+            if let AgentEvent::Done { text } = event {
+                done.push(text);
                 break;
             }
         }
@@ -34,7 +33,7 @@ async fn a_turn_is_stopped_from_the_handle_while_it_waits_for_an_answer() {
     let model = script(json!({"turns": [{"calls": [ask("Which?")]}, {"text": "?"}]}));
     let agent = Agent::new(model).with_tools(tools::talking()).with_asker(Arc::new(Silent(log.clone())));
     let (handle, mut events) = agent.start();
-    handle.say("go");
+    handle.say("go").unwrap();
     let mut end = None;
     while let Some(event) = events.next().await {
         match event {
@@ -66,7 +65,7 @@ async fn the_mode_is_changed_and_seen_from_the_handle_at_once() {
         assert_eq!(handle.mode(), mode);
     }
     drop(handle.clone());
-    handle.say("hi");
+    handle.say("hi").unwrap();
     assert!(events.next().await.is_some());
     assert_eq!(handle.mode(), PermissionMode::Plan);
 }
@@ -75,10 +74,10 @@ async fn the_mode_is_changed_and_seen_from_the_handle_at_once() {
 async fn a_turn_that_is_stopped_before_it_begins_asks_no_model_and_the_next_one_does() {
     let model = script(json!({"turns": [{"text": "One."}]}));
     let (handle, mut events) = Agent::new(model).start();
-    handle.say("first");
+    handle.say("first").unwrap();
     handle.stop();
     assert!(handle.is_stopping());
-    handle.say("second");
+    handle.say("second").unwrap();
     let mut ends = Vec::new();
     while ends.len() < 2 {
         match events.next().await.unwrap() {
@@ -98,7 +97,7 @@ async fn a_command_runs_after_what_came_before_it_was_taken_in() {
     let model = script(json!({"turns": [{"text": "One."}]}));
     let (handle, mut events) = Agent::new(model).start();
     let log = Log::default();
-    handle.say("first");
+    handle.say("first").unwrap();
     let told = log.clone();
     handle.queue(move |agent| {
         told.add(format!("{} messages", agent.messages().len()));
@@ -133,7 +132,7 @@ async fn what_was_said_before_the_stream_is_polled_comes_before_what_was_cut_off
     drop(run);
     drop(first);
     let (handle, mut events) = agent(Transcript::open(folder.path(), &id).unwrap()).start();
-    handle.say("stop");
+    handle.say("stop").unwrap();
     while let Some(event) = events.next().await {
         if matches!(&event, AgentEvent::Done { text } if text == "done") {
             break;
@@ -153,7 +152,7 @@ async fn say_at(handle: &AgentHandle, events: &mut AgentEvents, log: &Log, line:
             () = tokio::task::yield_now() => {}
         }
         if !said && log.count(line) > 0 {
-            handle.say_now(words).unwrap();
+            handle.say(words).unwrap();
             said = true;
         }
         if matches!(seen.last(), Some(AgentEvent::Done { .. } | AgentEvent::Error { .. })) {
@@ -169,7 +168,7 @@ async fn what_is_said_during_a_turn_is_heard_between_two_calls() {
     let (model, requests) = watched(calling([json!([act("1"), act("2")])]));
     let agent = Agent::new(model).with_tools(registry(&log)).with_permissions(Permissions::new(PermissionMode::Allow));
     let (handle, mut events) = agent.start();
-    handle.say("go");
+    handle.say("go").unwrap();
     let seen = short(&say_at(&handle, &mut events, &log, "begin Act 1", "stop at one").await);
     let expected = [
         "start call_1_1 Act",
@@ -191,20 +190,49 @@ async fn what_is_said_during_a_turn_is_heard_between_two_calls() {
 async fn what_is_said_to_the_models_last_words_is_still_heard_and_what_is_taken_back_is_not() {
     let (model, requests) = watched(Played::new(vec![vec![says("one")], vec![says("two")]]));
     let (handle, mut events) = Agent::new(model).start();
-    handle.say_now("a").unwrap();
-    handle.say_now("b").unwrap();
+    handle.say("a").unwrap();
+    handle.say("b").unwrap();
     assert_eq!(handle.take_back().as_deref(), Some("b"));
     // Whether the turn is just over or not, it is heard.
     let mut heard = Vec::new();
     while heard.len() < 2 {
         match events.next().await.unwrap() {
             AgentEvent::User { text } => heard.push(text),
-            AgentEvent::Text { .. } if heard.len() == 1 => handle.say_now("and").unwrap(),
+            AgentEvent::Text { .. } if heard.len() == 1 => handle.say("and").unwrap(),
             _ => {}
         }
     }
     assert_eq!(heard, ["a", "and"]);
     assert_eq!(requests.all()[0].messages, [Message::User { text: "a".into() }]);
+}
+
+#[tokio::test]
+async fn what_a_stopped_turn_left_unread_comes_with_the_next_message() {
+    for is_said_while_stopping in [true, false] {
+        let log = Log::default();
+        let turns = vec![vec![calls("c", "Act", json!({"at": "a", "forever": true}))], vec![says("done")]];
+        let (model, requests) = watched(Played::new(turns));
+        let permissions = Permissions::new(PermissionMode::Allow);
+        let (handle, mut events) = Agent::new(model).with_tools(registry(&log)).with_permissions(permissions).start();
+        handle.say("go").unwrap();
+        while log.count("begin Act a") == 0 {
+            tokio::select! { biased; _ = events.next() => {}, () = tokio::task::yield_now() => {} }
+        }
+        handle.say("unread").unwrap();
+        handle.stop();
+        if is_said_while_stopping {
+            handle.say("next").unwrap();
+        }
+        while !matches!(events.next().await, Some(AgentEvent::Error { .. })) {}
+        assert_eq!(requests.all().len(), 1, "a turn that was stopped asks for nothing more");
+        if !is_said_while_stopping {
+            handle.say("next").unwrap();
+        }
+        while !matches!(events.next().await, Some(AgentEvent::Done { .. })) {}
+        let last = requests.all().pop().unwrap().messages;
+        let said = ["unread", "next"].map(|text| Message::User { text: text.into() });
+        assert_eq!(last[last.len() - 2..], said);
+    }
 }
 
 #[tokio::test]
@@ -214,7 +242,7 @@ async fn what_was_said_and_not_heard_survives_a_kill() {
     let id = transcript.id();
     let (handle, events) = Agent::new(Played::new(vec![])).with_transcript(transcript).start();
     for words in ["a", "b", "c"] {
-        handle.say_now(words).unwrap();
+        handle.say(words).unwrap();
     }
     handle.take_back();
     drop((handle, events));

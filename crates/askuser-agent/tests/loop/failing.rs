@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use askuser_agent::{
-    Access, Agent, AgentEvent, Block, FailureKind, Message, ModelError, ModelEvent, PermissionMode, Permissions,
+    Access, Agent, AgentEvent, FailureKind, ModelError, ModelEvent, PermissionMode, Permissions,
     Registry, Running, Tool, ToolCall, ToolContext, ToolDefinition, Usage,
 };
 use serde_json::json;

@@ -56,7 +56,7 @@ async fn of_200_kills_none_does_anything_twice_or_loses_a_word() {
     let (mut chance, mut summaries) = (7_u64, 0);
     for n in 0..=KILLS {
         let (handle, mut events) = agent(folder.path(), &id, &log).start();
-        handle.say_now(format!("word {n}")).unwrap();
+        handle.say(format!("word {n}")).unwrap();
         if n == KILLS {
             drop(handle);
             while events.next().await.is_some() {}

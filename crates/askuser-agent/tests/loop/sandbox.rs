@@ -161,7 +161,7 @@ async fn what_was_agreed_to_inside_does_not_run_outside_though_the_mode_has_chan
     let person = Person::new([pick("Allow once")]);
     let (model, requests) = watched(calling([json!([{"name": "Bash", "input": bash("touch ../beside 2>&1")}])]));
     let (handle, mut events) = place.agent(model, PermissionMode::Ask, &person).start();
-    handle.say("go");
+    handle.say("go").unwrap();
     while let Some(event) = events.next().await {
         match event {
             AgentEvent::AskUser { .. } => handle.set_mode(PermissionMode::Allow).unwrap(),

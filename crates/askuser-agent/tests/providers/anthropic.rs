@@ -265,4 +265,3 @@ async fn a_response_that_does_not_stream_reads_the_same() {
     assert_eq!(error, None);
     assert_eq!(events, [ModelEvent::Thought("Hm.".into()), kept, text("Hi"), usage(3, 2), now]);
 }
-

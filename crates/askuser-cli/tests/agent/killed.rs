@@ -1,4 +1,4 @@
-//! `kill -9` of the program, again and again, with subagents, summaries, and words for now and for later: nothing is done twice,
+//! `kill -9` of the program, again and again, with subagents, summaries and words: nothing is done twice,
 //! nothing typed is lost. `tests/agent/run` does it 200 times.
 
 use crate::place::Place;
@@ -74,8 +74,8 @@ fn killed_again_and_again_it_does_nothing_twice_and_loses_no_word() {
     for n in 0..kills() {
         let mut agent = start(&place, &provider);
         send(&mut agent, &json!({"type": "continue"}));
-        for (when, word) in [("now", format!("word {n} now")), ("after", format!("word {n} after"))] {
-            send(&mut agent, &json!({"type": "user", "text": word, "when": when}));
+        for word in ["a", "b"].map(|which| format!("word {n} {which}")) {
+            send(&mut agent, &json!({"type": "user", "text": word}));
             wait_until_heard(&place, &mut agent, &word);
         }
         chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -99,7 +99,7 @@ fn killed_again_and_again_it_does_nothing_twice_and_loses_no_word() {
     };
     let own = entries.iter().filter(|entry| entry["type"] == "user" && entry.get("task").is_none());
     let heard = count(own.map(|entry| entry["text"].as_str().unwrap().to_owned()).collect());
-    let words = (0..kills()).flat_map(|n| ["now", "after"].map(|when| (format!("word {n} {when}"), 1)));
+    let words = (0..kills()).flat_map(|n| ["a", "b"].map(|which| (format!("word {n} {which}"), 1)));
     assert_eq!(heard, words.collect::<HashMap<_, _>>());
     let log = std::fs::read_to_string(place.folder().join("log")).unwrap();
     let done = count(log.lines().map(str::to_owned).collect());

@@ -106,18 +106,18 @@ fn what_is_typed_while_the_agent_works_answers_no_question_and_is_kept() {
 }
 
 #[test]
-fn escape_stops_the_turn_and_what_was_sent_or_queued_comes_back() {
+fn escape_stops_the_turn_and_what_was_not_read_comes_back() {
     let stage = stage(json!([{"text": "never", "wait_ms": 600_000}]));
     let mut terminal = start(&stage, &["hello"]);
     terminal.wait_for("Working");
     terminal.keys("now<enter>");
     terminal.wait_for("sent: now");
-    terminal.keys("next<tab>");
-    terminal.wait_for("queued: next");
+    terminal.keys("/undo<enter>");
+    terminal.wait_for("waits: /undo");
     terminal.keys("<esc>");
     terminal.wait_for("• Stopped.");
     terminal.wait_for("│ > now");
-    terminal.wait_for("next");
+    terminal.wait_for("/undo");
     terminal.wait_gone("Working");
 }
 
@@ -153,20 +153,6 @@ fn escape_at_a_question_is_the_questions_and_control_c_stops_the_turn() {
     terminal.keys("<c-c>");
     terminal.wait_for("• Stopped.");
     terminal.wait_for(BOX);
-}
-
-#[test]
-fn a_queued_message_is_sent_when_the_turn_is_over() {
-    let stage = stage(json!([{"text": "First.", "wait_ms": 800}, {"if": "second", "text": "Second."}]));
-    let mut terminal = start(&stage, &["first"]);
-    terminal.wait_for("Working");
-    terminal.keys("second<tab>");
-    terminal.wait_for("queued: second");
-    terminal.wait_for("Second.");
-    terminal.wait_gone("queued");
-    let screen = terminal.screen();
-    let places = ["> first", "First.", "> second", "Second."].map(|words| screen.find(words).expect(words));
-    assert!(places.is_sorted(), "{screen}");
 }
 
 #[test]
@@ -246,28 +232,6 @@ fn killed_at_a_half_answered_set_it_shows_what_was_filled_in() {
     again.wait_for("Thanks.");
     let kept = stage.path(&format!(".local/state/askuser/sessions/{}.draft", sessions(&stage)[0]));
     wait_until("what was sent is no draft", || !kept.exists());
-}
-
-#[test]
-fn killed_with_a_queued_message_it_is_queued_again_and_sent_once() {
-    let stage =
-        stage(json!([{"text": "First.", "wait_ms": 3_000}, {"if": "second", "text": "Second."}, {"text": "Again."}]));
-    let mut terminal = start(&stage, &["first"]);
-    terminal.wait_for("Working");
-    terminal.keys("second<tab>");
-    terminal.wait_for("queued: second");
-    terminal.signal(Signal::KILL);
-    drop(terminal);
-    let again = start(&stage, &["--continue"]);
-    again.wait_for("queued: second");
-    again.wait_for("Second.");
-    again.wait_gone("queued");
-    again.signal(Signal::KILL);
-    drop(again);
-    let third = start(&stage, &["--continue"]);
-    third.wait_for("Second.");
-    third.wait_for(BOX);
-    assert!(!third.shows_within(Duration::from_millis(500), "Again."), "{}", third.screen());
 }
 
 #[test]

@@ -16,7 +16,6 @@ use askuser_agent::{
 };
 use clap::ArgMatches;
 use futures_util::StreamExt;
-use futures_util::future::ready;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -158,35 +157,30 @@ async fn converse(
 ) -> Result<u8, Failure> {
     let (session, model, output) = (agent.transcript().id(), agent.model(), wanted.output);
     let (cwd, replay, is_cut_off) = (agent.transcript().cwd(), agent.transcript().replay(), agent.is_cut_off());
-    let queued = agent.queued().to_vec();
     let tally = Tally { mode: agent.mode(), ..Tally::default() };
     let (handle, events) = agent.start();
-    let turns_left = usize::from(is_cut_off) + queued.len() + usize::from(wanted.prompt.is_some());
+    let turns_left = usize::from(is_cut_off);
     let mut talk = Talk { output, handle, events, turns_left, unheard: 0, requests, lines, signals, tally };
     if output == Output::Stream {
         talk.emit(&json!({"type": "session", "id": session, "model": model, "cwd": cwd})).await?;
         for event in replay {
             talk.emit(&json!({"type": "replay", "event": event})).await?;
         }
-        for text in &queued {
-            talk.emit(&json!({"type": "queued", "text": text})).await?;
-        }
-    } else if turns_left == 0 {
+    } else if !is_cut_off && wanted.prompt.is_none() {
         return Err(Failure::new(format!("session {session} has nothing left to do")).hint("give a prompt with -p"));
     }
     let one_turn = wanted.prompt.is_some();
     let first = match wanted.prompt {
-        None if is_cut_off || !queued.is_empty() => talk.listen_first().await?,
+        None if is_cut_off => talk.listen_first().await?,
         _ => None,
     };
-    // They were for after the turn that was cut off: it does not make room for them.
-    for text in queued {
-        talk.handle.queue(|agent| Box::pin(ready(Some(agent.run(text)))));
-    }
-    match (first, wanted.prompt) {
-        (_, Some(prompt)) => talk.handle.say(prompt),
-        (Some(request), None) => talk.take_request(request),
-        (None, None) => {}
+    let first = wanted.prompt.map(|prompt| Some(FrontEndRequest::Say(prompt))).or(first);
+    if let Some(request) = first {
+        // What was cut off makes room for the user's first words.
+        if matches!(request, Some(FrontEndRequest::Say(_))) {
+            talk.handle.yield_to_user();
+        }
+        talk.take_request(request);
     }
     let mut resumes = is_cut_off;
     while talk.goes_on(one_turn) {
@@ -204,9 +198,9 @@ struct Talk<'a> {
     output: Output,
     handle: AgentHandle,
     events: AgentEvents,
-    /// How many turns run or wait.
+    /// How many turns run or were cut off.
     turns_left: usize,
-    /// How many messages the model has not read that it is to read while it works.
+    /// How many messages the model has not read.
     unheard: usize,
     requests: Option<UnboundedReceiver<FrontEndRequest>>,
     lines: &'a Lines,
@@ -301,14 +295,10 @@ impl Talk<'_> {
         match request {
             Some(FrontEndRequest::Interrupt) => self.handle.stop(),
             Some(FrontEndRequest::Continue) => {}
-            Some(FrontEndRequest::SayNow(text)) => match self.handle.say_now(text) {
+            Some(FrontEndRequest::Say(text)) => match self.handle.say(text) {
                 Ok(()) => self.unheard += 1,
                 Err(error) => failure::notice(&error.to_string()),
             },
-            Some(FrontEndRequest::Say(text)) => {
-                self.turns_left += 1;
-                self.handle.say(text);
-            }
             None => self.requests = None,
         }
     }

@@ -20,8 +20,6 @@ const SIGNALS_FIRST: Duration = Duration::from_millis(200);
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum FrontEndRequest {
     Say(String),
-    /// Something for the turn that runs.
-    SayNow(String),
     /// A session that was cut off may go on.
     Continue,
     Interrupt,
@@ -139,11 +137,7 @@ impl FrontEnd {
             Some("answer") => self.answer(message),
             Some("user") => match message["text"].as_str() {
                 // The run may be over; then nothing listens.
-                Some(text) if !text.trim().is_empty() => match message["when"].as_str().unwrap_or("after") {
-                    "after" => drop(requests.send(FrontEndRequest::Say(text.to_owned()))),
-                    "now" => drop(requests.send(FrontEndRequest::SayNow(text.to_owned()))),
-                    other => self.lines.refuse(None, format!("when: {other:?}, must be now or after")),
-                },
+                Some(text) if !text.trim().is_empty() => drop(requests.send(FrontEndRequest::Say(text.to_owned()))),
                 _ => self.lines.refuse(None, "text: missing or blank, must be a string".into()),
             },
             Some("continue") => drop(requests.send(FrontEndRequest::Continue)),

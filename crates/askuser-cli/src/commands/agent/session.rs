@@ -38,9 +38,8 @@ pub(crate) fn open(id: &str) -> Result<Transcript, Failure> {
         TranscriptError::Missing { .. } => {
             Failure::new(error).hint("askuser agent --continue resumes the last one of this folder")
         }
-        TranscriptError::Damaged { .. } => Failure::new(error).hint(
-            "fix the line by hand, or begin a new session; `askuser agent sessions` lists the others",
-        ),
+        TranscriptError::Damaged { .. } => Failure::new(error)
+            .hint("fix the line by hand, or begin a new session; `askuser agent sessions` lists the others"),
         TranscriptError::InUse { .. } => {
             Failure::new(error).hint("`askuser agent sessions` lists the others, --resume ID resumes one")
         }

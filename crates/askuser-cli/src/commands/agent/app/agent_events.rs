@@ -24,8 +24,7 @@ const DIFF_LINES: usize = 40;
 impl State {
     pub(super) fn agent_update(&mut self, event: Event, now: Duration) {
         match event {
-            Event::SessionOpened(session, events, waiting) => {
-                waiting.into_iter().rev().for_each(|text| self.composer.queue.push_front(text));
+            Event::SessionOpened(session, events) => {
                 self.session.about = Some(session.clone());
                 self.turn.end = TurnEnd::Completed;
                 if session.mode != PermissionMode::Plan {
@@ -72,7 +71,7 @@ impl State {
                 let text = texts.join("\n");
                 let is_stopping = self.turn.running.is_some_and(|turn| turn.is_stopping);
                 if is_stopping && !texts.is_empty() {
-                    self.composer.queue.push_front(text);
+                    self.composer.waiting.push_front(text);
                 } else if !texts.is_empty() && self.composer.draft.put_back(&text) == Fit::Refused {
                     self.warn(Role::Warning, "What you took back is in the history: Up.");
                 }
@@ -83,7 +82,7 @@ impl State {
         }
     }
 
-    /// A command is finished: queued messages are sent, or go back to the draft if the turn was stopped or failed.
+    /// A command is finished: what waited is sent, or goes back to the draft if the turn was stopped or failed.
     fn command_done(&mut self, now: Duration) {
         self.turn.pending_commands = self.turn.pending_commands.saturating_sub(1);
         if self.turn.pending_commands > 0 {
@@ -102,24 +101,23 @@ impl State {
         }
         match self.turn.end {
             TurnEnd::Stopped | TurnEnd::Failed if turn.is_some() => {
-                let waiting: Vec<String> = self.composer.queue.drain(..).collect();
-                self.effects.extend(waiting.iter().map(|text| Effect::Command(AgentCommand::Forget(text.clone()))));
+                let waiting: Vec<String> = self.composer.waiting.drain(..).collect();
                 // If they do not fit together with the draft, they are still in the history.
                 if !waiting.is_empty() && self.composer.draft.put_back(&waiting.join("\n")) == Fit::Refused {
-                    self.warn(Role::Warning, "What you had queued is in the history: Up.");
+                    self.warn(Role::Warning, "What you had typed is in the history: Up.");
                 }
             }
             TurnEnd::Completed | TurnEnd::Stopped | TurnEnd::Failed => {
-                self.send_queued(now);
+                self.send_waiting(now);
             }
         }
     }
 
-    /// Sends queued messages until one starts a command. /resume stops here too: the rest is for the session to be chosen.
-    pub(crate) fn send_queued(&mut self, now: Duration) {
+    /// Sends what waits until a line starts a command. /resume stops here too: the rest is for the session to be chosen.
+    pub(crate) fn send_waiting(&mut self, now: Duration) {
         while self.turn.pending_commands == 0
             && !self.effects.contains(&Effect::ChooseSession)
-            && let Some(text) = self.composer.queue.pop_front()
+            && let Some(text) = self.composer.waiting.pop_front()
         {
             // It was typed some time ago, so it is shown again.
             if self.presentation == Presentation::Line {

@@ -22,7 +22,7 @@ fn working() -> State {
         no_sandbox: None,
         context: None,
     };
-    state.step(Event::SessionOpened(session, Vec::new(), Vec::new()), at(0));
+    state.step(Event::SessionOpened(session, Vec::new()), at(0));
     state.step(Event::TurnStarted, at(0));
     state
 }

@@ -20,19 +20,15 @@ use std::time::Duration;
 use tokio::runtime;
 use tokio_util::sync::CancellationToken;
 
-/// From the UI thread to the agent. All but `Stop`, `SetMode`, `Permissions`, `SayNow`, `TakeBack`, `Keep` and
-/// `Forget` wait until the turn is over.
+/// From the UI thread to the agent. All but `Stop`, `SetMode`, `Permissions`, `Say` and `TakeBack` wait
+/// until the turn is over.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum AgentCommand {
     Send(String),
     /// For the turn that runs.
-    SayNow(String),
+    Say(String),
     /// At most this many of what was said last and not read yet.
     TakeBack(usize),
-    /// A message waits for the end of the turn.
-    Keep(String),
-    /// Such a message waits no more.
-    Forget(String),
     Resume,
     SetMode(PermissionMode),
     SetModel(String),
@@ -46,8 +42,8 @@ pub(crate) enum AgentCommand {
     Clear,
     /// Summarise the conversation, minding this.
     Compact(Option<String>),
-    /// Switch to another session of the same folder, and take these messages along.
-    OpenSession(String, Vec<String>),
+    /// Switch to another session of the same folder.
+    OpenSession(String),
     /// Stop the turn for good.
     Stop,
 }
@@ -126,16 +122,9 @@ impl AgentThread {
                 });
                 return;
             }
-            AgentCommand::Keep(text) => {
-                // It waits all the same, only not for long enough to outlive this process.
-                return self.handle.transcript().keep(&text).unwrap_or_else(|error| {
-                    ui.send(Event::failed(error));
-                });
-            }
-            AgentCommand::Forget(text) => return self.handle.transcript().forget(&text),
-            AgentCommand::SayNow(text) => {
+            AgentCommand::Say(text) => {
                 let message = self.runtime.block_on(attachments::attach(&self.handle, text, &ui));
-                if let Err(error) = self.handle.say_now(message) {
+                if let Err(error) = self.handle.say(message) {
                     ui.send(Event::failed(error));
                 }
             }
@@ -155,13 +144,9 @@ impl AgentThread {
                 show_cut_off_turn(agent, &ui);
                 Box::pin(ready(agent.resume()))
             }),
-            AgentCommand::OpenSession(id, waiting) => self.handle.queue(move |agent| {
+            AgentCommand::OpenSession(id) => self.handle.queue(move |agent| {
                 Box::pin(ready(match open(&id, agent) {
                     Ok(transcript) => {
-                        for text in &waiting {
-                            agent.transcript().forget(text);
-                            let _ = transcript.keep(text);
-                        }
                         agent.set_transcript(transcript);
                         show_session(agent, &ui);
                         agent.resume()
@@ -255,13 +240,8 @@ async fn forward(mut events: AgentEvents, handle: &AgentHandle, ui: &UiSender, q
     while handle.is_stopping() && events.next().await.is_some() {}
 }
 
-/// Shows a session. What waited for the end of a turn waits for it again; if that is over, the person has it back.
 fn show_session(agent: &Agent, ui: &UiSender) {
-    let queued = agent.queued().to_vec();
-    let (waiting, back) = if agent.is_cut_off() { (queued, Vec::new()) } else { (Vec::new(), queued) };
-    back.iter().for_each(|text| agent.transcript().forget(text));
-    ui.send(Event::SessionOpened(about(agent), agent.transcript().replay(), waiting));
-    ui.send(Event::TakenBack(back));
+    ui.send(Event::SessionOpened(about(agent), agent.transcript().replay()));
     show_cut_off_turn(agent, ui);
 }
 

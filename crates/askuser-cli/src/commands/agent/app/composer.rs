@@ -1,4 +1,4 @@
-//! What the person writes: the draft, the files it may name, and the messages that wait for the turn to end.
+//! What the person writes: the draft, the files it may name, and the lines that cannot be sent yet.
 
 use super::composed_text::ComposedText;
 use super::mentions;
@@ -19,8 +19,8 @@ pub(crate) struct Composer {
     is_naming: bool,
     /// What is chosen of what is offered, once the arrows have moved there.
     pub(super) chosen: Option<usize>,
-    /// Messages to send when the turn is over, first in first out.
-    pub(crate) queue: VecDeque<String>,
+    /// Lines that cannot be sent yet: commands during a turn, and messages while it is being stopped.
+    pub(crate) waiting: VecDeque<String>,
     /// Messages that the model reads before its next request, and has not read yet.
     pub(crate) said: VecDeque<String>,
     /// Until when Enter and Esc are ignored after a question, as they may have been meant for it.
@@ -45,7 +45,7 @@ impl Composer {
             files: Vec::new(),
             is_naming: false,
             chosen: None,
-            queue: VecDeque::new(),
+            waiting: VecDeque::new(),
             said: VecDeque::new(),
             stray_until: None,
         }
@@ -93,18 +93,17 @@ impl Composer {
         let _ = self.draft.edit(Edit::Paste(offer.text.clone()));
     }
 
-    /// In the first row, goes back in the history; the last queued message comes before it, and is returned.
-    pub(super) fn up(&mut self) -> Option<String> {
+    /// In the first row, goes back in the history; the last line that waits comes before it.
+    pub(super) fn up(&mut self) {
         if self.draft.up(self.columns) {
-            return None;
+            return;
         }
-        let taken = if self.draft.is_blank() { self.queue.pop_back() } else { None };
-        if let Some(text) = &taken {
-            let _ = self.draft.set(text);
+        let waiting = if self.draft.is_blank() { self.waiting.pop_back() } else { None };
+        if let Some(text) = waiting {
+            let _ = self.draft.set(&text);
         } else if !self.draft.older() {
             let _ = self.draft.edit(Edit::Start);
         }
-        taken
     }
 
     /// In the last row, goes forward in the history.

@@ -327,8 +327,8 @@ impl Driver {
                     if let Some(id) = self.choose_session()? {
                         self.state.resume(id);
                     }
-                    // Messages queued after /resume go to the chosen session, or stay in this one if none was chosen.
-                    self.state.send_queued(self.now());
+                    // What was typed after /resume goes to the chosen session, or stays in this one if none was chosen.
+                    self.state.send_waiting(self.now());
                 }
                 Effect::ChooseModel(offered) => {
                     if let Some(name) = self.choose_model(&offered)? {

@@ -106,7 +106,7 @@ pub(crate) fn run(agent: Agent, surface: Surface, opening: Option<String>, setti
     let mut state = State::new(surface.console.presentation(), motion(|name| std::env::var(name).ok()), history);
     state.session.price = settings.price;
     let has_opening = opening.is_some();
-    state.composer.queue.extend(opening);
+    state.composer.waiting.extend(opening);
     let agent_thread =
         AgentThread::start(agent, Models::new(settings), surface.ui.clone(), has_opening).or_fail("cannot start")?;
     Driver::new(surface, state, agent_thread, history_file, settings.notify).run()

@@ -283,8 +283,8 @@ fn note(role: Role, text: &str, theme: &Theme, columns: usize) -> Vec<Line<'stat
 const KEYS: &[(&str, &str)] = &[
     ("Enter", "send; while the agent works: it is read before the next step"),
     ("Alt-Enter, Ctrl-J", "new line"),
-    ("Up, Down", "move in a menu; earlier and later messages; Up takes a waiting one back"),
-    ("Tab", "open a question that waits; complete a command or a file; while the agent works: send when it is done"),
+    ("Up, Down", "move in a menu; earlier and later messages; Up takes back one that was not read yet"),
+    ("Tab", "open a question that waits; complete a command or a file"),
     ("@path", "attach a file to the message"),
     ("Shift-Tab", "ask first, accept edits, plan mode"),
     ("Esc", "stop the agent"),

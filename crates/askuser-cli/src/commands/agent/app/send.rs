@@ -1,4 +1,4 @@
-//! Sending: messages to the agent, slash commands, and the queue while a turn runs.
+//! Sends messages and slash commands to the agent. What cannot be sent yet waits.
 
 use super::agent_events::mode_words;
 use super::agent_thread::AgentCommand;
@@ -23,13 +23,6 @@ fn is_message(line: &str) -> bool {
 }
 
 impl State {
-    /// Keeps a message, or a command, for after the turn; a message also in the record, until it is said.
-    pub(super) fn enqueue(&mut self, text: &str) {
-        let text = text.trim_end().to_owned();
-        self.effects.extend(is_message(&text).then(|| Effect::Command(AgentCommand::Keep(text.clone()))));
-        self.composer.queue.push_back(text);
-    }
-
     pub(super) fn submit(&mut self, now: Duration) {
         if self.composer.draft.is_blank() {
             if self.turn.end == TurnEnd::Failed && self.turn.pending_commands == 0 {
@@ -70,9 +63,9 @@ impl State {
             let text = text.trim_end().to_owned();
             self.composer.said.push_back(text.clone());
             self.session.message_count += 1;
-            self.command(AgentCommand::SayNow(text));
+            self.command(AgentCommand::Say(text));
         } else if self.turn.pending_commands > 0 && !at_once {
-            self.enqueue(&text);
+            self.composer.waiting.push_back(text.trim_end().to_owned());
             if self.presentation == Presentation::Line {
                 self.note(Role::Muted, "Sent when the agent is done.");
             }
@@ -167,8 +160,7 @@ impl State {
         if self.session.about.as_ref().is_some_and(|session| session.id == id) {
             return self.note(Role::Muted, "This is that session.");
         }
-        let waiting = self.composer.queue.iter().filter(|text| is_message(text)).cloned().collect();
-        self.command(AgentCommand::OpenSession(id, waiting));
+        self.command(AgentCommand::OpenSession(id));
     }
 
     pub(super) fn begin_turn(&mut self, work: Work, now: Duration) {

@@ -172,8 +172,8 @@ pub(crate) enum Event {
     Edited(Result<String, String>),
     /// Nothing but the passing of time.
     Tick,
-    /// A session was started or resumed; with what has happened in it so far, and what waits for the end of its turn.
-    SessionOpened(SessionInfo, Vec<AgentEvent>, Vec<String>),
+    /// A session was started or resumed; with what has happened in it so far.
+    SessionOpened(SessionInfo, Vec<AgentEvent>),
     SessionChanged(SessionInfo),
     Files(Vec<String>),
     Cleared,
@@ -187,7 +187,7 @@ pub(crate) enum Event {
     ModelsListed(Offered),
     /// Continues a turn that was cut off.
     TurnStarted,
-    /// What was said for or after a turn, and the model has not read.
+    /// What was said in a turn, and the model has not read.
     TakenBack(Vec<String>),
     /// A command is finished, failed or not. Also sent once after start-up, when a turn that was cut off is over.
     CommandDone,

@@ -255,20 +255,12 @@ impl State {
             Key { code: KeyCode::Tab, .. } if !offers.is_empty() => {
                 offer.into_iter().for_each(|offer| self.composer.accept(offer))
             }
-            Key { code: KeyCode::Tab, .. } if self.turn.running.is_some() && !self.composer.draft.is_blank() => {
-                // For after the turn.
-                let text = self.composer.draft.take();
-                self.effects.push_back(Effect::SaveHistory(text.clone()));
-                self.enqueue(&text);
-            }
             _ => match action(key, KeyContext::Typing) {
                 // What was sent last comes back first, if it has not been read.
                 Some(Action::Edit(Edit::Up)) if self.composer.draft.is_blank() && !self.composer.said.is_empty() => {
                     self.effects.push_back(Effect::Command(AgentCommand::TakeBack(1)));
                 }
-                Some(Action::Edit(Edit::Up)) => {
-                    self.effects.extend(self.composer.up().map(|text| Effect::Command(AgentCommand::Forget(text))));
-                }
+                Some(Action::Edit(Edit::Up)) => self.composer.up(),
                 Some(Action::Edit(Edit::Down)) => self.composer.down(),
                 Some(Action::Edit(edit)) => self.edit(edit),
                 _ => {}
@@ -307,10 +299,6 @@ impl State {
                 self.effects.push_back(Effect::Command(AgentCommand::TakeBack(usize::MAX)));
             }
             self.effects.push_back(Effect::Command(AgentCommand::Stop));
-            if self.composer.queue.len() > 1 {
-                let text = format!("Your {} queued messages come back as one text.", self.composer.queue.len());
-                self.warn(Role::Muted, text);
-            }
         }
     }
 

@@ -19,7 +19,7 @@ fn session(mode: PermissionMode) -> SessionInfo {
 /// Ready for the person, with two earlier messages.
 fn ready() -> State {
     let mut state = State::new(Presentation::Screen, Motion::Full, vec!["first".into(), "second".into()]);
-    state.step(Event::SessionOpened(session(PermissionMode::Ask), Vec::new(), Vec::new()), Duration::ZERO);
+    state.step(Event::SessionOpened(session(PermissionMode::Ask), Vec::new()), Duration::ZERO);
     state.step(Event::CommandDone, Duration::ZERO);
     state
 }
@@ -92,51 +92,16 @@ fn blank_lines_are_not_sent() {
 }
 
 #[test]
-fn tab_keeps_a_message_for_after_the_turn() {
-    let mut state = working();
-    write(&mut state, "next", 10);
-    let kept = Effect::Command(AgentCommand::Keep("next".into()));
-    assert_eq!(press(&mut state, KeyCode::Tab, 10), [Effect::SaveHistory("next".into()), kept]);
-    assert_eq!(state.composer.queue, ["next"]);
-    agent_event(&mut state, AgentEvent::Done { text: "ok".into() }, 20);
-    let effects = state.step(Event::CommandDone, at(20));
-    assert!(effects.contains(&Effect::Command(AgentCommand::Send("next".into()))), "{effects:?}");
-    assert!(state.composer.queue.is_empty());
-}
-
-#[test]
-fn up_takes_a_waiting_message_back() {
-    let mut state = working();
-    write(&mut state, "next", 10);
-    press(&mut state, KeyCode::Tab, 10);
-    let forgotten = Effect::Command(AgentCommand::Forget("next".into()));
-    assert_eq!(press(&mut state, KeyCode::Up, 20), [forgotten]);
-    assert_eq!((state.composer.draft.as_str(), state.composer.queue.len()), ("next", 0));
-}
-
-#[test]
 fn what_waited_comes_back_when_the_turn_is_stopped() {
     let mut state = working();
-    write(&mut state, "next", 10);
-    press(&mut state, KeyCode::Tab, 10);
+    write(&mut state, "/undo", 10);
+    press(&mut state, KeyCode::Enter, 10);
+    assert_eq!(state.composer.waiting, ["/undo"]);
     write(&mut state, "draft", 20);
     assert_eq!(press(&mut state, KeyCode::Esc, 30), [Effect::Command(AgentCommand::Stop)]);
     agent_event(&mut state, error(FailureKind::Interrupted), 40);
-    let effects = state.step(Event::CommandDone, at(40));
-    assert!(effects.contains(&Effect::Command(AgentCommand::Forget("next".into()))), "{effects:?}");
-    assert_eq!((state.composer.draft.as_str(), state.composer.queue.len()), ("next\ndraft", 0));
-}
-
-#[test]
-fn several_messages_that_come_back_as_one_are_said_to() {
-    let mut state = working();
-    for text in ["one", "two"] {
-        write(&mut state, text, 10);
-        press(&mut state, KeyCode::Tab, 10);
-    }
-    press(&mut state, KeyCode::Esc, 30);
-    let notice = state.notice.map(|notice| notice.text);
-    assert_eq!(notice.as_deref(), Some("Your 2 queued messages come back as one text."));
+    state.step(Event::CommandDone, at(40));
+    assert_eq!((state.composer.draft.as_str(), state.composer.waiting.len()), ("/undo\ndraft", 0));
 }
 
 #[test]
@@ -156,26 +121,13 @@ fn what_waited_for_a_command_is_sent_though_an_earlier_turn_was_stopped() {
 fn enter_during_a_turn_sends_a_message_that_the_model_reads_before_its_next_step() {
     let mut state = working();
     write(&mut state, "only tests", 10);
-    let sent = [Effect::SaveHistory("only tests".into()), Effect::Command(AgentCommand::SayNow("only tests".into()))];
+    let sent = [Effect::SaveHistory("only tests".into()), Effect::Command(AgentCommand::Say("only tests".into()))];
     assert_eq!(press(&mut state, KeyCode::Enter, 10), sent);
-    assert_eq!((state.composer.said.len(), state.composer.queue.len()), (1, 0));
+    assert_eq!((state.composer.said.len(), state.composer.waiting.len()), (1, 0));
     let text = format!("only tests{ATTACHED}a.txt]\n1\tone\n[End of a.txt]");
     let heard = agent_event(&mut state, AgentEvent::User { text }, 20);
     assert_eq!(printed(&heard), [&Item::UserMessage("only tests".into())]);
     assert!(state.composer.said.is_empty());
-}
-
-#[test]
-fn a_session_that_was_cut_off_shows_what_waited_for_its_turn_and_sends_it_then() {
-    let mut state = State::new(Presentation::Screen, Motion::Full, Vec::new());
-    state.composer.queue.push_back("and this".into());
-    let waiting = vec!["one".to_owned(), "two".to_owned()];
-    state.step(Event::SessionOpened(session(PermissionMode::Ask), Vec::new(), waiting), at(0));
-    assert_eq!(state.composer.queue, ["one", "two", "and this"]);
-    state.step(Event::TurnStarted, at(0));
-    agent_event(&mut state, AgentEvent::Done { text: "ok".into() }, 20);
-    let effects = state.step(Event::CommandDone, at(20));
-    assert!(effects.contains(&Effect::Command(AgentCommand::Send("one".into()))), "{effects:?}");
 }
 
 #[test]
@@ -270,12 +222,12 @@ fn the_arrows_move_in_a_menu_and_enter_takes_what_they_chose() {
 }
 
 #[test]
-fn tab_takes_the_first_command_and_never_queues_one_from_a_menu() {
+fn tab_takes_the_first_command_also_during_a_turn() {
     let mut state = working();
     write(&mut state, "/c", 0);
     press(&mut state, KeyCode::Tab, 0);
     press(&mut state, KeyCode::Tab, 0);
-    assert_eq!((state.composer.draft.as_str(), state.composer.queue.len()), ("/clear", 0));
+    assert_eq!((state.composer.draft.as_str(), state.composer.waiting.len()), ("/clear", 0));
 }
 
 #[test]
@@ -432,7 +384,7 @@ fn tab_opens_a_question_also_over_half_a_command() {
 #[test]
 fn sending_the_text_opens_the_question_once_the_keyboard_rests() {
     let mut state = half_written();
-    let sent = Effect::Command(AgentCommand::SayNow("please use version".into()));
+    let sent = Effect::Command(AgentCommand::Say("please use version".into()));
     assert_eq!(press(&mut state, KeyCode::Enter, 1_200), [Effect::SaveHistory("please use version ".into()), sent]);
     assert_eq!(state.next_change(at(1_890)), Some(at(1_900)));
     assert_eq!(state.step(Event::Tick, at(1_900)), [ask()]);
@@ -484,7 +436,7 @@ fn one_enter_too_many_after_an_answer_sends_no_half_draft_and_stops_nothing() {
     assert_eq!(press(&mut state, KeyCode::Enter, 3_700), []);
     assert_eq!(press(&mut state, KeyCode::Enter, 3_740), []);
     write(&mut state, "ft", 3_800);
-    let sent = Effect::Command(AgentCommand::SayNow("half a draft".into()));
+    let sent = Effect::Command(AgentCommand::Say("half a draft".into()));
     assert_eq!(press(&mut state, KeyCode::Enter, 3_900), [Effect::SaveHistory("half a draft".into()), sent]);
 }
 
@@ -722,7 +674,7 @@ fn a_subagents_calls_are_shown_with_its_name() {
 /// The text that is printed of a resumed conversation.
 fn recalled(events: Vec<AgentEvent>) -> Vec<String> {
     let mut state = State::new(Presentation::Screen, Motion::Full, Vec::new());
-    let effects = state.step(Event::SessionOpened(session(PermissionMode::Ask), events, Vec::new()), at(0));
+    let effects = state.step(Event::SessionOpened(session(PermissionMode::Ask), events), at(0));
     assert_eq!((state.turn.calls.len(), state.session.spent), (0, askuser_agent::Usage::default()));
     let theme = askuser_terminal::Theme::default();
     let items = printed(&effects).into_iter().skip(1);
@@ -891,7 +843,7 @@ fn plan_mode_goes_on_and_off_to_where_it_was_also_during_a_turn() {
         let effects = command(&mut state, "/plan");
         assert_eq!(effects.first(), Some(&Effect::Command(AgentCommand::SetMode(PermissionMode::Plan))));
         assert!(matches!(printed(&effects)[..], [Item::Note(..)]), "{effects:?}");
-        assert_eq!((state.mode(), state.composer.queue.len()), (PermissionMode::Plan, 0));
+        assert_eq!((state.mode(), state.composer.waiting.len()), (PermissionMode::Plan, 0));
         state.step(Event::CommandDone, at(0));
         let effects = command(&mut state, "/plan");
         assert_eq!(effects.first(), Some(&Effect::Command(AgentCommand::SetMode(PermissionMode::AcceptEdits))));
@@ -931,7 +883,7 @@ fn an_unknown_command_is_an_error_and_can_be_mended() {
 fn a_command_waits_for_the_turn_to_end_unless_it_changes_nothing() {
     let mut state = working();
     assert_eq!(command(&mut state, "/clear"), []);
-    assert_eq!(state.composer.queue, ["/clear"]);
+    assert_eq!(state.composer.waiting, ["/clear"]);
     assert_eq!(printed(&command(&mut state, "/help")), [&Item::Gap; 0]);
     assert!(state.pager.take().is_some());
     assert_eq!(command(&mut state, "/quit"), [Effect::Quit]);
@@ -968,7 +920,7 @@ fn sessions_are_resumed_by_id_or_by_choice() {
     assert_eq!(command(&mut ready(), "/resume"), [Effect::ChooseSession]);
     assert_eq!(
         command(&mut ready(), "/resume x1"),
-        [Effect::Command(AgentCommand::OpenSession("x1".into(), Vec::new()))]
+        [Effect::Command(AgentCommand::OpenSession("x1".into()))]
     );
     assert!(matches!(printed(&command(&mut ready(), "/resume s1"))[..], [Item::Note(..)]));
 }
@@ -1093,7 +1045,7 @@ fn permissions_are_changed_during_a_turn_and_edits_taken_back_after_it() {
     assert!(state.turn.running.is_some());
     write(&mut state, "/undo", 20);
     press(&mut state, KeyCode::Enter, 20);
-    assert_eq!(state.composer.queue, ["/undo"]);
+    assert_eq!(state.composer.waiting, ["/undo"]);
 }
 
 #[test]
@@ -1101,7 +1053,7 @@ fn what_the_person_did_beside_the_conversation_is_not_recalled_as_their_words() 
     let mut state = State::new(Presentation::Screen, Motion::Full, Vec::new());
     let text = "[The user ran a command of their own: ls]\n\na\nb".to_owned();
     let aside = AgentEvent::Notice { message: text };
-    let effects = state.step(Event::SessionOpened(session(PermissionMode::Ask), vec![aside], Vec::new()), at(0));
+    let effects = state.step(Event::SessionOpened(session(PermissionMode::Ask), vec![aside]), at(0));
     let note = Item::Note(Role::Muted, "The user ran a command of their own: ls".into());
     let wrote = Item::Output { text: "a\nb".into(), role: Role::Secondary, max_lines: 20 };
     assert_eq!(printed(&effects)[1..], [&note, &wrote]);

@@ -1,4 +1,4 @@
-//! The live region: the model's unfinished text, running calls, queued messages, the input box and the status line. A pure
+//! The live region: the model's unfinished text, running calls, unread messages, the input box and the status line. A pure
 //! function of state, size and time.
 
 use super::composer::Offer;
@@ -65,7 +65,7 @@ fn fitting(lines: Vec<Line<'static>>, room: usize, chosen: usize, theme: &Theme)
     lines.into_iter().skip((chosen + 1).saturating_sub(shown)).take(shown).chain(more).collect()
 }
 
-/// Running calls, the spinner, queued messages, and the pending question.
+/// Running calls, the spinner, unread messages, and the pending question.
 fn activity(state: &State, theme: &Theme, (columns, rows): (usize, usize), now: Duration) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     let clock = state.clock(now);
@@ -115,8 +115,8 @@ fn activity(state: &State, theme: &Theme, (columns, rows): (usize, usize), now: 
         ]));
     }
     let said = state.composer.said.iter().map(|text| ("  sent: ", text));
-    let queued = state.composer.queue.iter().map(|text| ("  queued: ", text)).take(MAX_LISTED);
-    for (label, text) in said.chain(queued) {
+    let waiting = state.composer.waiting.iter().map(|text| ("  waits: ", text)).take(MAX_LISTED);
+    for (label, text) in said.chain(waiting) {
         let first = sanitize::line(text);
         let room = columns.saturating_sub(10);
         lines.push(Line::from(vec![
@@ -124,8 +124,8 @@ fn activity(state: &State, theme: &Theme, (columns, rows): (usize, usize), now: 
             Span::styled(truncate(&first, room, theme), theme.style(Role::Secondary)),
         ]));
     }
-    if state.composer.queue.len() > MAX_LISTED {
-        let more = format!("  {} {} more queued", theme.signs.ellipsis, state.composer.queue.len() - MAX_LISTED);
+    if state.composer.waiting.len() > MAX_LISTED {
+        let more = format!("  {} {} more waiting", theme.signs.ellipsis, state.composer.waiting.len() - MAX_LISTED);
         lines.push(Line::styled(more, muted));
     }
     if let Some(waiting) = state.questions.pending.front() {
@@ -313,8 +313,7 @@ fn status(state: &State, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     }
     facts.extend(state.session.price.and_then(|price| cost(price, state.session.spent)));
     facts.push(format!("{} (Shift-Tab)", mode_words(state.mode())));
-    let running = state.turn.running.is_some();
-    facts.push(if running { "Tab queues".into() } else { "Alt-Enter new line".to_owned() });
+    facts.push("Alt-Enter new line".into());
     facts.push("/help".into());
     let words = join_fitting(facts, columns.saturating_sub(2), theme);
     vec![Line::styled(format!("  {words}"), theme.style(Role::Muted))]

@@ -20,7 +20,7 @@ fn session(mode: PermissionMode) -> SessionInfo {
 
 fn idle() -> State {
     let mut state = State::new(Presentation::Screen, Motion::Full, Vec::new());
-    state.step(Event::SessionOpened(session(PermissionMode::Ask), Vec::new(), Vec::new()), Duration::ZERO);
+    state.step(Event::SessionOpened(session(PermissionMode::Ask), Vec::new()), Duration::ZERO);
     state.step(Event::CommandDone, Duration::ZERO);
     state
 }
@@ -51,7 +51,7 @@ fn busy() -> State {
     for event in events {
         state.step(Event::Agent(event), Duration::from_secs(2));
     }
-    state.composer.queue.extend(["then run the tests".to_owned(), "and commit".to_owned()]);
+    state.composer.waiting.extend(["/undo".to_owned(), "/diff".to_owned()]);
     state.activity.last_key = Some(NOW);
     state.questions.pending.push_back(request("Which?", askuser::Purpose::Question, None));
     assert_eq!(state.composer.draft.set("a draft of\nseveral lines, 漢字 included"), askuser::Fit::Kept);
