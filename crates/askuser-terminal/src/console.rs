@@ -1,24 +1,22 @@
 //! The terminal for the length of a session: a scrollback that is written once, and one live region under it.
 //!
-//! Printed lines are never touched again; the live region is repainted where it changed. A page over the whole screen is the
-//! only use of the alternate screen.
+//! Printed lines are never touched again; the live region is repainted where it changed.
 //! The terminal is asked for its background after the first frame, and for the cursor's position after a resize. Output is
 //! buffered and written at once when the console waits, so that no partial frame is seen. Deliberately absent: the content,
 //! which is the caller's, and threads.
 
-mod page;
 mod window;
 
 use crate::ask::{Keyboard, StoreAnswer, ask_on, surface};
 use crate::close_signal::CloseSignal;
 use crate::decode::TerminalInput;
 use crate::device::{self, Device, DeviceEvent, WakePipe, WakeSource, Waker};
+use crate::editor::open_pager;
 use crate::environment::encode;
 use crate::paint::{CLEAR_BELOW, Painter};
 use crate::view::{Background, spans_width};
 use crate::{EditedText, Options, Presentation, open_editor};
 use askuser::{AskError, Key, Request, Resolution, sanitize};
-use page::LEAVE_PAGE;
 use ratatui_core::layout::Position;
 use ratatui_core::text::Line;
 use std::io;
@@ -44,8 +42,6 @@ use std::time::{Duration, Instant};
 pub struct Console {
     device: Device,
     painter: Painter,
-    /// What paints the page over the whole screen, while there is one.
-    page: Option<Painter>,
     waker: Waker,
     options: Options,
     size: (u16, u16),
@@ -110,7 +106,6 @@ impl Console {
             size: device.size(),
             device,
             painter: painter(options),
-            page: None,
             waker,
             options: options.clone(),
             is_titled: false,
@@ -212,8 +207,7 @@ impl Console {
     /// # Errors
     /// If the terminal cannot be written to.
     pub fn flush(&mut self) -> io::Result<()> {
-        let mut bytes = self.painter.take();
-        bytes.extend(self.page.as_mut().map(Painter::take).unwrap_or_default());
+        let bytes = self.painter.take();
         if std::mem::take(&mut self.synchronize) && !bytes.is_empty() {
             self.device.write(&[BEGIN_SYNC, &bytes, END_SYNC].concat())?;
         } else {
@@ -224,10 +218,7 @@ impl Console {
             self.painter.set_rows(rows.as_deref());
         }
         if self.options.presentation == Presentation::Screen {
-            device::on_panic(match self.page {
-                Some(_) => [LEAVE_PAGE, RESTORE_ON_PANIC].concat(),
-                None => self.painter.at_the_top(RESTORE_ON_PANIC),
-            });
+            device::on_panic(self.painter.at_the_top(RESTORE_ON_PANIC));
         }
         Ok(())
     }
@@ -258,9 +249,7 @@ impl Console {
             DeviceEvent::TimedOut => ConsoleEvent::TimedOut,
             DeviceEvent::Resized => {
                 self.size = self.device.size();
-                if self.page.is_some() {
-                    self.open_page();
-                } else if self.options.presentation == Presentation::Screen {
+                if self.options.presentation == Presentation::Screen {
                     let cursor_row = if self.options.has_window { self.device.cursor_row()? } else { None };
                     self.painter.resized(self.size.0, self.options.reflows, cursor_row);
                     self.is_live = false;
@@ -314,7 +303,6 @@ impl Console {
         store: StoreAnswer<'_>,
     ) -> Result<Resolution, AskError> {
         let failed = surface("the terminal failed");
-        self.close_page();
         self.leave().map_err(&failed)?;
         self.device.drain_input(type_ahead).map_err(&failed)?;
         // A wake during the question is noticed when the question is over.
@@ -337,12 +325,24 @@ impl Console {
     /// # Errors
     /// If the editor fails, or the terminal does.
     pub fn edit(&mut self, text: &str) -> io::Result<EditedText> {
+        self.lend(|| open_editor(text))
+    }
+
+    /// Shows a text in `$PAGER`, and takes the terminal back afterwards.
+    ///
+    /// # Errors
+    /// If the pager fails, or the terminal does.
+    pub fn read(&mut self, text: &str) -> io::Result<()> {
+        self.lend(|| open_pager(text))
+    }
+
+    fn lend<T>(&mut self, program: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
         self.leave()?;
         self.device.lend()?;
-        let edited = open_editor(text);
+        let done = program();
         self.device.start()?;
         self.reset_screen();
-        edited
+        done
     }
 
     fn suspend(&mut self) -> io::Result<()> {
@@ -359,16 +359,12 @@ impl Console {
             if self.options.has_window {
                 self.painter.raw(REPORT_FOCUS);
             }
-            if self.page.is_some() {
-                self.open_page();
-            }
         }
     }
 
     /// Erases the live region and resets the modes.
     fn leave(&mut self) -> io::Result<()> {
         if self.options.presentation == Presentation::Screen {
-            self.leave_page();
             self.clear_live();
             if self.options.has_window {
                 self.painter.raw(IGNORE_FOCUS);

@@ -1,4 +1,4 @@
-//! The external editor: a text goes out in a private file and comes back changed.
+//! The external editor and pager: a text goes out in a private file. From the editor it comes back changed.
 
 use askuser_sys::programs;
 use std::fs::{self, OpenOptions};
@@ -27,12 +27,11 @@ use std::process::{Command, Stdio};
 /// left where it is, and the error says where.
 pub fn open_editor(text: &str) -> io::Result<EditedText> {
     let file = DraftFile::create(text)?;
-    let editor =
-        ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var(name).ok().filter(|value| !value.trim().is_empty()));
-    let status = command(editor.as_deref(), &file.0)?.status()?;
+    let editor = chosen(&["VISUAL", "EDITOR"]).unwrap_or_else(|| FALLBACK_EDITOR.to_owned());
+    let status = command(&editor, &file.0)?.status()?;
     let saved = read_saved(&file.0);
     let failure = match &saved {
-        _ if !status.success() => format!("{} ended with {status}", editor.as_deref().unwrap_or(FALLBACK_EDITOR)),
+        _ if !status.success() => format!("{editor} ended with {status}"),
         Err(error) => format!("{}: {error}", file.0.display()),
         Ok(saved) => return Ok(EditedText { text: String::from_utf8_lossy(saved).into_owned(), file }),
     };
@@ -44,6 +43,26 @@ pub fn open_editor(text: &str) -> io::Result<EditedText> {
         true => format!("what it saved is in {} ({failure})", file.keep().display()),
         false => failure,
     }))
+}
+
+/// Opens `$PAGER` on a text, or else `less` or `more`, and waits until it is closed.
+pub(crate) fn open_pager(text: &str) -> io::Result<()> {
+    let file = DraftFile::create(text)?;
+    let pager = chosen(&["PAGER"]);
+    let status = command(pager.as_deref().unwrap_or(FALLBACK_PAGER), &file.0)?.status()?;
+    // 127 is the shell's exit code for a program that it does not find.
+    match status.code() {
+        Some(127) => Err(io::Error::other(format!("PAGER: cannot start {}", pager.unwrap_or_default()))),
+        _ => Ok(()),
+    }
+}
+
+/// `less` where it is installed.
+const FALLBACK_PAGER: &str = if cfg!(windows) { "more" } else { "$(command -v less || echo more)" };
+
+/// The first of these variables that is set.
+fn chosen(variables: &[&str]) -> Option<String> {
+    variables.iter().find_map(|name| std::env::var(name).ok().filter(|value| !value.trim().is_empty()))
 }
 
 /// Far more than any text field takes.
@@ -92,21 +111,21 @@ impl EditedText {
 /// The editor where neither `VISUAL` nor `EDITOR` is set.
 pub const FALLBACK_EDITOR: &str = if cfg!(windows) { "notepad" } else { "vi" };
 
-/// The variable is a shell command line, as for git. The editor gets the terminal even if our streams are redirected.
+/// The program is a shell command line, as for git. It gets the terminal even if our streams are redirected.
 #[cfg(unix)]
-fn command(editor: Option<&str>, file: &Path) -> io::Result<Command> {
+fn command(program: &str, file: &Path) -> io::Result<Command> {
     let terminal = || OpenOptions::new().read(true).write(true).open("/dev/tty");
     let mut command = programs::command("sh")?;
-    command.arg("-c").arg(format!("exec {} \"$1\"", editor.unwrap_or(FALLBACK_EDITOR))).arg("sh").arg(file);
+    command.arg("-c").arg(format!("exec {program} \"$1\"")).arg("sh").arg(file);
     command.stdin(Stdio::from(terminal()?)).stdout(Stdio::from(terminal()?)).stderr(Stdio::from(terminal()?));
     Ok(command)
 }
 
 /// By `cmd`, which finds scripts (`code --wait`) too, and takes what stands between the outermost quotes as it is.
 #[cfg(windows)]
-fn command(editor: Option<&str>, file: &Path) -> io::Result<Command> {
+fn command(program: &str, file: &Path) -> io::Result<Command> {
     let mut command = programs::command("cmd")?;
-    let text = format!("/D /S /C \"{} \"{}\"\"", editor.unwrap_or(FALLBACK_EDITOR), file.display());
+    let text = format!("/D /S /C \"{program} \"{}\"\"", file.display());
     std::os::windows::process::CommandExt::raw_arg(&mut command, text).stdin(Stdio::inherit());
     Ok(command)
 }

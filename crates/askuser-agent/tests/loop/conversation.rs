@@ -171,6 +171,7 @@ async fn what_is_said_during_a_turn_is_heard_between_two_calls() {
     handle.say("go").unwrap();
     let seen = short(&say_at(&handle, &mut events, &log, "begin Act 1", "stop at one").await);
     let expected = [
+        "user go",
         "start call_1_1 Act",
         "result call_1_1",
         "start call_1_2 Act",

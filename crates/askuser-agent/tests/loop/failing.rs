@@ -2,8 +2,8 @@
 
 use crate::support::*;
 use askuser_agent::{
-    Access, Agent, AgentEvent, FailureKind, ModelError, ModelEvent, PermissionMode, Permissions,
-    Registry, Running, Tool, ToolCall, ToolContext, ToolDefinition, Usage,
+    Access, Agent, AgentEvent, FailureKind, ModelError, ModelEvent, PermissionMode, Permissions, Registry, Running,
+    Tool, ToolCall, ToolContext, ToolDefinition, Usage,
 };
 use serde_json::json;
 use std::time::Duration;

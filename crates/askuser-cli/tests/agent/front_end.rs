@@ -368,7 +368,10 @@ fn a_later_message_does_not_end_a_turn_that_was_continued() {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
     driver.send(&json!({"type": "user", "text": "also this"}));
-    while !Place::entries(&place.sessions()[0]).iter().any(|entry| entry["type"] == "said" && entry["text"] == "also this") {
+    while !Place::entries(&place.sessions()[0])
+        .iter()
+        .any(|entry| entry["type"] == "said" && entry["text"] == "also this")
+    {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
     std::fs::write(place.folder().join("further"), "").unwrap();

@@ -739,85 +739,30 @@ fn answers_that_match_a_question_without_fitting_it_are_told_in_the_conversation
 }
 
 #[test]
-fn a_long_output_is_read_in_full_and_the_conversation_is_as_it_was() {
+fn outputs_are_read_in_the_persons_pager_the_newest_first() {
     for (columns, rows) in [(80, 24), (120, 40)] {
+        let read = |name: &str| json!({"calls": [{"name": "Read", "input": {"path": name}}]});
+        let script = json!([read("short.txt"), read("long.txt"), {"text": "Done."}]);
         let text: String = (1..=1_500).map(|n| format!("number {n}\n")).collect();
-        let call = json!({"name": "Read", "input": {"path": "long.txt"}});
-        let stage = stage(json!([{"text": "I read.", "calls": [call]}, {"text": "Done."}]))
-            .size(columns, rows)
-            .file("long.txt", text);
+        let stage = stage(script).size(columns, rows).file("long.txt", text).file("short.txt", "an earlier one\n");
+        let pager = stage.path("pager");
+        std::fs::write(&pager, "#!/bin/sh\ncp \"$1\" shown; printf 'reading '; read line\n").unwrap();
+        std::fs::set_permissions(&pager, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let stage = stage.env("PAGER", pager.to_str().unwrap());
         let mut terminal = start(&stage, &["go"]);
         terminal.wait_for("Done.");
-        // The turn is over; the box is there during it too.
         terminal.wait_for("Alt-Enter new line");
-        let before = terminal.screen();
-        terminal.keys("<c-o>");
-        terminal.wait_for("number 1500");
-        assert!(!terminal.screen().contains("Done."), "{}", terminal.screen());
-        terminal.keys("g");
-        terminal.wait_for("number 2\n");
-        terminal.keys("/number 777<enter>");
-        terminal.wait_for("number 777\n");
-        terminal.resize(columns - 10, rows);
-        terminal.wait_until("a narrower rule", |screen| {
-            screen.lines().any(|line| line == "─".repeat(usize::from(columns) - 11))
-        });
-        terminal.resize(columns, rows);
-        terminal.wait_until("a wider rule", |screen| {
-            screen.lines().any(|line| line == "─".repeat(usize::from(columns) - 1))
-        });
-        terminal.keys("q");
-        terminal.wait_for(BOX);
-        terminal.wait_until("the conversation", |screen| screen == before);
-        terminal.keys("<c-d>");
+        terminal.keys("draft<c-o>");
+        terminal.wait_for("reading");
+        let shown = std::fs::read_to_string(stage.path("shown")).unwrap();
+        let places = ["● Read long.txt", "number 1\n", "number 1500", "● Read short.txt", "an earlier one"];
+        assert!(places.map(|words| shown.find(words).expect(words)).is_sorted(), "{shown}");
+        terminal.keys("<enter>");
+        terminal.wait_for("│ > draft");
+        assert!(terminal.screen().contains("Done."), "{}", terminal.screen());
+        terminal.keys("<c-c><c-d>");
         check_restored(&terminal.finish());
     }
-}
-
-#[test]
-fn a_question_waits_until_an_output_is_read() {
-    let read = json!({"name": "Read", "input": {"path": "a.txt"}});
-    let stage = stage(json!([
-        {"text": "I read.", "calls": [read]},
-        {"wait_ms": 1_500, "text": "And ask.", "calls": [question("Database")]},
-        {"text": "Good."},
-    ]))
-    .file("a.txt", "contents\n");
-    let mut terminal = start(&stage, &["go"]);
-    terminal.wait_for("● Read a.txt  ✔");
-    terminal.keys("<c-o>");
-    terminal.wait_for("contents");
-    terminal.wait_for("A question waits: Database. q goes back to it.");
-    terminal.keys("1");
-    terminal.keys("q");
-    terminal.wait_for("╭─ Database ─╮");
-    let screen = terminal.screen();
-    assert!(screen.contains("And ask.") && screen.contains("● Read a.txt"), "{screen}");
-    terminal.keys("2");
-    terminal.wait_for("✔ Database: SQLite");
-    terminal.wait_for("Good.");
-}
-
-#[test]
-fn a_page_is_gone_while_the_process_is_stopped_and_back_with_it() {
-    let read = json!({"name": "Read", "input": {"path": "a.txt"}});
-    let stage = stage(json!([{"calls": [read]}, {"text": "Done."}])).file("a.txt", "contents\n").env("PS1", "ready$ ");
-    let mut terminal = stage.command(&["bash", "--norc", "--noprofile", "--noediting", "-i"]);
-    terminal.wait_behind("ready$ ");
-    terminal.keys("askuser agent --script script.json hello 2>err<enter>");
-    terminal.wait_for("Done.");
-    terminal.wait_for(BOX);
-    terminal.keys("<c-o>");
-    terminal.wait_for("contents");
-    terminal.keys("<c-z>");
-    terminal.wait_for("Stopped");
-    terminal.wait_behind("ready$ ");
-    assert!(!terminal.screen().contains("contents"), "{}", terminal.screen());
-    terminal.keys("fg<enter>");
-    terminal.wait_for("contents");
-    terminal.keys("q");
-    terminal.wait_for(BOX);
-    assert!(terminal.screen().contains("Done."), "{}", terminal.screen());
 }
 
 #[test]

@@ -1,6 +1,5 @@
 //! Events from the agent thread, turned into scrollback items and state changes.
 
-use super::agent_thread::AgentCommand;
 use super::outputs::{Heading, OutputKind};
 use super::scrollback::{Item, thought_words};
 use super::state::{Effect, Event, LastPrinted, State, Thought, TurnEnd, Work};
@@ -61,8 +60,8 @@ impl State {
                 let others = "What commands changed in other files is not in it.";
                 self.note(Role::Muted, others);
             }
-            // A person who is writing or reading is not interrupted.
-            Event::ModelsListed(offered) if self.composer.draft.is_blank() && self.pager.is_none() => {
+            // A person who is writing is not interrupted.
+            Event::ModelsListed(offered) if self.composer.draft.is_blank() => {
                 self.effects.push_back(Effect::ChooseModel(offered));
             }
             Event::TurnStarted if self.turn.running.is_none() => self.begin_turn(Work::Conversation, now),

@@ -10,13 +10,14 @@ use super::history::HistoryFile;
 use super::open_questions::{Questions, SIGHUP, UiSender};
 use super::scrollback::{self, Item};
 use super::state::{Effect, Event, State};
-use super::{page_view, view};
+use super::view;
 use crate::failure::Failure;
 use crate::signals;
 use askuser::{Key, KeyCode};
 use askuser_agent::CancellationToken;
 use askuser_terminal::{Console, ConsoleEvent, Options, Presentation, Role, TerminalInput};
 use std::io;
+use std::path::Path;
 use std::sync::mpsc::Receiver;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -37,8 +38,6 @@ pub(super) struct Driver {
     type_ahead: Vec<TerminalInput>,
     /// The unfinished line, in line mode.
     line: String,
-    /// What is to be printed when the page over the screen is closed.
-    held: Vec<Item>,
     /// Whether the `> ` of the current input line has been printed, in line mode.
     input_prompt_shown: bool,
 }
@@ -87,7 +86,6 @@ impl Driver {
             started: Instant::now(),
             type_ahead: Vec::new(),
             line: String::new(),
-            held: Vec::new(),
             input_prompt_shown: false,
         }
     }
@@ -99,7 +97,6 @@ impl Driver {
             let draft = self.state.composer.draft.expanded();
             self.save_history(&draft);
         }
-        self.close_page();
         let is_told = matches!(end, End::Signal(_) | End::Closed);
         self.agent_thread.end(if is_told { signals::GRACE } else { SHUTDOWN });
         if let (End::Quit, true, Some(session)) =
@@ -166,9 +163,7 @@ impl Driver {
         match self.console.presentation() {
             // Nothing to show before the session is known.
             Presentation::Screen if self.state.session.about.is_none() => {}
-            Presentation::Screen if self.state.pager.is_some() => self.render_page(),
             Presentation::Screen => {
-                self.close_page();
                 let (lines, caret) = view::live(&self.state, &self.options.theme, self.console.size(), self.now());
                 self.console.set_live(&lines, Some(caret));
             }
@@ -180,28 +175,6 @@ impl Driver {
                     self.console.print_prompt(&format!("> {}", self.state.composer.draft.as_str()));
                 }
             }
-        }
-    }
-
-    fn render_page(&mut self) {
-        let size = self.console.size();
-        if let Some(pager) = &mut self.state.pager {
-            let read = |file| Some(String::from_utf8_lossy(&std::fs::read(file).ok()?).into_owned());
-            self.state.outputs.load(pager.shown, read);
-            let (columns, rows) = page_view::text_area(size);
-            pager.fit(&self.state.outputs, columns, rows);
-        }
-        if let Some(pager) = &self.state.pager {
-            self.console.set_page(&page_view::page(&self.state, pager, &self.options.theme, size));
-        }
-    }
-
-    /// Shows the conversation again, with what has happened meanwhile.
-    fn close_page(&mut self) {
-        self.state.pager = None;
-        self.console.close_page();
-        for item in std::mem::take(&mut self.held) {
-            self.print(&item);
         }
     }
 
@@ -293,18 +266,10 @@ impl Driver {
     fn handle_at(&mut self, event: Event, now: Duration) -> Result<(), End> {
         self.state.turn.text_columns = view::text_room(self.console.size());
         self.state.composer.columns = view::draft_room(&self.options.theme, self.console.size());
-        if let Some(pager) = &mut self.state.pager {
-            let (columns, rows) = page_view::text_area(self.console.size());
-            pager.fit(&self.state.outputs, columns, rows);
-        }
         self.state.update(event, now);
         while let Some(effect) = self.state.effects.pop_front() {
             match effect {
-                Effect::Print(item) if self.state.pager.is_some() => self.held.push(item),
-                Effect::Print(item) => {
-                    self.close_page();
-                    self.print(&item);
-                }
+                Effect::Print(item) => self.print(&item),
                 Effect::Command(command) => self.agent_thread.send(command),
                 Effect::SaveHistory(text) => self.save_history(&text),
                 Effect::Announce { header, may_be_away } => self.announce(&header, may_be_away),
@@ -315,6 +280,13 @@ impl Driver {
                 Effect::Edit(text) => {
                     let edited = self.edit(&text);
                     self.state.update(Event::Edited(edited), self.now());
+                }
+                Effect::ReadOutputs => {
+                    let read = |file: &Path| Some(String::from_utf8_lossy(&std::fs::read(file).ok()?).into_owned());
+                    let text = self.state.outputs.text(&self.options.theme, read);
+                    if let Err(error) = self.console.read(&text) {
+                        self.state.warn(Role::Danger, format!("The pager failed: {error}."));
+                    }
                 }
                 Effect::Ask(request) => {
                     let closed = self.ask(&request)?;

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! The UI thread owns the terminal and the state, and steers the agent in its thread with a handle; one channel brings back
-//! what happens. `state`, `update`, `agent_events`, `pager` and the views do no IO and read no clock.
+//! what happens. `state`, `update`, `agent_events` and the views do no IO and read no clock.
 
 mod agent_events;
 mod agent_thread;
@@ -20,8 +20,6 @@ mod mentions;
 mod model_choice;
 mod open_questions;
 mod outputs;
-mod page_view;
-mod pager;
 mod pastes;
 mod recall;
 mod scrollback;

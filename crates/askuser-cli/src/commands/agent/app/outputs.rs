@@ -1,11 +1,11 @@
-//! What calls have written and what the model has thought, kept to be read in full (Ctrl-O): the last ones, and of a very
-//! long one its end.
+//! The last outputs of calls and thoughts of the model, for reading in full (Ctrl-O). Of a very long one the end is kept.
 
+use super::scrollback::{MAX_COLUMNS, call_line, thought_words};
 use super::tool_calls::CallSummary;
 use askuser::sanitize;
-use askuser_terminal::{Role, Theme, diff_lines};
+use askuser_terminal::{Theme, diff_lines};
 use std::collections::VecDeque;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const MAX_OUTPUTS: usize = 50;
@@ -33,7 +33,7 @@ pub(crate) struct Output {
     text: String,
     /// How many bytes of its beginning are not kept.
     cut: usize,
-    /// Where all of it is, if that is not here and has not been looked for.
+    /// The file that holds all of it, if that is not here.
     file: Option<PathBuf>,
 }
 
@@ -42,8 +42,6 @@ pub(crate) enum Heading {
     Call(CallSummary),
     /// The model's thoughts, and how long they took.
     Thoughts(Duration),
-    /// The keys and commands: no output, and only here while they are read.
-    Help,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,17 +90,22 @@ impl Outputs {
         self.kept.iter_mut().filter(|output| output.id == id).for_each(|output| output.file = Some(file.clone()));
     }
 
-    /// Puts what the file holds in the place of an output that is kept in one, once.
-    pub(crate) fn load(&mut self, id: OutputId, read: impl FnOnce(PathBuf) -> Option<String>) {
-        if let Some(output) = self.kept.iter_mut().find(|output| output.id == id)
-            && let Some(whole) = output.file.take().and_then(read)
-        {
-            (output.text, output.cut) = (whole, 0);
-        }
-    }
-
-    pub(crate) fn forget_help(&mut self) {
-        self.kept.retain(|output| output.heading != Heading::Help);
+    /// All outputs as one text, the newest first. The newest is read from its file, if it has one.
+    pub(crate) fn text(&self, theme: &Theme, read: impl FnOnce(&Path) -> Option<String>) -> String {
+        let whole = self.kept.back().and_then(|last| read(last.file.as_deref()?));
+        let shown = |output: &Output| {
+            let heading = match &output.heading {
+                Heading::Call(call) => call_line(call, theme, MAX_COLUMNS).to_string(),
+                Heading::Thoughts(took) => thought_words(*took),
+            };
+            let text = match &whole {
+                Some(whole) if Some(output.id) == self.last() => sanitize::block(whole.trim_end()).into_owned(),
+                _ => output.shown(theme),
+            };
+            format!("{heading}\n\n{text}\n")
+        };
+        let rule = format!("\n{}\n\n", theme.signs.horizontal.repeat(MAX_COLUMNS));
+        self.kept.iter().rev().map(shown).collect::<Vec<_>>().join(&rule)
     }
 
     pub(crate) fn get(&self, id: OutputId) -> Option<&Output> {
@@ -111,20 +114,6 @@ impl Outputs {
 
     pub(crate) fn last(&self) -> Option<OutputId> {
         self.kept.back().map(|output| output.id)
-    }
-
-    /// Which of how many it is, from one.
-    pub(crate) fn position(&self, id: OutputId) -> Option<(usize, usize)> {
-        let index = self.kept.iter().position(|output| output.id == id)?;
-        Some((index + 1, self.kept.len()))
-    }
-
-    pub(crate) fn before(&self, id: OutputId) -> Option<OutputId> {
-        self.kept.iter().rev().map(|output| output.id).find(|other| other.0 < id.0)
-    }
-
-    pub(crate) fn after(&self, id: OutputId) -> Option<OutputId> {
-        self.kept.iter().map(|output| output.id).find(|other| other.0 > id.0)
     }
 
     fn forget_oldest(&mut self) {
@@ -148,27 +137,17 @@ impl Output {
         }
     }
 
-    /// How much has been written, kept or not: it only grows.
-    pub(crate) fn written(&self) -> usize {
-        self.cut + self.text.len()
-    }
-
-    /// All its lines, safe to show.
-    pub(crate) fn lines(&self) -> Vec<(Role, String)> {
-        let mut lines = Vec::new();
-        if self.cut > 0 {
-            lines.push((Role::Text, format!("(The first {} bytes are not kept.)", self.cut)));
-        }
-        match self.kind {
-            OutputKind::Text => {
-                lines.extend(sanitize::block(self.text.trim_end()).lines().map(|line| (Role::Text, line.to_owned())));
-            }
+    /// All of it, safe to show.
+    pub(crate) fn shown(&self, theme: &Theme) -> String {
+        let text = match self.kind {
+            OutputKind::Text => sanitize::block(self.text.trim_end()).into_owned(),
             OutputKind::Diff => {
-                let diff = diff_lines(self.text.trim_end_matches('\n'), &Theme::default());
-                lines.extend(diff.into_iter().map(|line| (line.role, format!("{} {}", line.number, line.text))));
+                let diff = diff_lines(self.text.trim_end_matches('\n'), theme);
+                diff.iter().map(|line| format!("{} {}", line.number, line.text)).collect::<Vec<_>>().join("\n")
             }
-        }
-        lines
+        };
+        let cut = if self.cut > 0 { format!("(The first {} bytes are not kept.)\n", self.cut) } else { String::new() };
+        format!("{cut}{text}")
     }
 
     /// Its last lines that are not blank, as a terminal would show them: what is written after a carriage return takes the
@@ -191,7 +170,7 @@ mod tests {
     use super::*;
 
     fn texts(output: &Output) -> Vec<String> {
-        output.lines().into_iter().map(|(_, text)| text).collect()
+        output.shown(&Theme::default()).lines().map(str::to_owned).collect()
     }
 
     fn thoughts() -> Heading {
@@ -217,7 +196,7 @@ mod tests {
         let output = outputs.get(id).unwrap();
         let lines = texts(output);
         assert!(lines[0].starts_with("(The first ") && lines.last().is_some_and(|last| last == "399999"));
-        assert!(output.text.len() <= MAX_BYTES + MAX_BYTES / 8 && output.written() > 2 * MAX_BYTES);
+        assert!(output.text.len() <= MAX_BYTES + MAX_BYTES / 8 && output.cut > MAX_BYTES);
     }
 
     #[test]
@@ -231,7 +210,7 @@ mod tests {
     fn only_so_many_are_kept() {
         let mut outputs = Outputs::default();
         (0..3 * MAX_OUTPUTS).for_each(|_| outputs.add(thoughts(), OutputKind::Text, "x"));
-        assert_eq!(outputs.position(outputs.last().unwrap()), Some((MAX_OUTPUTS, MAX_OUTPUTS)));
+        assert_eq!(outputs.kept.len(), MAX_OUTPUTS);
         let big = "x".repeat(MAX_BYTES);
         (0..20).for_each(|_| outputs.add(thoughts(), OutputKind::Text, &big));
         assert_eq!(outputs.kept.len(), MAX_TOTAL / MAX_BYTES);

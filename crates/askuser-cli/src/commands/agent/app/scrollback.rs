@@ -16,7 +16,8 @@ use askuser_agent::PermissionMode;
 use askuser_terminal::markdown::{self, Row};
 use askuser_terminal::text::{Line, Modifier, Span};
 use askuser_terminal::{
-    Confirm, Role, ShownDiffLine, Signs, Theme, closing_lines, context_lines, diff_lines, width, wrap_styled,
+    Confirm, Presentation, Role, ShownDiffLine, Signs, Theme, closing_lines, context_lines, diff_lines, width,
+    wrap_styled,
 };
 use std::time::Duration;
 
@@ -41,8 +42,8 @@ pub(crate) enum Item {
     Note(Role, String),
     /// What came of a question of an earlier process.
     Closing(Box<Closing>),
-    /// The keys and commands, in line mode; on a screen they are a page.
-    Help,
+    /// The commands, and the keys that work there.
+    Help(Presentation),
 }
 
 /// Text is wrapped at this width: longer lines are hard to read.
@@ -70,7 +71,8 @@ pub(crate) fn lines(item: &Item, theme: &Theme, columns: usize) -> Vec<Line<'sta
         Item::Diff { text, max_lines } => diff(text, *max_lines, theme, whole),
         Item::Closing(closing) => closing_of(closing, theme, columns),
         Item::Note(role, text) => note(*role, text, theme, columns),
-        Item::Help => help(&KEYS[KEYS.len() - LINE_MODE_KEYS..], theme, columns),
+        Item::Help(Presentation::Screen) => help(KEYS, theme, columns),
+        Item::Help(Presentation::Line) => help(&KEYS[KEYS.len() - LINE_MODE_KEYS..], theme, columns),
     }
 }
 
@@ -279,7 +281,7 @@ fn note(role: Role, text: &str, theme: &Theme, columns: usize) -> Vec<Line<'stat
     wrap_styled([(words.as_ref(), style)], &lead, &[Span::raw("  ")], columns)
 }
 
-/// The keys on the help page. The last [`LINE_MODE_KEYS`] work in line mode too.
+/// The keys. The last [`LINE_MODE_KEYS`] work in line mode too.
 const KEYS: &[(&str, &str)] = &[
     ("Enter", "send; while the agent works: it is read before the next step"),
     ("Alt-Enter, Ctrl-J", "new line"),
@@ -288,7 +290,7 @@ const KEYS: &[(&str, &str)] = &[
     ("@path", "attach a file to the message"),
     ("Shift-Tab", "ask first, accept edits, plan mode"),
     ("Esc", "stop the agent"),
-    ("Ctrl-O", "read the last outputs in full"),
+    ("Ctrl-O", "read the last outputs in full, in $PAGER"),
     ("Ctrl-G", "write in $VISUAL or $EDITOR"),
     ("!command", "run a command of your own; the agent reads the output with your next message"),
     ("Ctrl-C", "stop the agent, clear the line; twice: quit"),
@@ -297,12 +299,6 @@ const KEYS: &[(&str, &str)] = &[
 ];
 
 const LINE_MODE_KEYS: usize = 4;
-
-/// The keys and commands as a text in so many columns.
-pub(crate) fn help_page(columns: usize) -> String {
-    let lines = help(KEYS, &Theme::default(), columns);
-    lines.iter().map(|line| format!("{line}\n")).collect()
-}
 
 fn help(keys: &[(&str, &'static str)], theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     let commands = slash_commands::TABLE.iter().map(|row| (format!("/{} {}", row.name, row.argument), row.about));

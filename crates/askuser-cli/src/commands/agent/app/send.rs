@@ -2,9 +2,7 @@
 
 use super::agent_events::mode_words;
 use super::agent_thread::AgentCommand;
-use super::outputs::Heading;
-use super::pager::Pager;
-use super::scrollback::{self, Item};
+use super::scrollback::Item;
 use super::slash_commands::{self, SlashCommand};
 use super::state::{Effect, LastPrinted, RunningTurn, State, TurnEnd, Work};
 use super::tool_calls;
@@ -97,12 +95,7 @@ impl State {
             }
         };
         match command {
-            SlashCommand::Help if self.presentation == Presentation::Line => self.print(Item::Help),
-            SlashCommand::Help => {
-                let help = self.outputs.begin(Heading::Help);
-                self.outputs.append(help, &scrollback::help_page(self.turn.text_columns));
-                self.pager = Some(Pager::open(help).at_top());
-            }
+            SlashCommand::Help => self.print(Item::Help(self.presentation)),
             SlashCommand::Quit => self.effects.push_back(Effect::Quit),
             SlashCommand::Compact(wish) => {
                 self.begin_turn(Work::Summary, now);

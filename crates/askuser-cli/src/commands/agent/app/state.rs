@@ -5,7 +5,6 @@
 use super::agent_thread::{AgentCommand, SessionInfo};
 use super::composer::{Composer, Offer};
 use super::outputs::{OutputId, Outputs};
-use super::pager::Pager;
 use super::scrollback::{Item, MAX_COLUMNS};
 use super::tool_calls::RunningCall;
 use crate::commands::agent::models::Offered;
@@ -30,8 +29,6 @@ pub(crate) struct State {
     pub(crate) notice: Option<Notice>,
     /// What was not shown in full, for Ctrl-O.
     pub(crate) outputs: Outputs,
-    /// The page on which it is read.
-    pub(crate) pager: Option<Pager>,
     /// Until when another Ctrl-C quits.
     pub(super) quit_armed_until: Option<Duration>,
     pub(super) last_printed: LastPrinted,
@@ -228,6 +225,8 @@ pub(crate) enum Effect {
     },
     ClearAnnouncement,
     Ask(Arc<Request>),
+    /// Show the outputs in the person's pager.
+    ReadOutputs,
     /// Find out which files a message may name.
     ListFiles,
     SaveHistory(String),
@@ -262,7 +261,6 @@ impl State {
             activity: Activity::default(),
             notice: None,
             outputs: Outputs::default(),
-            pager: None,
             quit_armed_until: None,
             last_printed: LastPrinted::Nothing,
             effects: VecDeque::new(),
@@ -283,7 +281,7 @@ impl State {
                 .then(|| key.max(self.activity.last_seen.unwrap_or_default()) + RECENT_ACTIVITY),
         });
         let notice = self.notice.as_ref().and_then(|notice| notice.until);
-        let moves = self.presentation == Presentation::Screen && !self.is_paused() && self.pager.is_none();
+        let moves = self.presentation == Presentation::Screen && !self.is_paused();
         let frame = self.turn.running.filter(|_| moves).map(|_| {
             let step = match self.motion {
                 Motion::Full => FRAME,
@@ -309,9 +307,9 @@ impl State {
     }
 
     /// Whether a question opens once the keyboard has been idle. Where there is a draft that the person may go on with, it opens when
-    /// they press Tab, or Enter in line mode; where they read an output, when they have closed it.
+    /// they press Tab, or Enter in line mode.
     pub(crate) fn opens_when_idle(&self) -> bool {
-        self.composer.draft.is_blank() && self.pager.is_none()
+        self.composer.draft.is_blank()
     }
 
     pub(super) fn is_quiet(&self, now: Duration) -> bool {

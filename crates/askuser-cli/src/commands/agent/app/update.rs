@@ -2,13 +2,12 @@
 
 use super::agent_thread::AgentCommand;
 use super::composed_text::LIMIT;
-use super::pager::Pager;
 use super::scrollback::Item;
 use super::state::{Effect, Event, LastPrinted, Notice, QUIT_WINDOW, QuestionEnd, STRAY_KEY_WINDOW, State};
 use askuser::prompt::{Action, KeyContext, action};
 use askuser::sanitize::is_blank;
 use askuser::{Edit, Fit, Key, KeyCode, Purpose};
-use askuser_terminal::{Focus, Presentation, Role};
+use askuser_terminal::{Focus, Presentation, Role, Theme};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,11 +23,7 @@ impl State {
             }
             Event::Paste(text) => {
                 self.key_pressed(now);
-                match &mut self.pager {
-                    Some(pager) if pager.is_typing() => pager.paste(text),
-                    // A paste beside it is not lost.
-                    _ => self.edit(Edit::Paste(text)),
-                }
+                self.edit(Edit::Paste(text));
             }
             // A bare Enter opens the pending question; the draft stays.
             Event::Line(line) if !self.opens_when_idle() && !self.questions.pending.is_empty() && is_blank(&line) => {
@@ -153,7 +148,7 @@ impl State {
             Item::Call(_) | Item::Output { .. } | Item::Diff { .. } => {
                 (LastPrinted::Call, !is_apart && self.last_printed != LastPrinted::Call)
             }
-            Item::Gap | Item::Header(_) | Item::Closing(_) | Item::UserMessage(_) | Item::Note(..) | Item::Help => {
+            Item::Gap | Item::Header(_) | Item::Closing(_) | Item::UserMessage(_) | Item::Note(..) | Item::Help(_) => {
                 (LastPrinted::Other, !is_apart)
             }
         };
@@ -205,13 +200,6 @@ impl State {
 
     fn key(&mut self, key: Key, now: Duration) {
         self.key_pressed(now);
-        if let Some(pager) = &mut self.pager {
-            if !pager.key(key, &self.outputs) {
-                self.pager = None;
-                self.outputs.forget_help();
-            }
-            return;
-        }
         if key == Key::ctrl('c') {
             return self.interrupt(now);
         }
@@ -277,11 +265,10 @@ impl State {
 
     pub(super) fn read_outputs(&mut self) {
         match (self.outputs.last(), self.presentation) {
-            (Some(last), Presentation::Screen) => self.pager = Some(Pager::open(last)),
-            // There is no page in line mode.
+            (Some(_), Presentation::Screen) => self.effects.push_back(Effect::ReadOutputs),
+            // Line mode stays in the terminal's own lines.
             (Some(last), Presentation::Line) => {
-                let text = self.outputs.get(last).map(|output| output.lines()).unwrap_or_default();
-                let text = text.into_iter().map(|(_, line)| line).collect::<Vec<_>>().join("\n");
+                let text = self.outputs.get(last).map(|output| output.shown(&Theme::default())).unwrap_or_default();
                 self.print(Item::Output { text, role: Role::Secondary, max_lines: usize::MAX });
             }
             (None, _) => self.warn(Role::Muted, "There is no output to read yet."),

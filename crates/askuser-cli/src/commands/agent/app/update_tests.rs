@@ -5,6 +5,7 @@ use crate::commands::agent::app::test_fixtures::request;
 use crate::commands::agent::app::tool_calls::CallStatus;
 use askuser::{Context, Purpose, Request};
 use askuser_agent::{ATTACHED, AgentEvent, Failure, FailureKind, PermissionMode, ToolResult};
+use askuser_terminal::Theme;
 use serde_json::json;
 use std::sync::Arc;
 
@@ -231,19 +232,10 @@ fn tab_takes_the_first_command_also_during_a_turn() {
 }
 
 #[test]
-fn help_is_a_page_that_is_no_output_afterwards() {
+fn help_is_printed() {
     let mut state = ready();
     write(&mut state, "/help", 0);
-    press(&mut state, KeyCode::Enter, 0);
-    let mut pager = state.pager.take().unwrap();
-    pager.fit(&state.outputs, 100, 10);
-    let rows: Vec<String> = pager.visible().map(|row| row.text.to_owned()).collect();
-    assert!(rows[0].starts_with("/help ") && rows.len() == 10, "{rows:?}");
-    pager.key(Key::plain(KeyCode::PageDown), &state.outputs);
-    assert!(!pager.visible().any(|row| row.text.starts_with("/help ")));
-    state.pager = Some(pager);
-    press(&mut state, KeyCode::Char('q'), 1);
-    assert!(state.pager.is_none() && state.outputs.last().is_none());
+    assert!(printed(&press(&mut state, KeyCode::Enter, 0)).contains(&&Item::Help(Presentation::Screen)));
 }
 
 #[test]
@@ -575,54 +567,22 @@ fn what_a_running_call_writes_is_kept_until_it_is_read() {
         assert_eq!(agent_event(&mut state, AgentEvent::ToolOutput { id: "1".into(), text: part.into() }, 1), []);
     }
     let output = state.turn.calls[0].output.expect("an output");
-    assert_eq!(
-        state.outputs.get(output).map(|output| output.lines()),
-        Some(["one", "two"].map(|line| (Role::Text, line.to_owned())).to_vec())
-    );
+    let shown = |state: &State| state.outputs.get(output).map(|output| output.shown(&Theme::default()));
+    assert_eq!(shown(&state).as_deref(), Some("one\ntwo"));
     agent_event(&mut state, result(ToolResult::ok("one\n…")), 2);
     assert_eq!(state.outputs.last(), Some(output));
-    assert_eq!(state.outputs.get(output).map(|output| output.lines().len()), Some(2));
+    assert_eq!(shown(&state).as_deref(), Some("one\ntwo"));
 }
 
 #[test]
-fn control_o_opens_the_last_output_and_q_goes_back() {
+fn control_o_reads_the_outputs_and_keeps_the_draft() {
     let mut state = working();
-    press(&mut state, Key::ctrl('o'), 1);
-    assert!(state.pager.is_none() && state.notice.is_some());
+    assert_eq!(press(&mut state, Key::ctrl('o'), 1), []);
+    assert!(state.notice.is_some());
     agent_event(&mut state, result(ToolResult::ok("a\nb")), 1);
     write(&mut state, "draft", 1);
-    press(&mut state, Key::ctrl('o'), 2);
-    assert!(state.pager.is_some());
-    // What is typed meanwhile is for the page; what is pasted is not lost.
-    write(&mut state, "gG", 3);
-    state.step(Event::Paste("!".into()), at(3));
-    assert_eq!(state.composer.draft.as_str(), "draft!");
-    press(&mut state, KeyCode::Char('q'), 4);
-    assert!(state.pager.is_none());
-}
-
-#[test]
-fn a_question_that_comes_while_an_output_is_read_waits_and_opens_afterwards() {
-    let mut state = working();
-    state.motion = Motion::Reduced;
-    agent_event(&mut state, result(ToolResult::ok("a")), 1);
-    press(&mut state, Key::ctrl('o'), 2);
-    let effects = state.step(Event::QuestionArrived(waiting(None)), at(3));
-    assert_eq!(effects, [Effect::Announce { header: "Database".into(), may_be_away: false }]);
-    assert!(matches!(state.step(Event::Tick, at(60_000))[..], [Effect::Announce { .. }]));
-    // Nothing wakes for it, and no spinner turns where none is seen.
-    assert_eq!(state.next_change(at(60_000)), None);
-    press(&mut state, KeyCode::Esc, 61_000);
-    assert_eq!(state.step(Event::Tick, at(61_700)), [ask()]);
-}
-
-#[test]
-fn control_c_closes_the_page_and_stops_nothing() {
-    let mut state = working();
-    agent_event(&mut state, result(ToolResult::ok("a")), 1);
-    press(&mut state, Key::ctrl('o'), 2);
-    assert_eq!(press(&mut state, Key::ctrl('c'), 3), []);
-    assert!(state.pager.is_none());
+    assert_eq!(press(&mut state, Key::ctrl('o'), 2), [Effect::ReadOutputs]);
+    assert_eq!(state.composer.draft.as_str(), "draft");
 }
 
 #[test]
@@ -634,9 +594,8 @@ fn thoughts_are_folded_and_can_be_read_in_full() {
     assert!(state.turn.thought.is_some());
     let effects = agent_event(&mut state, AgentEvent::TextDelta { text: "Hm".into() }, 7_000);
     assert_eq!(printed(&effects), [&Item::Note(Role::Muted, "Thought for 6.0s".into())]);
-    press(&mut state, Key::ctrl('o'), 8_000);
-    let shown = state.pager.as_ref().and_then(|pager| state.outputs.get(pager.shown)).expect("an output");
-    assert_eq!(shown.lines(), [(Role::Text, "First I look. Then I leap.".to_owned())]);
+    let shown = state.outputs.text(&Theme::default(), |_| None);
+    assert_eq!(shown, "Thought for 6.0s\n\nFirst I look. Then I leap.\n");
 }
 
 #[test]
@@ -884,8 +843,7 @@ fn a_command_waits_for_the_turn_to_end_unless_it_changes_nothing() {
     let mut state = working();
     assert_eq!(command(&mut state, "/clear"), []);
     assert_eq!(state.composer.waiting, ["/clear"]);
-    assert_eq!(printed(&command(&mut state, "/help")), [&Item::Gap; 0]);
-    assert!(state.pager.take().is_some());
+    assert_eq!(printed(&command(&mut state, "/help")), [&Item::Help(Presentation::Screen)]);
     assert_eq!(command(&mut state, "/quit"), [Effect::Quit]);
 }
 
@@ -918,10 +876,7 @@ fn a_model_is_named_or_chosen_from_what_the_provider_has() {
 #[test]
 fn sessions_are_resumed_by_id_or_by_choice() {
     assert_eq!(command(&mut ready(), "/resume"), [Effect::ChooseSession]);
-    assert_eq!(
-        command(&mut ready(), "/resume x1"),
-        [Effect::Command(AgentCommand::OpenSession("x1".into()))]
-    );
+    assert_eq!(command(&mut ready(), "/resume x1"), [Effect::Command(AgentCommand::OpenSession("x1".into()))]);
     assert!(matches!(printed(&command(&mut ready(), "/resume s1"))[..], [Item::Note(..)]));
 }
 

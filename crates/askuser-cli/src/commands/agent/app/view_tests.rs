@@ -168,44 +168,6 @@ fn screens_with_a_command_that_writes() {
     check("running_output", &state);
 }
 
-/// The page of an output as text.
-fn show_page(state: &mut State, columns: u16, rows: u16) -> String {
-    use crate::commands::agent::app::page_view;
-    let (width, height) = page_view::text_area((columns, rows));
-    let pager = state.pager.as_mut().expect("a page");
-    pager.fit(&state.outputs, width, height);
-    let pager = state.pager.as_ref().expect("a page");
-    let lines = page_view::page(state, pager, &Theme::default(), (columns, rows));
-    assert_eq!(lines.len(), usize::from(rows).min(lines.len()));
-    let text = |line: &Line<'_>| line.spans.iter().map(|span| span.content.as_ref()).collect::<String>();
-    lines.iter().map(|line| text(line).trim_end().to_owned() + "\n").collect()
-}
-
-#[test]
-fn pages_of_an_output() {
-    let mut state = idle();
-    let input = json!({"command": "cargo test --workspace --all-features -- --include-ignored"});
-    let lines: String = (1..=300).map(|n| format!("test case_{n} ... ok\n")).collect();
-    let failed =
-        askuser_agent::ToolResult::error(format!("{lines}\nExit code 101")).with_details(json!({"exit_code": 101}));
-    let ended = |result| AgentEvent::ToolResult { id: "1".into(), name: "Bash".into(), result };
-    for event in [
-        ended(askuser_agent::ToolResult::ok("an earlier one")),
-        AgentEvent::ToolStart { id: "1".into(), name: "Bash".into(), input },
-        ended(failed),
-    ] {
-        state.step(Event::Agent(event), Duration::from_secs(2));
-    }
-    state.step(Event::Key(askuser::Key::ctrl('o')), NOW);
-    let mut screens = Vec::new();
-    for (columns, rows) in [(40, 12), (80, 24), (10, 2)] {
-        screens.push(format!("{columns}x{rows}\n{}", show_page(&mut state, columns, rows)));
-    }
-    state.questions.pending.push_back(request("Which?", askuser::Purpose::Question, None));
-    screens.push(format!("a question\n{}", show_page(&mut state, 80, 8)));
-    insta::assert_snapshot!("page", screens.join("\n"));
-}
-
 #[test]
 fn screens_of_a_model_that_thinks() {
     let mut state = idle();

@@ -73,7 +73,6 @@ impl Driver {
         close: Option<CloseSignal>,
         store: StoreAnswer<'_>,
     ) -> Result<Resolution, AskError> {
-        self.close_page();
         let asked = self.console.ask(request, &self.options, close, &mut self.type_ahead, store);
         self.input_prompt_shown = false;
         asked
