@@ -74,7 +74,7 @@ pub fn closing_lines(
     }
     let (sign, role, words) = match outcome.status() {
         Status::Answered => return lines,
-        Status::Cancelled => (theme.signs.not_done, Role::Muted, "Cancelled".to_owned()),
+        Status::Cancelled => (theme.signs.not_done, Role::Muted, format!("Cancelled: {}", names(set, confirm))),
         Status::Declined { reason } => (theme.signs.not_done, Role::Muted, with_words("Declined", reason.as_deref())),
         Status::Discuss { message } => {
             (theme.signs.bullet, Role::Primary, with_words("Discuss first", message.as_deref()))
@@ -84,6 +84,14 @@ pub fn closing_lines(
     };
     lines.extend(sentence(sign, role, &words, theme, columns));
     lines
+}
+
+/// What a set of questions is called: its headers, or its first question where a header says nothing.
+fn names(set: &QuestionSet, confirm: Confirm) -> String {
+    match confirm {
+        Confirm::Asked => sanitize::line(set.questions()[0].text()).into_owned(),
+        _ => set.questions().iter().map(|question| question.header()).collect::<Vec<_>>().join(", "),
+    }
 }
 
 /// What stays of a prompt that was closed from elsewhere.
