@@ -36,14 +36,6 @@ pub(super) fn facts(model: &str) -> ModelFacts {
     ModelFacts { max_tokens, thinking }
 }
 
-pub(super) fn context_window(model: &str) -> Option<u64> {
-    let name = model.strip_prefix("claude-")?;
-    match version(name) {
-        Some((..=3, _) | (4, ..=5)) => Some(200_000),
-        Some(_) | None => Some(1_000_000),
-    }
-}
-
 /// The version in a name such as `3-5-sonnet-20241022` or `opus-4-1`; a date is none.
 fn version(name: &str) -> Option<(u32, u32)> {
     let mut numbers = name.split(['-', '.']).map(|part| part.parse::<u32>().ok().filter(|number| *number < 100));

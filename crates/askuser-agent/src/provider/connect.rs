@@ -19,7 +19,6 @@ pub struct ProviderConfig<'a> {
     environment: &'a (dyn Fn(&str) -> Option<String> + Sync),
     max_tokens: Option<u32>,
     effort: Option<Effort>,
-    context_window: Option<u64>,
     connect_timeout: Duration,
     idle_timeout: Duration,
 }
@@ -32,7 +31,6 @@ impl<'a> ProviderConfig<'a> {
             environment,
             max_tokens: None,
             effort: None,
-            context_window: None,
             connect_timeout: Duration::from_secs(30),
             idle_timeout: Duration::from_secs(300),
         }
@@ -52,11 +50,6 @@ impl<'a> ProviderConfig<'a> {
     /// Thinking this much. `None` leaves it to the provider.
     pub fn with_effort(self, effort: Option<Effort>) -> ProviderConfig<'a> {
         ProviderConfig { effort, ..self }
-    }
-
-    /// With how many tokens a conversation may have, where the provider's list says so.
-    pub fn with_context_window(self, context_window: Option<u64>) -> ProviderConfig<'a> {
-        ProviderConfig { context_window, ..self }
     }
 
     /// Waiting this long to connect, and this long for the first data and between two pieces of it.
@@ -106,7 +99,7 @@ pub fn connect(spec: &str, config: &ProviderConfig<'_>) -> Result<Arc<dyn Model>
     let may_lack_responses = provider.protocol == Protocol::OpenAiResponses && base.target.is_custom;
     let chat = may_lack_responses.then(|| at(Protocol::OpenAiChat));
     let options = RequestOptions::new(config.max_tokens, config.effort);
-    Ok(Arc::new(HttpModel::new(provider.protocol, at(provider.protocol), chat, options, config.context_window)))
+    Ok(Arc::new(HttpModel::new(provider.protocol, at(provider.protocol), chat, options)))
 }
 
 /// Finds out how to reach a provider, at its base URL. Sends nothing yet.

@@ -39,9 +39,8 @@ impl HttpModel {
         endpoint: Endpoint,
         chat: Option<Endpoint>,
         options: RequestOptions,
-        context_window: Option<u64>,
     ) -> HttpModel {
-        let known = Mutex::new(Known { options, lacks_responses: false, context_window });
+        let known = Mutex::new(Known { options, lacks_responses: false, context_window: None });
         HttpModel { protocol, endpoint, chat, known }
     }
 
@@ -192,6 +191,9 @@ impl InFlight<'_> {
     }
 
     fn read_event(&mut self, data: &str) -> Result<ControlFlow<()>, ModelError> {
+        if data.trim().is_empty() {
+            return Ok(ControlFlow::Continue(()));
+        }
         if data.trim() == "[DONE]" {
             self.reader.done();
             return Ok(ControlFlow::Break(()));

@@ -114,8 +114,11 @@ fn other_model(provider: &ModelProvider, model: &Value) -> Option<(Age, ModelInf
     };
     let title = str_field(model, "display_name").or_else(|| str_field(model, "name"));
     let title = title.filter(|title| *title != name).map(str::to_owned);
-    let windows = ["max_input_tokens", "context_length", "max_model_len"];
-    let context_window = windows.iter().find_map(|key| u64_field(model, key)).filter(|tokens| *tokens > 0);
+    let windows = ["max_input_tokens", "context_length", "max_model_len", "n_ctx"];
+    // llama.cpp has it one level deeper.
+    let fields = [model, &model["meta"]];
+    let found = fields.iter().find_map(|fields| windows.iter().find_map(|key| u64_field(fields, key)));
+    let context_window = found.filter(|tokens| *tokens > 0);
     Some((age, ModelInfo { name: name.to_owned(), title, context_window }))
 }
 

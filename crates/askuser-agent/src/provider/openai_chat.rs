@@ -293,7 +293,9 @@ impl ResponseReader for ChatReader {
             let count = |key| u64_field(usage, key).unwrap_or(0);
             output.usage(count("prompt_tokens"), count("completion_tokens"));
         }
-        let choice = &event["choices"][0];
+        // Only one answer is asked for; some servers send others all the same.
+        let is_first = |choice: &&Value| u64_field(choice, "index").unwrap_or(0) == 0;
+        let choice = array_field(event, "choices").find(is_first).unwrap_or(&Value::Null);
         // OpenRouter reports errors of the provider behind it here.
         output.check(choice)?;
         let delta = &choice["delta"];

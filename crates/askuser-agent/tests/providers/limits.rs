@@ -46,7 +46,7 @@ async fn a_long_conversation_gets_a_response_in_the_room_that_it_leaves() {
 async fn the_context_window_is_learned_from_the_error() {
     let server = Server::start([rejected("prompt is too long: 208310 tokens > 200000 maximum")]).await;
     let model = model_at("anthropic/claude-opus-4-7", &server.url);
-    assert_eq!(model.context_window(), Some(1_000_000));
+    assert_eq!(model.context_window(), None);
     let error = ask(&*model).await.1.expect("an error");
     assert_eq!((error.kind, error.context_window), (FailureKind::ContextTooLong, Some(200_000)));
     assert_eq!(model.context_window(), Some(200_000));

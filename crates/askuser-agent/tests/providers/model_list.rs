@@ -86,6 +86,9 @@ async fn a_local_server_keeps_its_order() {
     let (models, request) = read("vllm", list).await;
     assert_eq!(request.line, "GET /v1/models HTTP/1.1");
     assert_eq!(models, [model("b", None, None), model("a", None, Some(32_768))]);
+    let list =
+        json!({"data": [{"id": "m", "meta": {"n_ctx_train": 131_072, "n_ctx": 8_192}}, {"id": "n", "n_ctx": 4_096}]});
+    assert_eq!(read("llamacpp", list).await.0, [model("m", None, Some(8_192)), model("n", None, Some(4_096))]);
 }
 
 #[tokio::test]

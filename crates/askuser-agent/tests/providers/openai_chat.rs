@@ -54,6 +54,87 @@ async fn no_partial_response_passes_for_a_complete_one() {
     no_part_passes_for_the_whole(SPEC, STREAM, finished_at).await;
 }
 
+/// A stream of chunks with this in their first choice, then the usage.
+fn chunks(deltas: &[Value], reason: &str, rest: &Value) -> String {
+    let chunk = |choices: Value| {
+        let mut chunk =
+            json!({"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": choices});
+        chunk.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+        chunk
+    };
+    let delta = |delta: &Value| chunk(json!([{"index": 0, "delta": delta, "logprobs": null, "finish_reason": null}]));
+    let mut chunks: Vec<Value> = deltas.iter().map(delta).collect();
+    chunks.push(chunk(json!([{"index": 0, "delta": {}, "finish_reason": reason}])));
+    let mut last = chunk(json!([]));
+    last["usage"] = json!({"prompt_tokens": 82, "completion_tokens": 17, "total_tokens": 99});
+    chunks.push(last);
+    chunks.iter().map(|chunk| format!("data: {chunk}\n\n")).collect::<String>() + "data: [DONE]\n\n"
+}
+
+#[tokio::test]
+async fn any_split_of_a_local_servers_stream_gives_the_same_events() {
+    let call_part = |index: u64, id: Option<&str>, name: Option<&str>, arguments: &str| {
+        let mut part = json!({"index": index, "function": {"arguments": arguments}});
+        id.into_iter().for_each(|id| part["id"] = json!(id));
+        name.into_iter().for_each(|name| part["function"]["name"] = json!(name));
+        part
+    };
+    let whole = question().to_string();
+    let (begin, end) = whole.split_at(whole.find("öße").unwrap());
+    // Every call whole and at index 0, and content beside everything.
+    let beside = |delta: Value| {
+        let mut beside = json!({"role": "assistant", "content": ""});
+        beside.as_object_mut().unwrap().extend(delta.as_object().unwrap().clone());
+        beside
+    };
+    let ollama = chunks(
+        &[
+            beside(json!({"reasoning": "Größe fehlt."})),
+            beside(json!({"content": "Eine Frage "})),
+            beside(json!({"content": "vorab 🦀:"})),
+            beside(json!({"tool_calls": [call_part(0, Some("call_A"), Some("AskUserQuestion"), &whole)]})),
+            beside(json!({"tool_calls": [call_part(0, Some("call_B"), Some("Now"), "{}")]})),
+        ],
+        "tool_calls",
+        &json!({"system_fingerprint": "fp_ollama"}),
+    );
+    // Null for content, arguments in pieces, timings.
+    let pieces = [
+        json!({"role": "assistant", "content": null}),
+        json!({"reasoning_content": "Größe fehlt."}),
+        json!({"content": "Eine Frage "}),
+        json!({"content": "vorab 🦀:"}),
+        json!({"tool_calls": [call_part(0, Some("call_A"), Some("AskUserQuestion"), "")]}),
+        json!({"tool_calls": [call_part(0, None, None, begin)]}),
+        json!({"tool_calls": [call_part(0, None, None, end)]}),
+        json!({"tool_calls": [call_part(1, Some("call_B"), Some("Now"), "{}")]}),
+    ];
+    let llama_cpp = chunks(&pieces, "tool_calls", &json!({"timings": {"prompt_n": 82}}));
+    // The same with an empty line of data and a choice that was not asked for.
+    let other = json!({"choices": [{"index": 1, "delta": {"content": "Something else"}, "finish_reason": null}]});
+    let vllm = chunks(&pieces, "tool_calls", &json!({"prompt_token_ids": null}));
+    let vllm = vllm.replacen("\n\n", &format!("\n\ndata:\n\ndata: {other}\n\n"), 1);
+    for (spec, stream, field) in [
+        ("ollama/qwen3:8b", ollama, "reasoning"),
+        ("llamacpp/m", llama_cpp, "reasoning_content"),
+        ("vllm/m", vllm, "reasoning_content"),
+    ] {
+        let provider = spec.split('/').next().unwrap().to_owned();
+        let events = [
+            ModelEvent::Thought("Größe fehlt.".into()),
+            text("Eine Frage "),
+            text("vorab 🦀:"),
+            usage(82, 17),
+            ModelEvent::Opaque(Block::Opaque { provider, value: json!({field: "Größe fehlt."}) }),
+            ModelEvent::Call(call("call_A", "AskUserQuestion", question(), None)),
+            ModelEvent::Call(call("call_B", "Now", json!({}), None)),
+        ];
+        any_cut_gives(spec, &stream, &events).await;
+        let finished_at = stream.find("\"finish_reason\":\"tool_calls\"").unwrap();
+        no_part_passes_for_the_whole(spec, &stream, finished_at).await;
+    }
+}
+
 fn conversation() -> Value {
     json!([
         {"role": "system", "content": SYSTEM},

@@ -7,11 +7,12 @@ use crate::failure::{self, Failure, exit};
 use crate::json::escape_invisible;
 use crate::result::write;
 use askuser_agent::provider::{self, ConnectError, ModelInfo, ModelProvider, ProviderConfig};
-use askuser_agent::{Model, RecordedModel};
+use askuser_agent::{Model, ModelRequest, RecordedModel, ResponseStream};
 use clap::ArgMatches;
 use serde_json::json;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::Duration;
 
 /// A list of models is short: waiting longer is of no use.
@@ -99,13 +100,30 @@ impl Models {
     }
 
     fn connect_by_name(&self, name: &str) -> Result<Arc<dyn Model>, Failure> {
-        let window = self.windows.lock().unwrap_or_else(PoisonError::into_inner).get(name.trim()).copied();
         let config = ProviderConfig::new(&environment::variable)
-            .with_context_window(window)
             .with_base_url(self.base_url(provider_of(name))?)
             .with_max_tokens(self.settings.max_tokens)
             .with_effort(self.settings.effort);
-        provider::connect(name, &config).map_err(Failure::new)
+        let model = provider::connect(name, &config).map_err(Failure::new)?;
+        if model.context_window().is_none() && self.settings.context_window.is_none() {
+            self.look_for_window(name.trim());
+        }
+        Ok(Arc::new(Listed { model, windows: self.windows.clone() }))
+    }
+
+    /// Asks the provider of a named model for its list, beside everything else: the list may say how many tokens the model
+    /// takes.
+    fn look_for_window(&self, name: &str) {
+        let is_known = self.windows().contains_key(name);
+        let Some(provider) = provider::provider(provider_of(name)).filter(|_| !is_known) else { return };
+        let models = self.clone();
+        // Without the list the window is learned from the first request that is too long.
+        let look = move || drop(wait_for(models.list(provider)));
+        let _ = thread::Builder::new().name("models".into()).spawn(look);
+    }
+
+    fn windows(&self) -> MutexGuard<'_, HashMap<String, u64>> {
+        lock(&self.windows)
     }
 
     /// What the provider of the current model offers; where a script is followed, the first whose key is set.
@@ -127,7 +145,7 @@ impl Models {
         })?;
         let known = models.iter().filter_map(|model| Some((model, model.context_window?)));
         let known = known.map(|(model, window)| (format!("{}/{}", provider.name, model.name), window));
-        self.windows.lock().unwrap_or_else(PoisonError::into_inner).extend(known);
+        self.windows().extend(known);
         Ok(models)
     }
 
@@ -140,6 +158,34 @@ impl Models {
             _ => Ok(None),
         }
     }
+}
+
+/// A model whose window is in its provider's list.
+struct Listed {
+    model: Arc<dyn Model>,
+    windows: Arc<Mutex<HashMap<String, u64>>>,
+}
+
+impl Model for Listed {
+    fn name(&self) -> String {
+        self.model.name()
+    }
+
+    fn recorded(&self) -> Option<RecordedModel> {
+        self.model.recorded()
+    }
+
+    fn context_window(&self) -> Option<u64> {
+        self.model.context_window().or_else(|| lock(&self.windows).get(&self.name()).copied())
+    }
+
+    fn respond<'a>(&'a self, request: ModelRequest<'a>) -> ResponseStream<'a> {
+        self.model.respond(request)
+    }
+}
+
+fn lock(windows: &Mutex<HashMap<String, u64>>) -> MutexGuard<'_, HashMap<String, u64>> {
+    windows.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn provider_of(name: &str) -> &str {
