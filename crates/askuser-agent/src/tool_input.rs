@@ -3,10 +3,87 @@
 
 use crate::message::ToolCall;
 use crate::tool::ToolResult;
-use serde::Deserialize;
+use serde::de::{self, IntoDeserializer, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
+use std::fmt;
 
 const MAX_FACT_CHARS: usize = 100;
+
+// ---- optional fields, as local models write them ----
+
+/// Reads an optional number. A number as text is a number; blank text and 0 are the default.
+pub(crate) fn number<'de, D: Deserializer<'de>>(field: D) -> Result<Option<u64>, D::Error> {
+    let expected = "a whole number of at least 0";
+    let number = match field.deserialize_any(Written(expected))? {
+        Optional::Number(number) => number,
+        Optional::Text(text) if text.trim().is_empty() => 0,
+        Optional::Text(text) => text.trim().parse().map_err(|_| not(Unexpected::Str(text), expected))?,
+        Optional::Flag(flag) => return Err(not(Unexpected::Bool(flag), expected)),
+        Optional::Absent => 0,
+    };
+    Ok(Some(number).filter(|number| *number > 0))
+}
+
+/// Reads an optional boolean, also as text.
+pub(crate) fn flag<'de, D: Deserializer<'de>>(field: D) -> Result<Option<bool>, D::Error> {
+    let expected = "true or false";
+    match field.deserialize_any(Written(expected))? {
+        Optional::Flag(flag) => Ok(Some(flag)),
+        Optional::Text(text) if text.trim().is_empty() => Ok(None),
+        Optional::Text(text) => text.trim().parse().map(Some).map_err(|_| not(Unexpected::Str(text), expected)),
+        Optional::Number(number) => Err(not(Unexpected::Unsigned(number), expected)),
+        Optional::Absent => Ok(None),
+    }
+}
+
+/// Reads an optional text. Blank text is the default.
+pub(crate) fn text<'de, D: Deserializer<'de>>(field: D) -> Result<Option<&'de str>, D::Error> {
+    Ok(Option::<&str>::deserialize(field)?.filter(|text| !text.trim().is_empty()))
+}
+
+/// Reads one of the words of an enum. Blank text is the default.
+pub(crate) fn word<'de, D: Deserializer<'de>, T: Deserialize<'de>>(field: D) -> Result<Option<T>, D::Error> {
+    text(field)?.map(|word| T::deserialize(word.into_deserializer())).transpose()
+}
+
+enum Optional<'de> {
+    Absent,
+    Number(u64),
+    Flag(bool),
+    Text(&'de str),
+}
+
+fn not<E: de::Error>(unexpected: Unexpected<'_>, expected: &str) -> E {
+    E::invalid_type(unexpected, &expected)
+}
+
+/// Holds what is expected.
+struct Written(&'static str);
+
+impl<'de> Visitor<'de> for Written {
+    type Value = Optional<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+
+    fn visit_unit<E>(self) -> Result<Optional<'de>, E> {
+        Ok(Optional::Absent)
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Optional<'de>, E> {
+        Ok(Optional::Number(number))
+    }
+
+    fn visit_bool<E>(self, flag: bool) -> Result<Optional<'de>, E> {
+        Ok(Optional::Flag(flag))
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Optional<'de>, E> {
+        Ok(Optional::Text(text))
+    }
+}
 
 impl ToolCall {
     /// Reads the input, as in the example of [`Tool`](crate::Tool). The type may borrow its strings from the call.
@@ -124,6 +201,43 @@ mod tests {
         let call = call(json!({"path": "a", "limit": null, "other": 1}));
         let expected = Input { path: "a", limit: None, all: None, mode: None, items: None };
         assert_eq!(call.typed_input(), Ok(expected));
+    }
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    struct Lenient<'a> {
+        #[serde(default, deserialize_with = "number")]
+        limit: Option<u64>,
+        #[serde(default, deserialize_with = "flag")]
+        all: Option<bool>,
+        #[serde(default, borrow, deserialize_with = "text")]
+        path: Option<&'a str>,
+        #[serde(default, deserialize_with = "word")]
+        mode: Option<Mode>,
+    }
+
+    #[test]
+    fn optional_fields_are_read_as_they_are_meant() {
+        for input in
+            [json!({}), json!({"limit": "", "all": " ", "path": " ", "mode": ""}), json!({"limit": 0, "path": null})]
+        {
+            let expected = Lenient { limit: None, all: None, path: None, mode: None };
+            assert_eq!(call(input).typed_input(), Ok(expected));
+        }
+        let input = call(json!({"limit": " 12 ", "all": "true", "path": "a", "mode": "files"}));
+        let expected = Lenient { limit: Some(12), all: Some(true), path: Some("a"), mode: Some(Mode::Files) };
+        assert_eq!(input.typed_input(), Ok(expected));
+        for (field, value, why) in [
+            ("limit", json!("ten"), "limit: string \"ten\", must be a whole number of at least 0"),
+            ("limit", json!(-1), "limit: integer -1, must be a whole number of at least 0"),
+            ("limit", json!(true), "limit: boolean true, must be a whole number of at least 0"),
+            ("all", json!("yes"), "all: string \"yes\", must be true or false"),
+            ("all", json!(1), "all: integer 1, must be true or false"),
+            ("mode", json!("lines"), "mode: lines, must be content or files"),
+        ] {
+            let call = call(json!({field: value}));
+            let rejected = call.typed_input::<Lenient<'_>>().unwrap_err();
+            assert_eq!(rejected, ToolResult::error(format!("Invalid Own input; nothing was done. {why}")));
+        }
     }
 
     #[test]

@@ -14,6 +14,7 @@ use crate::permission_rules::PermissionRule;
 use crate::sandbox::{Reach, Sandbox, Wall};
 use crate::secrets::Redactor;
 use crate::tool::{Access, Agreed, Consent, Running, Tool, ToolContext, ToolDefinition, ToolResult};
+use crate::tool_input;
 use askuser::{Context, sanitize};
 use serde::Deserialize;
 use serde_json::json;
@@ -201,10 +202,15 @@ fn question(input: &CommandInput<'_>, how: &str) -> String {
 #[derive(Deserialize)]
 struct Input<'a> {
     command: &'a str,
+    #[serde(default, deserialize_with = "tool_input::number")]
     timeout_ms: Option<u64>,
+    #[serde(default, borrow, deserialize_with = "tool_input::text")]
     description: Option<&'a str>,
+    #[serde(default, deserialize_with = "tool_input::flag")]
     network: Option<bool>,
+    #[serde(default, deserialize_with = "tool_input::flag")]
     outside: Option<bool>,
+    #[serde(default, borrow, deserialize_with = "tool_input::text")]
     reason: Option<&'a str>,
 }
 

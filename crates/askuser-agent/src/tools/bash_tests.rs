@@ -342,7 +342,6 @@ async fn wrong_inputs_are_refused_before_anybody_is_asked() {
             json!({"command": "ls", "network": true, "reason": "x".repeat(301)}),
             "reason: 301 characters, at most 300".into(),
         ),
-        (json!({"command": "ls", "timeout_ms": 0}), "timeout_ms: 0, must be from 1 to 600000".into()),
         (json!({"command": "ls", "timeout_ms": 600_001}), "timeout_ms: 600001, must be from 1 to 600000".into()),
         (json!({"command": "echo \u{1b}[2Krm -rf ."}), format!("command: {hidden}")),
         (json!({"command": "echo a\rrm -rf ."}), format!("command: {hidden}")),

@@ -5,6 +5,7 @@ use super::file_change::{self, Change};
 use super::s;
 use crate::message::ToolCall;
 use crate::tool::{Access, Consent, Running, Tool, ToolContext, ToolDefinition, ToolResult};
+use crate::tool_input;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -48,6 +49,7 @@ struct Input<'a> {
     path: &'a str,
     old_string: &'a str,
     new_string: &'a str,
+    #[serde(default, deserialize_with = "tool_input::flag")]
     replace_all: Option<bool>,
 }
 

@@ -7,6 +7,7 @@ use super::s;
 use super::walk::{self, Pattern};
 use crate::message::ToolCall;
 use crate::tool::{Access, Running, Tool, ToolContext, ToolDefinition, ToolResult};
+use crate::tool_input;
 use serde::Deserialize;
 use serde_json::json;
 use std::ops::ControlFlow;
@@ -46,6 +47,7 @@ impl Tool for Glob {
 #[derive(Deserialize)]
 struct Input<'a> {
     pattern: &'a str,
+    #[serde(default, borrow, deserialize_with = "tool_input::text")]
     path: Option<&'a str>,
 }
 

@@ -7,6 +7,7 @@ use super::s;
 use super::walk::{self, Pattern};
 use crate::message::ToolCall;
 use crate::tool::{Access, Running, Tool, ToolContext, ToolDefinition, ToolResult};
+use crate::tool_input;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
 use serde::Deserialize;
@@ -74,10 +75,15 @@ enum OutputMode {
 #[derive(Deserialize)]
 struct Input<'a> {
     pattern: &'a str,
+    #[serde(default, borrow, deserialize_with = "tool_input::text")]
     path: Option<&'a str>,
+    #[serde(default, borrow, deserialize_with = "tool_input::text")]
     glob: Option<&'a str>,
+    #[serde(default, deserialize_with = "tool_input::flag")]
     ignore_case: Option<bool>,
+    #[serde(default, deserialize_with = "tool_input::word")]
     output: Option<OutputMode>,
+    #[serde(default, deserialize_with = "tool_input::number")]
     context: Option<u64>,
 }
 
