@@ -4,7 +4,6 @@ use crate::event::AgentEvent;
 use crate::event_channel::{EventSender, Run};
 use crate::message::{Message, ToolCall};
 use crate::model::Model;
-use crate::own_command;
 use crate::permission::{PermissionMode, Permissions};
 use crate::permission_rules::PermissionRules;
 use crate::sandbox::Sandbox;
@@ -15,6 +14,7 @@ use crate::tools::{Bash, ConfinedPath, KnownFiles};
 use crate::transcript::{Entry, History, Next, Transcript, TranscriptError};
 use crate::turn;
 use crate::undo::{FileDiff, UndoError, UndoLog, Undone};
+use crate::user_command;
 use askuser::{Asker, Origin};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -186,7 +186,8 @@ impl Agent {
         self.left_alone.clear();
         self.failed_summary = None;
         let shared = Arc::make_mut(&mut self.shared);
-        (shared.transcript, shared.known_files) = (transcript, KnownFiles::default());
+        shared.known_files = transcript.seen_files(&[]);
+        shared.transcript = transcript;
         shared.said = Arc::new(Mutex::new(self.history.said.clone()));
         self.keep_planning();
     }
@@ -237,7 +238,7 @@ impl Agent {
     /// Runs a shell command of the person's own, without asking. The model reads what came of it with their next words.
     pub fn run_command(&mut self, command: impl Into<String>) -> Run<'_> {
         let (abort, command) = (self.abort.child_token(), command.into());
-        Run::new(abort.clone(), |events| own_command::drive(self, command, events, abort))
+        Run::new(abort.clone(), |events| user_command::drive(self, command, events, abort))
     }
 
     fn begin_run<'a>(&'a mut self, begin: impl FnOnce(&mut Agent) -> Result<(), Stop> + Send + 'a) -> Run<'a> {
@@ -275,9 +276,10 @@ impl Agent {
     pub fn undo(&mut self) -> Result<Undone, UndoError> {
         let undone =
             UndoLog::beside(&self.shared.transcript).ok_or(UndoError::NotKept)?.undo_last(&mut self.left_alone)?;
-        if let Some(text) = undone.aside() {
-            let path = undone.path.clone();
-            self.record_user_action(text).map_err(|source| UndoError::NotRecorded { path, source })?;
+        if let Some(text) = undone.for_the_model() {
+            let (path, shown) = (undone.path.clone(), undone.to_string());
+            let recorded = self.record_user_action(Entry::Undone { text, shown });
+            recorded.map_err(|source| UndoError::NotRecorded { path, source })?;
         }
         Ok(undone)
     }
@@ -288,8 +290,7 @@ impl Agent {
     }
 
     /// Keeps something for the model to read with the person's next words.
-    pub(crate) fn record_user_action(&mut self, text: String) -> Result<(), TranscriptError> {
-        let entry = Entry::UserAction { text };
+    pub(crate) fn record_user_action(&mut self, entry: Entry) -> Result<(), TranscriptError> {
         self.shared.transcript.append(&[], &entry)?;
         self.history.apply(&entry);
         self.shared.transcript.sync()
@@ -335,6 +336,9 @@ impl Agent {
         for text in &said {
             self.record(&Entry::User { text: text.clone() })?;
             events.send(AgentEvent::User { text: text.clone() });
+            self.left_alone.clear();
+            // The work that was cut off has made room for it.
+            self.user_returned = CancellationToken::new();
         }
         Ok(!said.is_empty())
     }
@@ -372,12 +376,17 @@ impl Agent {
     pub(crate) fn keep_answers(&mut self) -> Result<(), Stop> {
         let Next::Calls(calls) = self.history.next() else { return Ok(()) };
         for ToolCall { id, name, .. } in calls {
-            if let Some(resolution) = self.shared.recorded_answer(&id) {
-                let outcome = serde_json::json!(resolution);
-                let output =
-                    format!("This was cut off before it had finished, but after asking. The outcome: {outcome}");
-                self.record(&Entry::Result { id, name, result: ToolResult::error(output), halt: None })?;
-            }
+            let answers = self.shared.answers_below(&id);
+            let output = match self.shared.recorded_answer(&id) {
+                Some(resolution) => {
+                    let outcome = serde_json::json!(resolution);
+                    format!("This was cut off before it had finished, but after asking. The outcome: {outcome}")
+                }
+                None if answers.is_empty() => continue,
+                None => format!("This was cut off before it had finished.{answers}"),
+            };
+            let result = ToolResult::without_end("cut off", output);
+            self.record(&Entry::Result { id, name, result, halt: None })?;
         }
         Ok(())
     }

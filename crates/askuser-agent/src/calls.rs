@@ -19,7 +19,7 @@ use futures_util::stream::{self, StreamExt};
 use serde_json::json;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
@@ -66,11 +66,11 @@ pub(crate) async fn run_calls(
         }
         let halted = now.first().and_then(|first| agent.history.halted(&first.id)).map(Halt::words);
         // A question that a person has seen is still asked.
-        let begun = now.iter().any(|call| shared.transcript.has_begun(&shared.tasks, &call.id));
+        let begun = now.iter().any(|call| shared.transcript.has_asked_or_started(&shared.tasks, &call.id));
         if let Some(words) = halted.or_else(|| (!shared.said().is_empty() && !begun).then_some(USER_CAME_FIRST)) {
             for call in now {
                 announce(call, &context);
-                finish(agent, call, ToolResult::error(words).into(), &context)?;
+                finish(agent, call, not_run(words).into(), &context)?;
             }
             continue;
         }
@@ -125,9 +125,15 @@ pub(crate) fn end_interrupted(agent: &mut Agent, events: &EventSender) -> Result
     let context = agent.shared.clone().context(events, &CancellationToken::new());
     let stopped = std::mem::take(&mut agent.interrupted);
     let Next::Calls(open) = agent.history.next() else { return Ok(()) };
-    for call in stopped.iter().filter(|call| open.iter().any(|other| other.id == call.id)) {
+    let is_open = |call: &&ToolCall| open.iter().any(|other| other.id == call.id);
+    // An answer to the call itself is kept as its result.
+    let has_no_answer = |call: &&ToolCall| agent.shared.recorded_answer(&call.id).is_none();
+    for call in stopped.iter().filter(is_open).filter(has_no_answer).cloned().collect::<Vec<_>>() {
+        let call = &call;
         let has_begun = agent.shared.transcript.has_begun(&agent.shared.tasks, &call.id);
-        finish(agent, call, transcript::interrupted(has_begun).into(), &context)?;
+        let mut result = transcript::interrupted(has_begun);
+        result.output.push_str(&agent.shared.answers_below(&call.id));
+        finish(agent, call, result.into(), &context)?;
     }
     Ok(())
 }
@@ -172,17 +178,13 @@ async fn try_call(call: &ToolCall, context: &ToolContext) -> Result<Ended, Stop>
     let Some(tool) = shared.tools.get(&call.name).cloned() else {
         let offered = shared.tools.offered(mode, context.asker.is_some());
         let names: Vec<String> = offered.into_iter().map(|tool| tool.name).collect();
-        return Ok(ToolResult::error(format!(
-            "There is no tool {:?}. The tools are: {}.",
-            call.name,
-            names.join(", ")
-        ))
-        .into());
+        let words = format!("There is no tool {:?}. The tools are: {}.", call.name, names.join(", "));
+        return Ok(ToolResult::without_end("no such tool", words).into());
     };
     if shared.transcript.has_started(&shared.tasks, &call.id) {
         let output = "The session was cut off while this ran. It may have taken effect, in part or as a whole: look before \
                       you do it again.";
-        return Ok(ToolResult::error(output).into());
+        return Ok(ToolResult::without_end("cut off", output).into());
     }
     // An answer from the time when no process waited counts, although the person continued with a message.
     let is_interrupted = tool.access() == Access::Act && context.user_returned.is_cancelled();
@@ -232,15 +234,15 @@ async fn act(tool: &dyn Tool, call: &ToolCall, context: &ToolContext) -> Result<
 /// a person has seen is asked all the same, and a subagent that has begun comes to its end: none of that does anything.
 fn left_out(tool: &dyn Tool, call: &ToolCall, context: &ToolContext, is_answered: bool) -> Option<ToolResult> {
     let shared = &context.shared;
-    let has_begun = || shared.transcript.has_begun(&shared.tasks, &call.id);
+    let has_begun = || shared.transcript.has_asked_or_started(&shared.tasks, &call.id);
     let has_returned = context.user_returned.is_cancelled() && !is_answered;
     let words = if has_returned { USER_CAME_FIRST } else { shared.halted_beside(&call.id)? };
     match tool.access() {
         Access::Read | Access::Ask if has_begun() => None,
-        Access::Read | Access::Ask => Some(ToolResult::error(words)),
+        Access::Read | Access::Ask => Some(not_run(words)),
         Access::Act => {
             context.withdraw(Purpose::Permission, &call.id);
-            Some(ToolResult::error(words))
+            Some(not_run(words))
         }
     }
 }
@@ -257,17 +259,26 @@ fn ended(result: ToolResult, tool: &dyn Tool, call: &ToolCall, context: &ToolCon
 
 /// A tool that panics has failed; the turn and its caller continue.
 async fn run_tool(tool: &dyn Tool, call: &ToolCall, context: &ToolContext) -> Result<ToolResult, Stop> {
+    let began = Instant::now();
     let ran = AssertUnwindSafe(async { tool.run(call, context).await }).catch_unwind().await;
-    ran.unwrap_or_else(|_| Ok(ToolResult::error("The tool panicked. It may have taken effect in part.")))
+    let ran = ran.unwrap_or_else(|_| Ok(ToolResult::error("The tool panicked. It may have taken effect in part.")));
+    // The time that a person took to answer is not the tool's.
+    let (shared, asked) = (&context.shared, tool.access() != Access::Act);
+    let asked = asked && shared.transcript.has_asked_or_started(&shared.tasks, &call.id);
+    ran.map(|result| if asked { result } else { result.timed(began.elapsed()) })
+}
+
+fn not_run(words: impl Into<String>) -> ToolResult {
+    ToolResult::without_end("not run", words)
 }
 
 fn not_now(tool: &dyn Tool) -> ToolResult {
     let name = tool.definition().name;
     match tool.access() {
-        Access::Act => ToolResult::error(format!(
+        Access::Act => not_run(format!(
             "{name} is not available in plan mode, which only looks and asks. Present the plan with ExitPlanMode first."
         )),
-        Access::Read | Access::Ask => ToolResult::error(format!("{name} is not available now.")),
+        Access::Read | Access::Ask => not_run(format!("{name} is not available now.")),
     }
 }
 

@@ -10,6 +10,7 @@ use crate::event_channel::EventSender;
 use crate::message::{Block, Message, ToolCall, aside};
 use crate::model::{ModelError, ModelEvent, ModelRequest};
 use crate::shared::Shared;
+use crate::text_call;
 use crate::tool::{Access, Stop};
 use crate::transcript::{Entry, History, Verbatim};
 use crate::turn::wait_to_retry;
@@ -131,8 +132,9 @@ fn verbatim(shared: &Shared, history: &History, dropped: usize) -> Vec<Verbatim>
     let mut kept = Vec::new();
     for (i, message) in messages.iter().enumerate().skip(usize::from(history.summary.is_some())) {
         match message {
-            // Their command stays, its output is summarised: the output of a command may be long.
+            Message::User { text } if text == text_call::HINT => {}
             Message::User { text } => {
+                // Their command stays, its output is summarised: the output of a command may be long.
                 let text = aside(text).map_or_else(|| text.clone(), |did| format!("[{did}]"));
                 kept.push(Verbatim::Message { text });
             }

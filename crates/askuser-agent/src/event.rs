@@ -45,6 +45,9 @@ pub enum AgentEvent {
     User { text: String },
     /// A part of a text that is still being written.
     TextDelta { text: String },
+    /// The text that was being written is whole, and comes as a [`AgentEvent::Text`] once the response is. A later part begins
+    /// another one.
+    TextEnd,
     /// A part of what the model thinks before it says or does something. It is for people: it is not part of the answer.
     ThoughtDelta { text: String },
     /// What a call that is still running has written.

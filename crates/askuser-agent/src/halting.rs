@@ -55,6 +55,12 @@ impl Shared {
         halts.filter(move |(other, ..)| other.starts_with(&path)).map(|(_, halt, words)| (halt, words))
     }
 
+    /// What the user was asked and answered in the subagent of a call that did not end by itself: only it has read that.
+    pub(crate) fn answers_below(&self, call: &str) -> String {
+        let outcomes = self.transcript.outcomes_below(&self.path(call));
+        outcomes.iter().map(|words| format!("\n\nAsked in this task:\n{words}")).collect()
+    }
+
     /// A call with the tasks that it is in.
     pub(crate) fn path(&self, call: &str) -> Vec<String> {
         self.tasks.iter().cloned().chain([call.to_owned()]).collect()

@@ -26,12 +26,12 @@ mod event_channel;
 mod halting;
 mod message;
 mod model;
-mod own_command;
 mod permission;
 mod permission_rules;
 #[cfg(feature = "providers")]
 #[cfg_attr(docsrs, doc(cfg(feature = "providers")))]
 pub mod provider;
+mod user_command;
 // Only Linux has bubblewrap.
 #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 mod sandbox;
@@ -39,6 +39,7 @@ mod script;
 mod secrets;
 mod shared;
 pub mod shared_file;
+mod text_call;
 mod tool;
 mod tool_input;
 pub mod tools;
@@ -56,7 +57,6 @@ pub use event::{AgentEvent, Failure, FailureKind, QuestionOutcome, Usage};
 pub use event_channel::Run;
 pub use message::{Block, CallResult, Message, ToolCall};
 pub use model::{Model, ModelError, ModelEvent, ModelRequest, RecordedModel, ResponseStream};
-pub use own_command::OWN_COMMAND;
 pub use permission::{Allowed, PermissionMode, Permissions};
 pub use permission_rules::{AllowedRule, PermissionRule, PermissionRules, Scope};
 pub use sandbox::{Sandbox, SandboxSettings, check_kept};
@@ -69,3 +69,4 @@ pub use tool::{
 };
 pub use transcript::{Session, Transcript, TranscriptError};
 pub use undo::{FileDiff, UndoError, Undone, UndoneState};
+pub use user_command::USER_COMMAND;

@@ -166,7 +166,8 @@ pub(crate) async fn obtain(tool: &dyn Tool, call: &ToolCall, context: &ToolConte
         return Ok(Obtained::Allowed(consent.agreed));
     }
     let why = shared.permissions().why(&consent);
-    let permission = permission(&call.name, &consent, &why);
+    let is_kept = shared.permissions().allowed.is_some();
+    let permission = permission(&call.name, &consent, &why, is_kept);
     let set = match permission.question_set() {
         Ok(set) => set,
         Err(violations) => {
@@ -189,18 +190,20 @@ pub(crate) async fn obtain(tool: &dyn Tool, call: &ToolCall, context: &ToolConte
 }
 
 /// The question, and the lasting permissions it offers.
-fn permission(tool: &str, consent: &Consent, why: &str) -> Permission<PermissionRule> {
+fn permission(tool: &str, consent: &Consent, why: &str, is_kept: bool) -> Permission<PermissionRule> {
     let permission = Permission::new(tool, &consent.question).because(why);
     if consent.always_ask {
         return permission;
     }
-    let permission = permission.or_always(consent.rule.clone(), "in this folder", &consent.always);
+    let lasts = if is_kept { "also in later sessions" } else { "in this session" };
+    let always = format!("{}, {lasts}; /permissions takes it back", consent.always);
+    let permission = permission.or_always(consent.rule.clone(), "in this folder", &always);
     match command_prefix::offered(&consent.plain_words) {
         // The label says the rule as it is.
         Some(prefix) => permission.or_always(
             PermissionRule::CommandPrefix(prefix.clone()),
             format!("{prefix} *"),
-            "Inside the sandbox, commands that begin with these words, in this folder; /permissions takes it back",
+            &format!("Inside the sandbox, commands that begin with these words, {lasts}; /permissions takes it back"),
         ),
         None => permission,
     }

@@ -9,11 +9,12 @@ use crate::sandbox::Reach;
 use crate::shared::Shared;
 use askuser::{Asker, Context, ToolUse};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::future::Future;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// Something a model can call.
@@ -185,6 +186,9 @@ pub struct ToolResult {
     /// What people see of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Box<ResultMetadata>>,
+    /// How long the tool ran, if it ran for a second or longer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub took_ms: Option<u64>,
 }
 
 /// What people see of a result.
@@ -204,12 +208,17 @@ pub struct ResultMetadata {
 impl ToolResult {
     /// It worked.
     pub fn ok(output: impl Into<String>) -> ToolResult {
-        ToolResult { success: true, output: output.into(), metadata: None }
+        ToolResult { success: true, output: output.into(), metadata: None, took_ms: None }
     }
 
     /// It did not, and this is why.
     pub fn error(output: impl Into<String>) -> ToolResult {
-        ToolResult { success: false, output: output.into(), metadata: None }
+        ToolResult { success: false, ..ToolResult::ok(output) }
+    }
+
+    /// The result of a call that did not run to its end. People see `ending`; the model reads the output.
+    pub(crate) fn without_end(ending: &str, output: impl Into<String>) -> ToolResult {
+        ToolResult::error(output).with_details(json!({"ending": ending}))
     }
 
     /// Says what people see of it.
@@ -224,6 +233,12 @@ impl ToolResult {
         let metadata =
             ResultMetadata { details: Some(details), ..self.metadata.map(|metadata| *metadata).unwrap_or_default() };
         ToolResult { metadata: Some(Box::new(metadata)), ..self }
+    }
+
+    /// Notes how long the tool has run.
+    pub(crate) fn timed(self, took: Duration) -> ToolResult {
+        let took_ms = (took >= Duration::from_secs(1)).then_some(took.as_millis() as u64);
+        ToolResult { took_ms, ..self }
     }
 }
 

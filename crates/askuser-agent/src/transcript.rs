@@ -16,6 +16,7 @@ pub(crate) use questions::RecordedQuestion;
 use crate::model::RecordedModel;
 use crate::permission::PermissionMode;
 use crate::regular_file::{self, Links};
+use crate::tools::KnownFiles;
 use askuser::{Purpose, Request};
 use std::fs::{self, File, TryLockError};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -213,11 +214,24 @@ impl Transcript {
         for line in lines.iter().filter(|line| line.tasks.starts_with(tasks)) {
             match line.tasks.get(tasks.len()) {
                 None => history.apply(&line.entry),
-                Some(call) if line.entry.has_effect() => history.has_begun(call),
+                Some(call) if line.entry.begins_call() => history.has_begun(call),
                 Some(_) => {}
             }
         }
         history
+    }
+
+    /// The files that the model had read and written when the record was opened; a subagent's as they are now.
+    pub(crate) fn seen_files(&self, tasks: &[String]) -> KnownFiles {
+        let inner = self.inner();
+        let lines = if tasks.is_empty() { &inner.read_back } else { &inner.open };
+        let begin = lines.iter().rposition(|line| line.entry == Entry::Cleared).unwrap_or_default();
+        KnownFiles::recorded(lines[begin..].iter().filter(|line| line.tasks == tasks).filter_map(|line| {
+            match &line.entry {
+                Entry::Result { result, .. } => Some(result),
+                _ => None,
+            }
+        }))
     }
 
     /// The last question that was asked for a call that is still open, and what came of it.
@@ -250,15 +264,36 @@ impl Transcript {
         self.inner().open.iter().any(|line| started(line) && line.tasks == tasks)
     }
 
-    /// Whether a call that is still open has asked something or begun to act, itself or through a subagent.
+    /// Whether a call that is still open was shown to the person or has begun, itself or through a subagent.
+    pub(crate) fn has_asked_or_started(&self, tasks: &[String], call: &str) -> bool {
+        self.has(tasks, call, |entry| matches!(entry, Entry::Asked { .. } | Entry::Started { .. }))
+    }
+
+    /// Whether a call that is still open has begun, itself or through a subagent. Asking for a permission is no beginning.
     pub(crate) fn has_begun(&self, tasks: &[String], call: &str) -> bool {
+        self.has(tasks, call, Entry::begins_call)
+    }
+
+    fn has(&self, tasks: &[String], call: &str, wanted: fn(&Entry) -> bool) -> bool {
         self.inner().open.iter().any(|line| match &line.entry {
-            Entry::Asked { id, .. } | Entry::Started { id } if line.tasks == tasks => id == call,
+            entry if line.tasks == tasks => wanted(entry) && entry.call() == Some(call),
             entry => {
                 let below = line.tasks.strip_prefix(tasks).and_then(|below| below.first());
-                entry.has_effect() && below.is_some_and(|task| task == call)
+                wanted(entry) && below.is_some_and(|task| task == call)
             }
         })
+    }
+
+    /// The outcomes of the questions that the subagent of an open call asked, as the model would have read them.
+    pub(crate) fn outcomes_below(&self, call: &[String]) -> Vec<String> {
+        let open = &self.inner().open;
+        let outcomes = open.iter().filter(|line| line.tasks.starts_with(call)).filter_map(|line| match &line.entry {
+            Entry::Outcome { id, purpose, .. } => {
+                RecordedQuestion::find(open, &line.tasks, id, *purpose)?.words(*purpose)
+            }
+            _ => None,
+        });
+        outcomes.collect()
     }
 
     /// The calls that ended so that nothing beside them runs: the tasks that lead there, and what was read of it.

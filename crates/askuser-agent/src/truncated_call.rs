@@ -13,10 +13,11 @@ const MAX_IN_A_ROW: usize = 3;
 /// What the model reads of the call. `tokens` is how much it had written by then, if that is known.
 pub(crate) fn result(tokens: u64) -> ToolResult {
     let limit = if tokens > 0 { format!(" of {tokens} tokens") } else { String::new() };
-    ToolResult::error(format!(
+    let words = format!(
         "{NOT_RUN}{limit}. Do it in parts: to write a long file, first Write its beginning, then add to its end with Edit, \
          a part in each call."
-    ))
+    );
+    ToolResult::without_end("not run: cut off at the output limit", words)
 }
 
 /// Gives up if the last calls were all cut off.

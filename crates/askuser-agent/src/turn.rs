@@ -10,10 +10,11 @@ use crate::message::{Block, Message, ToolCall};
 use crate::model::{ModelError, ModelEvent, ModelRequest};
 use crate::permission::PermissionMode;
 use crate::shared::{MAX_PAUSE, Retries, Shared};
+use crate::text_call;
 use crate::tool::Stop;
 use crate::transcript::{Entry, History, Next};
 use crate::truncated_call;
-use askuser::{Closed, Request};
+use askuser::{Closed, Request, tool};
 use futures_util::stream::StreamExt;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::Duration;
@@ -49,8 +50,8 @@ fn last_event(agent: &mut Agent, ended: Result<String, Stop>, events: &EventSend
         Err(stop @ Stop::Failed(_)) => stop.into(),
         Err(Stop::Interrupted) => {
             agent.history.said = std::mem::take(&mut *agent.shared.said());
-            let kept = withdraw_questions(agent).keep_answers().and_then(|()| end_interrupted(agent, events));
-            kept.and_then(|()| agent.record(&Entry::Interrupted)).err().unwrap_or(Stop::Interrupted).into()
+            let ended = end_interrupted(withdraw_questions(agent), events).and_then(|()| agent.keep_answers());
+            ended.and_then(|()| agent.record(&Entry::Interrupted)).err().unwrap_or(Stop::Interrupted).into()
         }
     }
 }
@@ -68,18 +69,17 @@ fn withdraw_questions(agent: &mut Agent) -> &mut Agent {
 }
 
 async fn turn(agent: &mut Agent, events: &EventSender, abort: &CancellationToken) -> Result<String, Stop> {
-    let mut requests = 0;
+    let (mut requests, mut told) = (0, false);
     loop {
         match agent.history.next() {
             Next::User if agent.hear(events)? => {}
             Next::User => return Ok(agent.history.messages.last().map(Message::text).unwrap_or_default()),
             Next::Calls(calls) => run_calls(agent, &calls, events, abort).await?,
             Next::Model => {
-                if !agent.hear(events)? && agent.user_returned.is_cancelled() {
+                agent.hear(events)?;
+                if agent.user_returned.is_cancelled() {
                     return Ok(String::new());
                 }
-                // The work that was cut off is done.
-                agent.user_returned = CancellationToken::new();
                 if agent.shared.max_requests.is_some_and(|most| requests >= most) {
                     let message = format!("stopped after {requests} requests to the model in this turn");
                     return Err(Stop::failed(FailureKind::TooManyRequests, message));
@@ -87,6 +87,14 @@ async fn turn(agent: &mut Agent, events: &EventSender, abort: &CancellationToken
                 requests += 1;
                 compaction::make_room(agent, events, abort).await?;
                 respond(agent, events, abort).await?;
+                let Some(last @ Message::Assistant { .. }) = agent.history.messages.last() else { continue };
+                if last.calls().next().is_none() && text_call::is_call(&last.text(), &agent.shared.tools) {
+                    if std::mem::replace(&mut told, true) {
+                        return Err(Stop::failed(FailureKind::Protocol, text_call::FAILURE));
+                    }
+                    agent.record(&Entry::Hint { text: text_call::HINT.to_owned() })?;
+                    events.send(AgentEvent::Notice { message: text_call::NOTICE.to_owned() });
+                }
             }
         }
     }
@@ -117,11 +125,12 @@ impl Response {
         Ok(())
     }
 
-    /// The text so far is whole.
-    fn close_text(&mut self) {
+    /// The text so far is whole. White space alone is no text.
+    fn close_text(&mut self, events: &EventSender) {
         let text = std::mem::take(&mut self.text);
-        if !text.is_empty() {
+        if !text.trim().is_empty() {
             self.content.push(Block::Text { text });
+            events.send(AgentEvent::TextEnd);
         }
     }
 
@@ -148,7 +157,7 @@ async fn respond(agent: &mut Agent, events: &EventSender, abort: &CancellationTo
         };
         match answered {
             Some(Ok(())) => {
-                response.close_text();
+                response.close_text(events);
                 response.tell_texts(events);
                 events.send(AgentEvent::Usage { usage: response.usage });
                 // To say nothing at all is no answer.
@@ -177,7 +186,7 @@ async fn respond(agent: &mut Agent, events: &EventSender, abort: &CancellationTo
             }
             None => {
                 // Words that the person has read stay in the conversation; calls that will not run do not.
-                response.close_text();
+                response.close_text(events);
                 response.tell_texts(events);
                 response.content.retain(|block| matches!(block, Block::Text { .. }));
                 if !response.content.is_empty() {
@@ -229,19 +238,19 @@ async fn read(
             }
             ModelEvent::Call(call) => {
                 response.grow(call.input.to_string().len())?;
-                response.close_text();
+                response.close_text(events);
                 let id = history.free_id(&call.id, &response.content);
                 let name = shared.tools.meant(&call.name).to_owned();
                 response.content.push(Block::Call(ToolCall { id, name, ..call }));
             }
             ModelEvent::Opaque(block) => {
-                response.close_text();
+                response.close_text(events);
                 response.content.push(block);
             }
             ModelEvent::Usage(usage) => response.usage = usage,
             ModelEvent::TruncatedCall(call) => {
                 response.grow(call.input.to_string().len())?;
-                response.close_text();
+                response.close_text(events);
                 let call = ToolCall { id: history.free_id(&call.id, &response.content), ..call };
                 response.content.push(Block::Call(call.clone()));
                 response.truncated_call = Some(call);
@@ -304,14 +313,21 @@ fn given_up(error: ModelError) -> Failure {
 impl Shared {
     /// What the model is told, with what is true only now.
     pub(crate) fn system_now(&self) -> String {
-        if self.permissions().mode != PermissionMode::Plan {
-            return self.system.clone();
+        let mut parts = vec![self.system.as_str()];
+        if self.asker.is_some() && self.tools.get(tool::NAME).is_some() {
+            parts.push(ASK);
         }
-        let plan_mode = if self.is_subagent() { PLAN_MODE_OF_TASK } else { PLAN_MODE };
-        format!("{}\n\n{}", self.system, plan_mode.trim_ascii_end())
+        let plan_mode = match (self.permissions().mode, self.is_subagent()) {
+            (PermissionMode::Plan, true) => PLAN_MODE_OF_TASK,
+            (PermissionMode::Plan, false) => PLAN_MODE,
+            _ => "",
+        };
+        parts.push(plan_mode);
+        parts.iter().map(|part| part.trim_ascii_end()).filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
     }
 }
 
+const ASK: &str = include_str!("../prompts/agent/ask.txt");
 const PLAN_MODE: &str = include_str!("../prompts/agent/plan-mode.txt");
 const PLAN_MODE_OF_TASK: &str = include_str!("../prompts/agent/plan-mode-of-task.txt");
 

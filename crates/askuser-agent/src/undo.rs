@@ -6,10 +6,10 @@
 
 use crate::regular_file::{self, Links};
 use crate::shared_file::{Original, Update, UpdateError};
-use crate::tools::{ConfinedPath, Opened, file_change};
+use crate::tools::{ConfinedPath, Opened, digest, file_change};
 use crate::transcript::{Transcript, TranscriptError};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
+use std::fmt;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
@@ -289,13 +289,20 @@ fn read_now(path: &ConfinedPath) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
-fn digest(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+impl fmt::Display for Undone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = &self.path;
+        match self.state {
+            UndoneState::Restored => write!(f, "{path} is as it was before its last edit."),
+            UndoneState::Removed => write!(f, "{path} is gone, as before the agent made it."),
+            UndoneState::Unchanged => write!(f, "{path} was already as before its last edit."),
+        }
+    }
 }
 
 impl Undone {
-    /// What the model is told, with the person's next words.
-    pub(crate) fn aside(&self) -> Option<String> {
+    /// The text that the model reads with the person's next message.
+    pub(crate) fn for_the_model(&self) -> Option<String> {
         let path = &self.path;
         match self.state {
             UndoneState::Restored => {

@@ -293,7 +293,10 @@ impl InlinePrompt<'_> {
         self.painter.erase();
         // Auto-wrap on: the closing lines are ordinary text, never repainted.
         self.painter.raw(WRAP);
-        self.painter.print(&self.session.context_lines(self.room().0));
+        // The caller shows what it was about, too.
+        if self.options.confirm != Confirm::Elsewhere {
+            self.painter.print(&self.session.context_lines(self.room().0));
+        }
         self.painter.print(lines);
     }
 

@@ -16,7 +16,7 @@ use crate::tool::{Agreed, Consent, Stop, ToolContext, ToolResult};
 use crate::undo::UndoLog;
 use askuser::{Context, FileChange, sanitize};
 use askuser_markdown::{MAX_DIFF, file_change};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::io::Read;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio_util::sync::CancellationToken;
@@ -110,8 +110,8 @@ pub(crate) async fn run(
         let _lock = change_lock();
         let change = plan(&call, &own_context)?;
         change.apply(&own_context, cancel)?;
-        own_context.shared.known_files.has_written(&change, tool == "Write");
-        Ok(change.result(tool))
+        let seen = own_context.shared.known_files.has_written(&change, tool == "Write");
+        Ok(change.result(tool, &seen))
     });
     Ok(made.await?.flatten().unwrap_or_else(|rejected| rejected))
 }
@@ -189,11 +189,13 @@ impl Change {
         Ok(Consent { always_ask, because: sensitive.map(str::to_owned), agreed: Some(agreed), ..consent })
     }
 
-    pub(crate) fn result(&self, tool: &str) -> ToolResult {
+    fn result(&self, tool: &str, seen: &Value) -> ToolResult {
         let FileChange { diff, added, removed, .. } = self.diff();
-        ToolResult::ok(&self.done)
-            .with_title(tool, self.path.display())
-            .with_details(json!({"diff": excerpt(diff), "added": added, "removed": removed}))
+        let mut details = json!({"diff": excerpt(diff), "added": added, "removed": removed});
+        if !seen.is_null() {
+            details["seen"] = seen.clone();
+        }
+        ToolResult::ok(&self.done).with_title(tool, self.path.display()).with_details(details)
     }
 }
 

@@ -1,34 +1,57 @@
 //! Which content of each file the model knows: what it last read of it or wrote to it. Write replaces nothing else, whatever
-//! was allowed, so that what a person saves meanwhile is not lost. A session that is resumed begins without any.
+//! was allowed, so that what a person saves meanwhile is not lost. Results record it, so that a resumed session knows it too.
 
 use super::confined_path::ConfinedPath;
 use super::file_change::Change;
 use crate::shared_file::Original;
 use crate::tool::ToolResult;
+use serde::Deserialize;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::io::{self, Read};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-type Content = [u8; 32];
+/// A SHA-256 in hex.
+type Content = String;
+
+/// What a result records of a file.
+#[derive(Deserialize)]
+struct Seen {
+    path: PathBuf,
+    sha256: Content,
+}
 
 /// What one conversation knows. Clones are about the same.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KnownFiles(Arc<Mutex<HashMap<PathBuf, Content>>>);
 
 impl KnownFiles {
-    /// The model has read this file, whichever of its lines.
-    pub(crate) fn has_read(&self, path: &ConfinedPath, content: Content) {
-        self.files().insert(path.absolute(), content);
+    /// The files as the results of a session recorded them.
+    pub(crate) fn recorded<'a>(results: impl Iterator<Item = &'a ToolResult>) -> KnownFiles {
+        let details = results.filter_map(|result| result.metadata.as_ref()?.details.as_ref());
+        let seen = details.filter_map(|details| Seen::deserialize(&details["seen"]).ok());
+        KnownFiles(Arc::new(Mutex::new(seen.map(|seen| (seen.path, seen.sha256)).collect())))
     }
 
-    /// The model has changed a file. One that it did not know before it does not know now: it replaced a part.
-    pub(crate) fn has_written(&self, change: &Change, replaces_all: bool) {
+    /// The model has read this file, whichever of its lines. Returns what the result records.
+    pub(crate) fn has_read(&self, path: &ConfinedPath, content: Content) -> Value {
+        let path = path.absolute();
+        let seen = json!({"path": path, "sha256": content});
+        self.files().insert(path, content);
+        seen
+    }
+
+    /// The model has changed a file. One that it did not know before it does not know now: it replaced a part. Returns what the
+    /// result records.
+    pub(crate) fn has_written(&self, change: &Change, replaces_all: bool) -> Value {
         let path = change.path.absolute();
         let knew = change.original.as_ref().is_none_or(|old| self.files().get(&path) == Some(&digest(&old.bytes)));
         if replaces_all || knew {
-            self.files().insert(path, digest(change.new_content.as_bytes()));
+            self.has_read(&change.path, digest(change.new_content.as_bytes()))
+        } else {
+            Value::Null
         }
     }
 
@@ -48,14 +71,24 @@ impl KnownFiles {
     }
 }
 
-fn digest(bytes: &[u8]) -> Content {
-    Sha256::digest(bytes).into()
+pub(crate) fn digest(bytes: &[u8]) -> Content {
+    hex(&Sha256::digest(bytes))
+}
+
+fn hex(digest: &[u8]) -> String {
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Tells what a reader has read by the end.
 pub(crate) struct Digesting<R> {
     pub(crate) reader: R,
     pub(crate) read: Sha256,
+}
+
+impl<R> Digesting<R> {
+    pub(crate) fn finish(self) -> Content {
+        hex(&self.read.finalize())
+    }
 }
 
 impl<R: Read> Read for Digesting<R> {

@@ -35,7 +35,7 @@ pub use exit_plan_mode::ExitPlanMode;
 pub(crate) use folder::Opened;
 pub use glob::Glob;
 pub use grep::Grep;
-pub(crate) use known_files::KnownFiles;
+pub(crate) use known_files::{KnownFiles, digest};
 pub use process::STARTED_BY_AGENT;
 pub use read::Read;
 pub use task::Task;

@@ -7,9 +7,10 @@ use super::known_files::{Digesting, KnownFiles};
 use super::s;
 use crate::message::ToolCall;
 use crate::tool::{Access, Running, Tool, ToolContext, ToolDefinition, ToolResult};
+use crate::tool_input;
 use serde::Deserialize;
 use serde_json::json;
-use sha2::{Digest, Sha256};
+use sha2::Sha256;
 use std::io::{self, BufRead, BufReader};
 use tokio_util::sync::CancellationToken;
 
@@ -63,7 +64,9 @@ impl Tool for Read {
 #[derive(Deserialize)]
 struct Input<'a> {
     path: &'a str,
+    #[serde(default, deserialize_with = "tool_input::number")]
     offset: Option<u64>,
+    #[serde(default, deserialize_with = "tool_input::number")]
     limit: Option<u64>,
 }
 
@@ -76,12 +79,7 @@ struct LineRange {
 fn parse(call: &ToolCall, context: &ToolContext) -> Result<(ConfinedPath, LineRange), ToolResult> {
     let Input { path, offset, limit } = call.typed_input()?;
     let path = ConfinedPath::resolve_to_read(call, path, context)?;
-    let at_least_one = |field: &str, number: Option<u64>, default: u64| match number {
-        Some(0) => Err(call.invalid_input(field, "0", "must be at least 1")),
-        number => Ok(number.unwrap_or(default)),
-    };
-    let first = at_least_one("offset", offset, 1)?;
-    let range = LineRange { first, max: at_least_one("limit", limit, MAX_LINES)?.min(MAX_LINES) };
+    let range = LineRange { first: offset.unwrap_or(1), max: limit.unwrap_or(MAX_LINES).min(MAX_LINES) };
     Ok((path, range))
 }
 
@@ -89,14 +87,15 @@ fn read(path: &ConfinedPath, range: LineRange, known: &KnownFiles, cancel: &Canc
     let shown = path.display();
     let result = match path.open() {
         Ok(Opened::File(file, metadata)) => {
-            let reader = Digesting { reader: CancellableFile { file, cancel }, read: Sha256::new() };
+            let reader = Digesting { reader: CancellableFile { file, cancel }, read: Sha256::default() };
             let mut reader = BufReader::with_capacity(BUFFER, reader);
             let page = read_page(&mut reader, &shown, metadata.len(), range);
             // A file that is longer than what is counted of it is too long to be replaced as well.
-            if page.as_ref().is_ok_and(|page| page.success) && reader.fill_buf().is_ok_and(<[u8]>::is_empty) {
-                known.has_read(path, reader.into_inner().read.finalize().into());
-            }
-            page
+            let is_whole = reader.fill_buf().is_ok_and(<[u8]>::is_empty);
+            page.map(|page| match page.success && is_whole {
+                true => page.with_details(json!({"seen": known.has_read(path, reader.into_inner().finish())})),
+                false => page,
+            })
         }
         Ok(Opened::Folder(folder)) => listing(&folder, &shown),
         Ok(Opened::Other) => Ok(ToolResult::error(format!(

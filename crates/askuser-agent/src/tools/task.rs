@@ -3,6 +3,7 @@
 use crate::agent::Agent;
 use crate::event::{AgentEvent, Failure, FailureKind};
 use crate::message::{Message, ToolCall};
+use crate::shared::Shared;
 use crate::tool::{Access, Running, Stop, Tool, ToolContext, ToolDefinition, ToolResult};
 use crate::transcript::Next;
 use futures_util::StreamExt;
@@ -56,13 +57,17 @@ impl Tool for Task {
                 Err(refused) => return Ok(refused),
             };
             let mut child = child(call, description, context);
+            let answers = || context.shared.answers_below(&call.id);
             let mut result = match work(&mut child, call, description, prompt, context).await? {
-                Ok(_) if child.history.next() != Next::User => ToolResult::error(CUT_OFF),
+                Ok(_) if child.history.next() != Next::User => {
+                    ToolResult::without_end("cut off", format!("{CUT_OFF}{}", answers()))
+                }
                 Ok(text) => ToolResult::ok(text),
-                Err(error) => ToolResult::error(format!("The task broke off: {}", error.message)),
+                Err(error) => ToolResult::error(format!("The task broke off: {}{}", error.message, answers())),
             };
             // It may not say so itself.
-            for words in context.shared.halts_below(&call.id).filter_map(|(_, words)| words) {
+            for words in context.shared.halts_below(&call.id).filter_map(|(_, words)| words).filter(|_| result.success)
+            {
                 result.output.push_str(&format!("\n\nNot answered or not allowed in this task: {words}"));
             }
             Ok(result.with_title(NAME, description))
@@ -76,7 +81,9 @@ fn child(call: &ToolCall, description: &str, context: &ToolContext) -> Agent {
     // A subagent that starts subagents is hard to follow for a person it asks.
     let tools = parent.tools.clone().without(NAME).without("ExitPlanMode");
     let shared = parent.for_subagent(&call.id, description, tools);
-    let history = shared.transcript.history(&shared.tasks);
+    let (history, known_files) =
+        (shared.transcript.history(&shared.tasks), shared.transcript.seen_files(&shared.tasks));
+    let shared = Shared { known_files, ..shared };
     Agent { abort: context.abort.clone(), ..Agent::of(shared, history) }
 }
 

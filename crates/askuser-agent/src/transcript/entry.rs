@@ -22,10 +22,12 @@ pub(crate) enum Entry {
     Said { text: String },
     /// They took it back before that.
     TakenBack { text: String },
-    /// The person did something beside the conversation: they took an edit back, or ran a command of their own. The model
-    /// reads it with their next words.
-    #[serde(rename = "aside")]
-    UserAction { text: String },
+    /// The person took an edit back. The model reads `text` with their next message; the person saw `shown`.
+    Undone { text: String, shown: String },
+    /// The person ran a command of their own. The model reads it with their next message.
+    UserCommand { command: String, result: ToolResult },
+    /// The model is told something that the person did not say.
+    Hint { text: String },
     /// The model answered.
     Assistant { content: Vec<Block>, usage: Usage },
     /// A question is about to be shown, on behalf of a call.
@@ -66,9 +68,10 @@ pub(crate) enum Entry {
 }
 
 impl Entry {
-    /// Whether a person has seen it, or something has begun to act.
-    pub(super) fn has_effect(&self) -> bool {
-        matches!(self, Entry::Asked { .. } | Entry::Started { .. })
+    /// Whether a call begins by it: it acts, or a person has seen its question.
+    pub(super) fn begins_call(&self) -> bool {
+        matches!(self, Entry::Asked { purpose, .. } if *purpose != Purpose::Permission)
+            || matches!(self, Entry::Started { .. })
     }
 
     /// The call that something was asked for, or that began to act.

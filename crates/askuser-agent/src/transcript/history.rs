@@ -68,7 +68,7 @@ struct GivenUp {
 
 const INTERRUPTED: GivenUp = GivenUp {
     begun: "The user interrupted this before it had finished.",
-    no_effect: "The user interrupted before this had any effect: nothing was asked or changed by it.",
+    no_effect: "The user interrupted before this had any effect: nothing was changed by it.",
 };
 
 /// What the model reads the third time.
@@ -82,16 +82,15 @@ fn ending(call: &ToolCall, result: &ToolResult) -> u64 {
     hasher.finish()
 }
 
-/// What is read of a call that the person stopped.
+/// The result of a call that the person stopped.
 pub(crate) fn interrupted(has_begun: bool) -> ToolResult {
-    let words = if has_begun { INTERRUPTED.begun } else { INTERRUPTED.no_effect };
-    ToolResult::error(words).with_details(serde_json::json!({"stopped": true}))
+    ToolResult::without_end("interrupted", if has_begun { INTERRUPTED.begun } else { INTERRUPTED.no_effect })
 }
 
 /// It was cut off and not taken up again.
 const CUT_OFF: GivenUp = GivenUp {
     begun: "This was cut off before it had finished.",
-    no_effect: "This was cut off before it had any effect: nothing was asked or changed by it.",
+    no_effect: "This was cut off before it had any effect: nothing was changed by it.",
 };
 
 impl History {
@@ -110,7 +109,13 @@ impl History {
                 }
                 self.push(Message::User { text: text.clone() });
             }
-            Entry::UserAction { text } => self.user_actions.push(text.clone()),
+            Entry::Hint { text } => self.push(Message::User { text: text.clone() }),
+            Entry::Undone { text, .. } => self.user_actions.push(text.clone()),
+            Entry::UserCommand { command, result } => {
+                let output = &result.output;
+                self.user_actions
+                    .push(format!("[The user ran a command of their own: {}]\n\n{output}", command.trim()));
+            }
             Entry::Assistant { content, usage } => {
                 self.give_up_open_calls(&CUT_OFF);
                 self.results.clear();
@@ -151,7 +156,8 @@ impl History {
                 self.counted = Some(*after_tokens);
                 self.uncounted = 0;
             }
-            Entry::Asked { id, .. } | Entry::Started { id } => self.has_begun(id),
+            Entry::Asked { id, .. } | Entry::Started { id } if entry.begins_call() => self.has_begun(id),
+            Entry::Asked { .. } | Entry::Started { .. } => {}
             Entry::Session { .. } | Entry::Outcome { .. } | Entry::Mode { .. } | Entry::Model(_) => {}
         }
     }

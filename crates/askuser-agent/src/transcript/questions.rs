@@ -2,7 +2,7 @@
 
 use super::{Entry, Halt, Line};
 use askuser::permission::{MayPermit, Verdict, verdict};
-use askuser::{Purpose, Request, Resolution, Status, reply};
+use askuser::{Purpose, Request, Resolution, Status, reply, report};
 
 #[derive(Clone, Debug)]
 pub(crate) struct RecordedQuestion {
@@ -40,6 +40,15 @@ impl RecordedQuestion {
                 (!matches!(verdict, Verdict::Agreed(_))).then_some(Halt::NotAllowed)
             }
             _ => (*resolution.outcome().status() != Status::Answered).then_some(Halt::NotAnswered),
+        }
+    }
+
+    /// What the model reads of the outcome, if it has not read the result of the call. A plain permission says nothing.
+    pub(super) fn words(&self, purpose: Purpose) -> Option<String> {
+        let (set, resolution) = (self.request.set(), self.resolution.as_ref()?);
+        match purpose {
+            Purpose::Permission => verdict(set, resolution, MayPermit::PersonOrAnswers).refusal(),
+            _ => Some(report::prose(set, resolution)),
         }
     }
 

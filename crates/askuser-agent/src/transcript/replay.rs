@@ -1,14 +1,19 @@
 //! A session as the events it had: for a front end that resumes it, and for searching sessions.
 
-use super::{Entry, Line, Transcript, TranscriptError, entry, interrupted, session_path};
-use crate::event::{AgentEvent, Failure};
+use super::{Entry, Line, Transcript, TranscriptError, entry, session_path};
+use crate::event::{AgentEvent, Failure, QuestionOutcome};
 use crate::message::Block;
 use crate::regular_file::{self, Links};
+use crate::tool::ToolResult;
+use crate::user_command::USER_COMMAND;
+use askuser::{Purpose, reply};
+use serde_json::{Value, json};
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 impl Transcript {
     /// What happened in the conversation since it began, or began anew, as it was when the record was opened: whole texts, calls
-    /// and their results, what the person said. A question is in the result of its call; what subagents did is left out.
+    /// and their results, those of subagents too, and what the person said. A question is in the result of its call.
     pub fn replay(&self) -> Vec<AgentEvent> {
         let inner = self.inner();
         let begin = inner.read_back.iter().rposition(|line| line.entry == Entry::Cleared).unwrap_or_default();
@@ -31,25 +36,40 @@ impl Transcript {
     }
 }
 
+/// The events of these lines. A call without a result has not run, or runs again: it is left out.
 fn replayed(lines: &[Line]) -> Vec<AgentEvent> {
-    let (mut replayed, mut open): (Vec<AgentEvent>, Vec<(String, String)>) = Default::default();
-    for entry in lines.iter().filter(|line| line.tasks.is_empty()).map(|line| &line.entry) {
-        if matches!(entry, Entry::User { .. } | Entry::Interrupted | Entry::Assistant { .. }) {
-            // These give up every open call.
-            let given_up =
-                open.drain(..).map(|(id, name)| AgentEvent::ToolResult { id, name, result: interrupted(false) });
-            replayed.extend(given_up);
-        }
-        for event in events(entry) {
-            match &event {
-                AgentEvent::ToolStart { id, name, .. } => open.push((id.clone(), name.clone())),
-                AgentEvent::ToolResult { id, .. } => open.retain(|(other, _)| other != id),
-                _ => {}
+    let result_of = |line: &Line| match &line.entry {
+        Entry::Result { id, .. } => Some((line.tasks.clone(), id.clone())),
+        _ => None,
+    };
+    let ended: HashSet<(Vec<String>, String)> = lines.iter().filter_map(result_of).collect();
+    let (mut replayed, mut descriptions) = (Vec::new(), HashMap::<Vec<String>, String>::new());
+    for (i, line) in lines.iter().enumerate() {
+        if let Entry::Assistant { content, .. } = &line.entry {
+            for call in content.iter().filter_map(Block::as_call) {
+                if let Some(description) = call.input["description"].as_str() {
+                    descriptions.insert([&line.tasks[..], &[call.id.clone()]].concat(), description.to_owned());
+                }
             }
-            replayed.push(event);
         }
+        let has_ended = |event: &AgentEvent| match event {
+            AgentEvent::ToolStart { id, name, .. } => {
+                name == USER_COMMAND || ended.contains(&(line.tasks.clone(), id.clone()))
+            }
+            _ => true,
+        };
+        let own = events(line, &lines[..i]).into_iter().filter(has_ended);
+        replayed.extend(own.filter_map(|event| wrapped(event, &line.tasks, &descriptions)));
     }
     replayed
+}
+
+/// An event of a subagent as the event of the call that started it.
+fn wrapped(event: AgentEvent, tasks: &[String], descriptions: &HashMap<Vec<String>, String>) -> Option<AgentEvent> {
+    (0..tasks.len()).rev().try_fold(event, |event, depth| {
+        let description = descriptions.get(&tasks[..=depth])?.clone();
+        Some(AgentEvent::Task { id: tasks[depth].clone(), description, event: Box::new(event) })
+    })
 }
 
 /// The lines of a session, one by one: a damaged one hides no other.
@@ -60,11 +80,9 @@ fn lines(folder: &Path, id: &str) -> Result<Vec<Line>, TranscriptError> {
     Ok(bytes.split(|byte| *byte == b'\n').filter_map(|line| entry::read(line).ok()?.pop()).collect())
 }
 
-fn events(entry: &Entry) -> Vec<AgentEvent> {
-    match entry {
-        Entry::User { text } => vec![AgentEvent::User { text: text.clone() }],
-        // What they did beside the conversation: an edit taken back, a command of their own.
-        Entry::UserAction { text } => vec![AgentEvent::Notice { message: text.clone() }],
+fn events(line: &Line, earlier: &[Line]) -> Vec<AgentEvent> {
+    let is_main = line.tasks.is_empty();
+    match &line.entry {
         Entry::Assistant { content, usage } => {
             let shown = content.iter().filter_map(|block| match block {
                 Block::Text { text } => Some(AgentEvent::Text { text: text.clone() }),
@@ -79,25 +97,44 @@ fn events(entry: &Entry) -> Vec<AgentEvent> {
         Entry::Result { id, name, result, .. } => {
             vec![AgentEvent::ToolResult { id: id.clone(), name: name.clone(), result: result.clone() }]
         }
-        Entry::Interrupted => vec![AgentEvent::Error { error: Failure::interrupted() }],
+        Entry::Outcome { id, purpose: Purpose::Permission, outcome } => {
+            permission_ended(&line.tasks, id, outcome, earlier).into_iter().collect()
+        }
+        Entry::User { text } if is_main => vec![AgentEvent::User { text: text.clone() }],
+        Entry::Undone { shown, .. } => vec![AgentEvent::Notice { message: shown.clone() }],
+        Entry::UserCommand { command, result } => {
+            let id = || USER_COMMAND.to_owned();
+            let start = AgentEvent::ToolStart { id: id(), name: id(), input: json!({"command": command}) };
+            vec![start, AgentEvent::ToolResult { id: id(), name: id(), result: result.clone() }]
+        }
+        Entry::Interrupted if is_main => vec![AgentEvent::Error { error: Failure::interrupted() }],
         Entry::Mode { mode } => vec![AgentEvent::Mode { mode: *mode }],
         Entry::Compacted { before_tokens, after_tokens, .. } => {
             vec![AgentEvent::Compacted { before_tokens: *before_tokens, after_tokens: *after_tokens, left_out: 0 }]
         }
-        Entry::Session { .. }
-        | Entry::Model(_)
-        | Entry::Asked { .. }
-        | Entry::Outcome { .. }
-        | Entry::Started { .. }
-        | Entry::Said { .. }
-        | Entry::TakenBack { .. }
-        | Entry::Cleared => Vec::new(),
+        _ => Vec::new(),
     }
+}
+
+/// The answer to the question whether a call may run.
+fn permission_ended(tasks: &[String], call: &str, outcome: &Value, earlier: &[Line]) -> Option<AgentEvent> {
+    let asked = |line: &Line| match &line.entry {
+        Entry::Asked { id, purpose: Purpose::Permission, request } if id == call && line.tasks == tasks => {
+            Some(request.clone())
+        }
+        _ => None,
+    };
+    let request = earlier.iter().rev().find_map(asked)?;
+    let resolution = reply::resolution(request.set(), outcome).ok()?;
+    let (id, key) = (request.key().id_in_session(), request.key().clone());
+    let outcome = Box::new(QuestionOutcome::new(&resolution, request.set().mended()));
+    Some(AgentEvent::QuestionEnded { id, key, outcome })
 }
 
 fn texts(entry: Entry) -> Vec<String> {
     match entry {
-        Entry::User { text } | Entry::UserAction { text } => vec![text],
+        Entry::User { text } | Entry::Undone { text, .. } => vec![text],
+        Entry::UserCommand { command, result } => vec![command, result.output],
         Entry::Assistant { content, .. } => {
             let texts = content.into_iter().filter_map(|block| match block {
                 Block::Text { text } => Some(text),
@@ -105,10 +142,15 @@ fn texts(entry: Entry) -> Vec<String> {
             });
             texts.collect()
         }
-        Entry::Result { result, .. } if result.metadata.as_ref().is_some_and(|m| m.details.is_some()) => {
+        Entry::Result { result, .. } if is_answer(&result) => {
             vec![result.output]
         }
         Entry::Compacted { summary, .. } => vec![summary],
         _ => Vec::new(),
     }
+}
+
+fn is_answer(result: &ToolResult) -> bool {
+    let details = result.metadata.as_ref().and_then(|metadata| metadata.details.as_ref());
+    details.is_some_and(|details| details.get("answers").is_some())
 }

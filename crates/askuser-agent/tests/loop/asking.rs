@@ -96,7 +96,7 @@ async fn an_interrupt_stops_the_turn_and_the_next_one_works() {
     let [_, _, Message::Results { results }, Message::User { text }] = &seen.messages[..] else { panic!("{seen:#?}") };
     assert_eq!(text, "never mind");
     let asked = "The user interrupted this before it had finished.";
-    let not_begun = "The user interrupted before this had any effect: nothing was asked or changed by it.";
+    let not_begun = "The user interrupted before this had any effect: nothing was changed by it.";
     let read: Vec<_> = results.iter().map(|r| (r.output.as_str(), r.is_error)).collect();
     assert_eq!(read, [(asked, true), (not_begun, true)]);
 }

@@ -22,7 +22,7 @@ async fn a_turn_with_a_question_reads_as_the_proposals_say() {
     let mut proposed: Vec<Value> = events
         .into_iter()
         .filter(|event| {
-            !["text_delta", "usage", "context", "question_ended"].contains(&event["type"].as_str().unwrap())
+            !["text_delta", "text_end", "usage", "context", "question_ended"].contains(&event["type"].as_str().unwrap())
         })
         .collect();
     let request = proposed[2].as_object_mut().unwrap().remove("request").expect("the request");
@@ -72,6 +72,7 @@ async fn the_rest_has_names_of_its_own() {
         {"type": "usage", "input_tokens": 1, "output_tokens": 0},
         {"type": "tool_start", "id": "call_1_1", "name": "Task", "input": {"description": "one", "prompt": "go"}},
         task(json!({"type": "text_delta", "text": "1"})),
+        task(json!({"type": "text_end"})),
         task(json!({"type": "text", "text": "1"})),
         task(json!({"type": "usage", "input_tokens": 1, "output_tokens": 1})),
         task(json!({"type": "done", "text": "1"})),
@@ -80,6 +81,7 @@ async fn the_rest_has_names_of_its_own() {
         }},
         {"type": "text_delta", "text": "ok "},
         {"type": "text_delta", "text": "then"},
+        {"type": "text_end"},
         {"type": "text", "text": "ok then"},
         {"type": "usage", "input_tokens": 2, "output_tokens": 2},
         {"type": "done", "text": "ok then"},

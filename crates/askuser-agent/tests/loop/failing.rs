@@ -2,8 +2,8 @@
 
 use crate::support::*;
 use askuser_agent::{
-    Access, Agent, AgentEvent, FailureKind, ModelError, ModelEvent, PermissionMode, Permissions, Registry, Running,
-    Tool, ToolCall, ToolContext, ToolDefinition, Usage,
+    Access, Agent, AgentEvent, Block, FailureKind, Message, ModelError, ModelEvent, PermissionMode, Permissions,
+    Registry, Running, Tool, ToolCall, ToolContext, ToolDefinition, Usage,
 };
 use serde_json::json;
 use std::time::Duration;
@@ -111,6 +111,64 @@ async fn an_empty_answer_is_asked_for_once_more_and_then_said_to_be_empty() {
     assert_eq!(short(&collect(agent.run("go")).await).last().map(String::as_str), Some("broke Protocol"));
     let mut agent = Agent::new(Played::new(vec![vec![], vec![]]));
     assert_eq!(short(&collect(agent.run("go")).await), ["broke Protocol"]);
+}
+
+#[tokio::test]
+async fn white_space_is_no_answer() {
+    let mut agent = Agent::new(Played::new(vec![vec![says(" \n")], vec![says("done")]]));
+    assert_eq!(short(&collect(agent.run("go")).await), ["text done", "done done"]);
+    let mut agent = Agent::new(Played::new(vec![vec![says(" ")], vec![says("\n")]]));
+    assert_eq!(short(&collect(agent.run("go")).await), ["broke Protocol"]);
+}
+
+#[tokio::test]
+async fn the_end_of_each_text_is_marked_in_the_stream() {
+    let opaque = || Some(Ok(ModelEvent::Opaque(Block::Opaque { provider: "played".into(), value: json!({}) })));
+    let response = vec![says("one"), opaque(), says("tw"), says("o"), calls("a", "Look", json!({})), says("three")];
+    let mut agent = Agent::new(Played::new(vec![response, vec![says("done")]])).with_tools(registry(&Log::default()));
+    let (mut streamed, mut whole) = (vec![String::new()], Vec::new());
+    for event in collect(agent.run("go")).await {
+        match event {
+            AgentEvent::TextDelta { text } => streamed.last_mut().unwrap().push_str(&text),
+            AgentEvent::TextEnd => streamed.push(String::new()),
+            AgentEvent::Text { text } => whole.push(text),
+            _ => {}
+        }
+    }
+    assert_eq!(streamed.pop().as_deref(), Some(""));
+    assert_eq!((&streamed, streamed.len()), (&whole, 4));
+}
+
+#[tokio::test]
+async fn a_call_written_as_text_does_not_run_and_the_model_is_told_once() {
+    let log = Log::default();
+    let written = || vec![says(r#"{"name": "Act", "arguments": {"at": "it"}}"#)];
+    let agent = |turns| {
+        let (model, requests) = watched(Played::new(turns));
+        let permissions = Permissions::new(PermissionMode::Allow);
+        (Agent::new(model).with_tools(registry(&log)).with_permissions(permissions), requests)
+    };
+    let (mut mended, requests) = agent(vec![written(), vec![says("done")]]);
+    assert_eq!(last_words(&collect(mended.run("go")).await), "done");
+    let told = requests.all().pop().unwrap().messages.pop();
+    assert!(matches!(&told, Some(Message::User { text }) if text.contains("was not run")), "{told:?}");
+    let (mut stubborn, requests) = agent(vec![written(), written(), written()]);
+    let events = short(&collect(stubborn.run("go")).await);
+    assert_eq!(events.last().map(String::as_str), Some("broke Protocol"), "{events:?}");
+    assert_eq!((requests.all().len(), log.lines()), (2, vec![]));
+}
+
+#[tokio::test]
+async fn only_who_can_ask_is_told_to_ask() {
+    let system = async |can_ask: bool| {
+        let (model, requests) = watched(Played::new(vec![vec![says("done")]]));
+        let agent = Agent::new(model).with_tools(askuser_agent::tools::talking()).with_system("Be brief.");
+        let mut agent = if can_ask { agent.with_asker(Person::new([])) } else { agent };
+        finish(&mut agent, "go").await;
+        requests.all().pop().unwrap().system
+    };
+    assert!(system(true).await.starts_with("Be brief.\n\n- Where requirements are ambiguous"));
+    assert_eq!(system(false).await, "Be brief.");
 }
 
 #[tokio::test]

@@ -58,6 +58,40 @@ async fn a_file_with_the_record_of_another_session_is_not_taken_up_as_this_one()
 }
 
 #[tokio::test]
+async fn what_the_model_had_read_it_may_write_after_a_resume() {
+    let folder = tempdir().unwrap();
+    let file = folder.path().canonicalize().unwrap().join("a.txt");
+    let turn = |name: &str, input: Value| json!({"calls": [{"name": name, "input": input}]});
+    let turns = json!({"turns": [
+        turn("Read", json!({"path": "a.txt"})),
+        {"text": "read"},
+        turn("Write", json!({"path": "a.txt", "content": "two"})),
+        {"text": "written"},
+        turn("Write", json!({"path": "a.txt", "content": "three"})),
+        {"text": "done"},
+    ]});
+    let sessions = tempdir().unwrap();
+    let id = Transcript::create(sessions.path(), file.parent().unwrap()).unwrap().id();
+    let turn = async || {
+        let (model, requests) = watched(script(turns.clone()));
+        let mut agent = Agent::new(model)
+            .with_tools(tools::all())
+            .with_permissions(Permissions::new(PermissionMode::Allow))
+            .with_folder(file.parent().unwrap())
+            .with_transcript(Transcript::open(sessions.path(), &id).unwrap());
+        finish(&mut agent, "go").await;
+        requests.last_result()
+    };
+    fs::write(&file, "one").unwrap();
+    turn().await;
+    assert_eq!((turn().await.1, fs::read_to_string(&file).unwrap()), (false, "two".into()));
+    fs::write(&file, "changed").unwrap();
+    let (read, is_error) = turn().await;
+    assert!(is_error && read.contains("was changed since you read it"), "{read}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), "changed");
+}
+
+#[tokio::test]
 async fn a_damaged_line_is_not_quoted_at_length() {
     let folder = tempfile::tempdir().unwrap();
     let id = run_once(folder.path(), || Agent::new(calling([]))).await;

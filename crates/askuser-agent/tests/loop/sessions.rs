@@ -98,9 +98,10 @@ fn what_stands_in_a_session_is_nobody_elses_business() {
 }
 
 #[test]
-fn a_front_end_that_comes_back_sees_the_conversation_since_it_began_anew() {
+fn a_front_end_that_comes_back_sees_the_conversation_since_clear() {
     let folder = tempdir().unwrap();
     let call = json!({"type": "call", "id": "1", "name": "Look", "input": {"at": "a"}});
+    let never_ran = json!({"type": "call", "id": "2", "name": "Look", "input": {}});
     let opaque = json!({"type": "opaque", "provider": "x", "value": {}});
     let looked = ToolResult::ok("seen");
     let mut in_subagent = user("of a subagent");
@@ -115,11 +116,11 @@ fn a_front_end_that_comes_back_sees_the_conversation_since_it_began_anew() {
         json!({"type": "cleared"}),
         json!({"type": "mode", "mode": "plan"}),
         user("go"),
-        assistant(json!([opaque, {"type": "text", "text": "I look."}, call])),
+        assistant(json!([opaque, {"type": "text", "text": "I look."}, call, never_ran])),
         in_subagent,
         json!({"type": "started", "id": "1"}),
         result("1", &looked),
-        json!({"type": "aside", "text": "[The user did something.]"}),
+        json!({"type": "undone", "text": "for the model", "shown": "a.txt is as it was."}),
         compacted,
         json!({"type": "interrupted"}),
     ];
@@ -132,7 +133,7 @@ fn a_front_end_that_comes_back_sees_the_conversation_since_it_began_anew() {
         AgentEvent::ToolStart { id: id(), name: name(), input: json!({"at": "a"}) },
         AgentEvent::Usage { usage: Usage::new(1, 2) },
         AgentEvent::ToolResult { id: id(), name: name(), result: looked },
-        AgentEvent::Notice { message: "[The user did something.]".into() },
+        AgentEvent::Notice { message: "a.txt is as it was.".into() },
         AgentEvent::Compacted { before_tokens: 9, after_tokens: 2, left_out: 0 },
         AgentEvent::Error { error: Failure::new(FailureKind::Interrupted, "interrupted") },
     ];
@@ -150,7 +151,7 @@ fn a_session_is_found_by_what_was_said_and_answered_in_it_and_by_nothing_else() 
         "a",
         &[
             user("Some words\nthe second LINE\nmore"),
-            json!({"type": "aside", "text": "a command of mine"}),
+            json!({"type": "user_command", "command": "a command of mine", "result": ToolResult::ok("")}),
             assistant(json!([call, {"type": "text", "text": "My view."}])),
             result("1", &ToolResult::ok("the output of a tool")),
             result("1", &ToolResult::ok("titled output").with_title("Look", "it")),
@@ -242,7 +243,7 @@ async fn a_subagent_that_only_looked_is_not_reported_as_cut_off_half_way() {
     let lines =
         [user("go"), assistant(json!([task])), below(&["1"], user("do it")), below(&["1"], assistant(json!([look])))];
     let started = || json!({"type": "started", "id": "1"});
-    let no_effect = "This was cut off before it had any effect: nothing was asked or changed by it.";
+    let no_effect = "This was cut off before it had any effect: nothing was changed by it.";
     let unfinished = "This was cut off before it had finished.";
     for (last, read) in [
         (below(&["1"], result("1", &ToolResult::ok("seen"))), no_effect),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 const INTERRUPTED: &str = "The user interrupted this before it had finished.";
-const NOT_BEGUN: &str = "The user interrupted before this had any effect: nothing was asked or changed by it.";
+const NOT_BEGUN: &str = "The user interrupted before this had any effect: nothing was changed by it.";
 
 #[tokio::test]
 async fn words_that_were_read_stay_and_calls_that_were_not_run_do_not() {
@@ -18,8 +18,8 @@ async fn words_that_were_read_stay_and_calls_that_were_not_run_do_not() {
     let (model, requests) = watched(Played::new(answers));
     let mut agent = Agent::new(model).with_tools(registry(&log));
     let mut run = agent.run("go");
-    for _ in 0..3 {
-        assert!(matches!(run.next().await, Some(AgentEvent::TextDelta { .. })));
+    for _ in 0..4 {
+        assert!(matches!(run.next().await, Some(AgentEvent::TextDelta { .. } | AgentEvent::TextEnd)));
     }
     run.stopper().cancel();
     assert_eq!(short(&collect(run).await), ["text I will look.", "text  And", "broke Interrupted"]);
@@ -74,6 +74,21 @@ async fn a_question_is_withdrawn() {
     assert_eq!(short(&collect(run).await), ["error call_1_1", "broke Interrupted"]);
     assert_eq!(log.lines(), ["asked", "withdrawn"]);
     assert!(agent.resume().is_none());
+}
+
+#[tokio::test]
+async fn a_command_that_was_never_permitted_had_no_effect() {
+    let log = Log::default();
+    let (model, requests) = watched(calling([json!([{"name": "Act", "input": {}}])]));
+    let mut agent = Agent::new(model).with_tools(registry(&log)).with_asker(Arc::new(Silent(log.clone())));
+    let mut run = agent.run("go");
+    until(&mut run, &log, "asked").await;
+    run.stopper().cancel();
+    collect(run).await;
+    finish(&mut agent, "go on").await;
+    let messages = requests.all().pop().unwrap().messages;
+    let [_, _, Message::Results { results }, ..] = &messages[..] else { panic!("{messages:#?}") };
+    assert_eq!(results[0].output, NOT_BEGUN);
 }
 
 #[tokio::test]
@@ -253,15 +268,6 @@ async fn an_interrupted_call_keeps_what_it_has_written_and_every_call_ends() {
     assert_eq!([results[0].output.as_str(), results[1].output.as_str()], [stopped, NOT_BEGUN]);
     drop(agent);
     let replayed = Transcript::open(&folder.path().join("sessions"), &id).unwrap().replay();
-    let expected = [
-        "user go",
-        "start call_1_1 Bash",
-        "start call_1_2 Read",
-        "error call_1_1",
-        "error call_1_2",
-        "broke Interrupted",
-        "user go on",
-        "text done",
-    ];
+    let expected = ["user go", "start call_1_1 Bash", "error call_1_1", "broke Interrupted", "user go on", "text done"];
     assert_eq!(short(&replayed)[1..], expected);
 }

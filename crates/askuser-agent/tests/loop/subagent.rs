@@ -1,7 +1,7 @@
 //! Subagents: their questions reach the same person, who sees where they come from.
 
 use crate::support::*;
-use askuser_agent::{Agent, FailureKind, PermissionMode, Permissions, Transcript};
+use askuser_agent::{Agent, FailureKind, Message, PermissionMode, Permissions, Transcript};
 use serde_json::{Value, json};
 
 fn task(description: &str) -> Value {
@@ -107,6 +107,44 @@ async fn a_subagent_that_fails_is_an_error_the_model_reads() {
     assert!(short(&events).contains(&format!("call_1_1 'unheard of': broke {:?}", FailureKind::Script)));
     let words = "The task broke off: the script of task \"unheard of\" ends here";
     assert_eq!(requests.last_result(), (words.into(), true));
+}
+
+#[tokio::test]
+async fn answers_in_a_subagent_that_is_cut_off_reach_the_model() {
+    let answered = "Other: in memory, for now";
+    // It breaks off: its script has no more responses.
+    let model = script(json!({
+        "turns": [{"calls": [task("audit deps")]}, {"text": "a pity"}],
+        "tasks": {"audit deps": [{"calls": [ask("Which?")]}]},
+    }));
+    let (model, requests) = watched(model);
+    let log = Log::default();
+    let person = Person::new([other("in memory, for now")]);
+    let mut agent = Agent::new(model).with_tools(registry(&log)).with_asker(person);
+    assert_eq!(last_words(&collect(agent.run("go")).await), "a pity");
+    let (read, is_error) = requests.last_result();
+    assert!(is_error && read.contains("The task broke off") && read.contains(answered), "{read}");
+    // It is stopped, or cut off and given up for a message.
+    for is_stopped in [true, false] {
+        let log = Log::default();
+        let (model, requests) = watched(audit(json!([ask("Which?"), {"name": "Act", "input": {"forever": true}}])));
+        let mut agent = Agent::new(model)
+            .with_tools(registry(&log))
+            .with_permissions(Permissions::new(PermissionMode::Allow))
+            .with_asker(Person::new([other("in memory, for now")]));
+        let mut run = agent.run("go");
+        until(&mut run, &log, "begin Act it").await;
+        if is_stopped {
+            run.stopper().cancel();
+            collect(run).await;
+        } else {
+            drop(run);
+        }
+        finish(&mut agent, "go on").await;
+        let messages = requests.all().pop().unwrap().messages;
+        let [_, _, Message::Results { results }, ..] = &messages[..] else { panic!("{messages:#?}") };
+        assert!(results[0].output.contains(answered), "{is_stopped}: {results:?}");
+    }
 }
 
 #[tokio::test]

@@ -36,6 +36,7 @@ async fn run_with(spec: &str, responses: Vec<CannedResponse>) -> (Vec<AgentEvent
 fn answered() -> Vec<AgentEvent> {
     vec![
         AgentEvent::TextDelta { text: "Done.".into() },
+        AgentEvent::TextEnd,
         AgentEvent::Text { text: "Done.".into() },
         AgentEvent::Usage { usage: Usage::new(3, 2) },
         AgentEvent::Done { text: "Done.".into() },
@@ -98,7 +99,7 @@ async fn a_truncated_response_is_kept_and_a_notice_says_so() {
     let (events, _) = run(vec![CannedResponse::stream(STREAM.replace("end_turn", "max_tokens"))]).await;
     let mut expected = answered();
     let message = "the answer was cut off at the limit of its length: ask for the rest, or raise max_tokens".into();
-    expected.insert(3, AgentEvent::Notice { message });
+    expected.insert(4, AgentEvent::Notice { message });
     assert_eq!(events, expected);
 }
 

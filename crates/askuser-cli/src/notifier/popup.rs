@@ -168,7 +168,8 @@ fn started(command: &mut Command) -> Result<Child, String> {
     quiet.spawn().map_err(|error| error.to_string())
 }
 
-fn shell_quoted(word: &str) -> String {
+/// A word as a shell reads it.
+pub(crate) fn shell_quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 

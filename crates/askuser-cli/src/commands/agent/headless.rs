@@ -2,6 +2,7 @@
 
 use crate::commands::agent::app::tool_calls::{about, shown_name};
 use crate::commands::agent::protocol::{FrontEnd, FrontEndRequest, Lines};
+use crate::commands::agent::session::Again;
 use crate::config::Settings;
 use crate::failure::{self, Failure, OrFail, exit};
 use crate::json::escape_invisible;
@@ -75,7 +76,13 @@ pub(crate) fn wanted(args: &ArgMatches, opening: Option<&str>) -> Result<Option<
     Ok(Some(Wanted { prompt, output }))
 }
 
-pub(crate) fn run(agent: Agent, wanted: Wanted, settings: &Settings, surfaces: Surfaces) -> Result<u8, Failure> {
+pub(crate) fn run(
+    agent: Agent,
+    wanted: Wanted,
+    settings: &Settings,
+    surfaces: Surfaces,
+    again: &Again,
+) -> Result<u8, Failure> {
     let runtime = store::runtime()?;
     let lines = Lines::write(result::stdout().or_fail("cannot start")?);
     let (front_end, requests) = (wanted.output == Output::Stream && stdin_may_speak())
@@ -87,7 +94,7 @@ pub(crate) fn run(agent: Agent, wanted: Wanted, settings: &Settings, surfaces: S
     let agent = surfaces.chain(person, failure::notice).into_iter().fold(agent, Agent::with_asker);
     let ended = runtime.block_on(async {
         let mut signals = Signals::listen()?;
-        let ended = converse(agent, wanted, requests, &lines, &mut signals).await;
+        let ended = converse(agent, wanted, requests, &lines, &mut signals, again).await;
         // A process that was told to end does so, even if the rest of its output is not read.
         let patience = if ended.is_ok() { Duration::MAX } else { LAST_WORDS };
         tokio::select! {
@@ -154,6 +161,7 @@ async fn converse(
     requests: Option<UnboundedReceiver<FrontEndRequest>>,
     lines: &Lines,
     signals: &mut Signals,
+    again: &Again,
 ) -> Result<u8, Failure> {
     let (session, model, output) = (agent.transcript().id(), agent.model(), wanted.output);
     let (cwd, replay, is_cut_off) = (agent.transcript().cwd(), agent.transcript().replay(), agent.is_cut_off());
@@ -191,7 +199,7 @@ async fn converse(
             break;
         }
     }
-    talk.tally.finish(output, &session, &model)
+    talk.tally.finish(output, &session, &model, again)
 }
 
 struct Talk<'a> {
@@ -367,7 +375,7 @@ impl Tally {
         }
     }
 
-    fn finish(self, output: Output, session: &str, model: &str) -> Result<u8, Failure> {
+    fn finish(self, output: Output, session: &str, model: &str, again: &Again) -> Result<u8, Failure> {
         let code = self.code();
         for line in self.lacking.iter().take(MOST_LINES) {
             failure::notice(line);
@@ -387,7 +395,7 @@ impl Tally {
         if let Some(error) = self.error {
             return Err(Failure::new(error.message)
                 .code(code)
-                .hint(format!("the session is kept: askuser agent --resume {session}")));
+                .hint(format!("the session is kept: {}", again.command(session))));
         }
         if output == Output::Text && !self.text.is_empty() {
             // On a terminal a model's words must do nothing but be read.

@@ -109,8 +109,11 @@ pub(crate) fn run_with_keys(words: impl Iterator<Item = OsString>) -> Result<u8,
     if let Some(max) = args.get_one::<u32>("max-requests") {
         agent = agent.with_max_requests(*max);
     }
+    let again = session::Again::of(&args);
     match (wanted, surface) {
-        (Some(wanted), _) => headless::run(agent.with_retries_for(settings.retry_for), wanted, &settings, surfaces),
+        (Some(wanted), _) => {
+            headless::run(agent.with_retries_for(settings.retry_for), wanted, &settings, surfaces, &again)
+        }
         (None, Some(surface)) => {
             let store = store::store_beside(&settings, &surfaces)?;
             let surface = surface.kept_in(store.as_ref().map(store::at_the_terminal));
@@ -122,7 +125,7 @@ pub(crate) fn run_with_keys(words: impl Iterator<Item = OsString>) -> Result<u8,
             // A user who resumes a session has sent what the script would send first.
             let resumes = args.get_flag("continue") || args.contains_id("resume");
             let opening = opening.filter(|_| !resumes || args.contains_id("message"));
-            let ended = app::run(agent, surface, opening, &settings);
+            let ended = app::run(agent, surface, opening, &settings, again);
             store::flush(store)?;
             ended
         }

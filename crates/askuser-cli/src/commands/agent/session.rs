@@ -2,9 +2,32 @@
 
 use crate::config;
 use crate::failure::{Failure, OrFail};
+use crate::notifier::popup::shell_quoted;
 use crate::state_folder::{check_state_folder, state_folder};
 use askuser_agent::{AgentEvent, Session, Transcript, TranscriptError};
+use clap::ArgMatches;
 use std::path::{Path, PathBuf};
+
+/// The options without which a session is not resumed: where its answers come from is not recorded.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Again(Vec<String>);
+
+impl Again {
+    pub(crate) fn of(args: &ArgMatches) -> Again {
+        let given = |(id, name): (&str, &str)| {
+            let value = args.get_one::<String>(id)?;
+            let is_plain = value.chars().all(|c| c.is_ascii_alphanumeric() || "/._-:".contains(c));
+            Some([format!("--{name}"), if is_plain { value.clone() } else { shell_quoted(value) }])
+        };
+        Again([("script", "script"), ("base_url", "base-url")].into_iter().filter_map(given).flatten().collect())
+    }
+
+    /// The command that resumes a session.
+    pub(crate) fn command(&self, id: &str) -> String {
+        let words = ["askuser", "agent", "--resume", id].into_iter().map(str::to_owned);
+        words.chain(self.0.iter().cloned()).collect::<Vec<_>>().join(" ")
+    }
+}
 
 /// What decides about sessions, permissions and settings: only the user changes it without asking.
 pub(crate) fn protected() -> Vec<PathBuf> {

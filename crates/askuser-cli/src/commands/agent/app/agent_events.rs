@@ -1,14 +1,14 @@
 //! Events from the agent thread, turned into scrollback items and state changes.
 
 use super::outputs::{Heading, OutputKind};
-use super::scrollback::{Item, thought_words};
+use super::scrollback::Item;
 use super::state::{Effect, Event, LastPrinted, State, Thought, TurnEnd, Work};
 use super::tool_calls::{
     self, CallStatus, CallSummary, EndedCall, RunningCall, details, diff, failure_output, is_shown_by_prompt,
 };
-use askuser::{Fit, Purpose, Request, sanitize};
+use askuser::{Fit, Purpose, Request, report, sanitize};
 use askuser_agent::{
-    AgentEvent, ContextUse, Failure, FailureKind, OWN_COMMAND, PermissionMode, ToolResult, as_written,
+    AgentEvent, ContextUse, Failure, FailureKind, PermissionMode, QuestionOutcome, ToolResult, USER_COMMAND, as_written,
 };
 use askuser_terminal::markdown::Row;
 use askuser_terminal::{Presentation, Role, wrap};
@@ -38,7 +38,7 @@ impl State {
                     self.note(Role::Muted, format!("The model is {} now.", session.model));
                 }
                 if before.is_none_or(|before| before.mode != session.mode) {
-                    self.note(Role::Muted, mode_words(session.mode));
+                    self.warn(Role::Muted, mode_words(session.mode));
                 }
             }
             Event::Cleared => {
@@ -141,11 +141,14 @@ impl State {
                 rows.extend(self.turn.stream.take_stable_rows(columns, |text| wrap(text, columns, columns)));
                 self.print_text(rows);
             }
+            AgentEvent::TextEnd if task.is_none() => {
+                self.close_text();
+                self.turn.streamed += 1;
+            }
+            AgentEvent::Text { .. } if task.is_none() && self.turn.streamed > 0 => self.turn.streamed -= 1,
             AgentEvent::Text { text } if task.is_none() => {
-                if !self.turn.is_streamed {
-                    let rows = self.turn.stream.push(&text);
-                    self.print_text(rows);
-                }
+                let rows = self.turn.stream.push(&text);
+                self.print_text(rows);
                 self.close_text();
             }
             AgentEvent::User { text } if task.is_none() => {
@@ -159,7 +162,7 @@ impl State {
                 let tasks = self.turn.tasks.clone();
                 self.turn.calls.push(RunningCall { tasks, ..RunningCall::new(id, name, &input, task, now) });
             }
-            AgentEvent::ToolResult { id, name, result } => self.tool_result(&id, name, result, task, now),
+            AgentEvent::ToolResult { id, name, result } => self.tool_result(&id, name, result, task),
             AgentEvent::ToolOutput { id, text } => self.tool_output(&id, &text),
             AgentEvent::Usage { usage } => {
                 self.turn.usage += usage;
@@ -170,7 +173,7 @@ impl State {
             }
             AgentEvent::Compacting if task.is_none() => {
                 self.close_text();
-                self.note(Role::Muted, "Summarising the conversation…");
+                self.warn(Role::Muted, "Summarising the conversation…");
             }
             AgentEvent::Compacted { before_tokens, after_tokens, left_out } if task.is_none() => {
                 let [before, after] = [before_tokens, after_tokens].map(tool_calls::format_count);
@@ -193,7 +196,12 @@ impl State {
                 if let Some(session) = &mut self.session.about {
                     session.mode = mode;
                 }
-                self.note(Role::Muted, mode_words(mode));
+                self.warn(Role::Muted, mode_words(mode));
+            }
+            AgentEvent::QuestionEnded { key, outcome, .. } if key.purpose == Purpose::Permission => {
+                if let Some(call) = self.turn.call(&key.call, &key.tasks) {
+                    call.permission = permission_words(&outcome);
+                }
             }
             AgentEvent::Task { id, description, event } => {
                 self.turn.tasks.push(id);
@@ -223,12 +231,11 @@ impl State {
         self.outputs.append(thought.output, text);
     }
 
-    /// The model has thought; how long stays in the conversation, and Ctrl-O shows what.
+    /// The model has thought; Ctrl-O shows what.
     fn end_thought(&mut self, now: Duration) {
         if let Some(Thought { since, output }) = self.turn.thought.take() {
             let took = now.saturating_sub(since);
             self.outputs.end(output, Heading::Thoughts(took), "");
-            self.note(Role::Muted, thought_words(took));
         }
     }
 
@@ -248,16 +255,16 @@ impl State {
         }
     }
 
-    fn tool_result(&mut self, id: &str, name: String, result: ToolResult, task: Option<&str>, now: Duration) {
+    fn tool_result(&mut self, id: &str, name: String, result: ToolResult, task: Option<&str>) {
         let tasks = self.turn.tasks.clone();
         match self.turn.call(id, &tasks) {
             Some(call) => {
-                let summary = call.finish(&result, now);
+                let summary = call.finish(&result);
                 call.ended = Some(Box::new(EndedCall { summary, result }));
             }
             None => {
-                let call = RunningCall::new(id.to_owned(), name, &Value::Null, task, now);
-                let summary = call.finish(&result, now);
+                let call = RunningCall::new(id.to_owned(), name, &Value::Null, task, Duration::ZERO);
+                let summary = call.finish(&result);
                 self.show_result(&call, EndedCall { summary, result });
             }
         }
@@ -279,24 +286,29 @@ impl State {
     fn show_result(&mut self, call: &RunningCall, ended: EndedCall) {
         let EndedCall { summary, result } = ended;
         if is_shown_by_prompt(&call.name) && result.success {
-            return;
+            // The prompt has left its answer on the screen, unless that was in an earlier process.
+            return if self.turn.is_recalled {
+                self.recall_answer(call, &result)
+            };
         }
-        let (asked_first, written) = (call.waited > Duration::ZERO, call.output);
+        let written = call.output;
         self.print(Item::Call(summary.clone()));
-        let changed = diff(&result);
-        let is_known = changed.is_some() && changed == self.turn.shown_diff.as_deref();
-        if is_known || asked_first {
-            self.turn.shown_diff = None;
+        if let Some(command) = call.input["command"].as_str().filter(|command| command.trim().contains('\n'))
+            && summary.permission.is_some()
+        {
+            // The person agreed to all of it.
+            let text = command.trim().to_owned();
+            self.print(Item::Output { text, role: Role::Muted, max_lines: usize::MAX });
         }
+        let changed = diff(&result);
         let output: &str = match summary.status {
             CallStatus::Failed => &failure_output(&result, summary.ending.as_deref()),
             _ => result.output.trim_end(),
         };
         match changed {
-            Some(_) if is_known => {}
             Some(text) => self.print(Item::Diff { text: text.to_owned(), max_lines: DIFF_LINES }),
             // A person who runs a command wants to see its output.
-            None if call.name == OWN_COMMAND && !sanitize::is_blank(output) => {
+            None if call.name == USER_COMMAND && !sanitize::is_blank(output) => {
                 let role = if summary.status == CallStatus::Failed { Role::Danger } else { Role::Secondary };
                 self.print(Item::Output { text: output.to_owned(), role, max_lines: OWN_LINES });
             }
@@ -335,28 +347,23 @@ impl State {
         call.waits_since = Some(now);
         // A permission is told with its call; the agent's own question follows its text directly.
         if task.is_some() && request.key().purpose != Purpose::Permission {
-            let item = call.asking(sanitize::line(request.set().questions()[0].text()).into_owned());
+            let item = call.asking(request.set());
             self.print(Item::Call(item));
-        }
-    }
-
-    /// The person has said whether a call may run.
-    pub(super) fn permission_answered(&mut self, request: &Request, words: String) {
-        if let Some(call) = self.turn.call(&request.key().call, &request.key().tasks) {
-            call.permission = Some(words);
         }
     }
 
     fn retried(&mut self, error: &Failure, after_ms: u64, task: Option<&str>) {
         let after = tool_calls::format_duration(Duration::from_millis(after_ms));
         let again = format!("{}; trying again in {after}", error.message);
-        let words = match (task, self.turn.is_streamed) {
+        let has_begun = self.turn.is_streamed || self.turn.streamed > 0;
+        let words = match (task, has_begun) {
             (Some(task), _) => format!("{task}: {again}."),
             (None, false) => format!("{again}."),
             (None, true) => format!("{again}. The unfinished answer above does not count."),
         };
         if task.is_none() {
             self.close_text();
+            self.turn.streamed = 0;
         }
         self.note(Role::Warning, words);
     }
@@ -378,11 +385,18 @@ impl State {
         self.turn.end = TurnEnd::Failed;
         let message = error.message.trim_end_matches('.');
         // To try the same again would fail again.
-        if error.kind == FailureKind::ContextTooLong {
+        if matches!(error.kind, FailureKind::ContextTooLong | FailureKind::Key | FailureKind::UnknownModel) {
             return self.note(Role::Danger, format!("{message}."));
         }
         self.note(Role::Danger, format!("{message}. Press Enter to try again."));
     }
+}
+
+/// The person's choice, when they were asked whether a call may run.
+fn permission_words(outcome: &QuestionOutcome) -> Option<String> {
+    let chosen = outcome.answers.iter().flat_map(|answer| report::names(answer).chain(answer.custom_input.clone()));
+    let words = chosen.collect::<Vec<_>>().join(", ");
+    Some(sanitize::line(&words).into_owned()).filter(|words| !words.is_empty())
 }
 
 pub(super) fn mode_words(mode: PermissionMode) -> &'static str {

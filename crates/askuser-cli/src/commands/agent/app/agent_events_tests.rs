@@ -73,6 +73,14 @@ fn in_task(request: &Request, task: &str, id: &str) -> Request {
     asked.with_origin(Origin::default().with_task(task))
 }
 
+/// The person chose this when they were asked whether call "1" may run.
+fn permitted(tasks: &[&str], label: &str) -> AgentEvent {
+    let key = askuser::RequestKey::new("s1", "1").for_purpose(Purpose::Permission).in_tasks(tasks.iter().copied());
+    let answer = json!({"question": "Run?", "header": "Bash", "selectedOptions": [label]});
+    let outcome = json!({"status": "answered", "answers": [answer], "via": "terminal"});
+    AgentEvent::QuestionEnded { id: key.id_in_session(), key, outcome: serde_json::from_value(outcome).unwrap() }
+}
+
 fn asking(name: &str, about: &str, task: Option<&str>) -> Item {
     let task = task.map(str::to_owned);
     Item::Call(Row {
@@ -93,8 +101,7 @@ fn a_permission_and_what_came_of_the_call_are_one_line() {
     agent_event(&mut state, of_task(start("1", "Bash", json!({"command": "rm -r build"}))), 1);
     let told = open(&mut state, "Run this command?", Purpose::Permission, Some("audit deps"), None, 1);
     assert_eq!(told, []);
-    let asked = in_task(&request("Run this command?", Purpose::Permission, None), "audit deps", "t");
-    state.permission_answered(&asked, "Allow once".into());
+    agent_event(&mut state, of_task(permitted(&["t"], "Allow once")), 1);
     state.step(Event::QuestionClosed(QuestionEnd::Answered, at(1)), at(2));
     let shown = agent_event(&mut state, of_task(result("1", "Bash", ToolResult::ok("x"))), 3);
     let [Item::Call(call)] = &shown[..] else { panic!("{shown:?}") };
@@ -118,7 +125,7 @@ fn a_refusal_is_told_once() {
     let mut state = working();
     agent_event(&mut state, start("1", "Write", json!({"path": "a"})), 1);
     open(&mut state, "Run?", Purpose::Permission, None, None, 1);
-    state.permission_answered(&request("Run?", Purpose::Permission, None), "Don't run it".into());
+    agent_event(&mut state, permitted(&[], "Don't run it"), 1);
     state.step(Event::QuestionClosed(QuestionEnd::Answered, at(1)), at(2));
     let refused = ToolResult::error("The user did not allow this.")
         .with_title("Write", "Not allowed")
@@ -133,7 +140,7 @@ fn a_yes_with_a_note_is_told_as_what_it_came_to() {
     let mut state = working();
     agent_event(&mut state, start("1", "Write", json!({"path": "a"})), 1);
     open(&mut state, "Run?", Purpose::Permission, None, None, 1);
-    state.permission_answered(&request("Run?", Purpose::Permission, None), "Allow once".into());
+    agent_event(&mut state, permitted(&[], "Allow once"), 1);
     state.step(Event::QuestionClosed(QuestionEnd::Answered, at(1)), at(2));
     let noted = ToolResult::error("Not run: the user would allow this, and noted: x")
         .with_title("Write", "Not run yet")
@@ -160,7 +167,31 @@ fn the_agents_own_question_is_not_told_twice() {
 }
 
 #[test]
-fn a_diff_that_was_agreed_to_is_not_shown_again_though_another_call_ends_first() {
+fn a_command_of_several_lines_that_was_agreed_to_is_shown_whole() {
+    for (is_asked, expected) in [(true, 2), (false, 1)] {
+        let mut state = working();
+        agent_event(&mut state, start("1", "Bash", json!({"command": "cd a\nmake"})), 1);
+        if is_asked {
+            agent_event(&mut state, permitted(&[], "Allow once"), 1);
+        }
+        let shown = agent_event(&mut state, result("1", "Bash", ToolResult::ok("")), 2);
+        assert_eq!(shown.len(), expected, "{shown:?}");
+        assert!(!is_asked || matches!(&shown[1], Item::Output { text, .. } if text == "cd a\nmake"), "{shown:?}");
+    }
+}
+
+#[test]
+fn what_the_model_reads_of_a_call_that_did_not_run_is_not_shown() {
+    let mut state = working();
+    agent_event(&mut state, start("1", "Bash", json!({"command": "make"})), 1);
+    let not_run = ToolResult::error("Not run: read why, then decide anew.").with_details(json!({"ending": "not run"}));
+    let shown = agent_event(&mut state, result("1", "Bash", not_run), 2);
+    let [Item::Call(call)] = &shown[..] else { panic!("{shown:?}") };
+    assert_eq!((call.status, call.ending.as_deref()), (CallStatus::Failed, Some("not run")));
+}
+
+#[test]
+fn a_diff_stands_below_its_call() {
     let mut state = working();
     agent_event(&mut state, of_task(start("2", "Read", json!({"path": "b"}))), 1);
     agent_event(&mut state, start("1", "Write", json!({"path": "a"})), 1);
@@ -168,22 +199,8 @@ fn a_diff_that_was_agreed_to_is_not_shown_again_though_another_call_ends_first()
     state.step(Event::QuestionClosed(QuestionEnd::Answered, at(1)), at(2));
     agent_event(&mut state, of_task(result("2", "Read", ToolResult::ok("x"))), 3);
     let written = ToolResult::ok("Written.").with_details(json!({"diff": "+x"}));
-    assert!(matches!(agent_event(&mut state, result("1", "Write", written), 4)[..], [Item::Call(_)]));
-}
-
-#[test]
-fn the_time_of_a_call_is_not_shortened_by_another_calls_question() {
-    let mut state = working();
-    agent_event(&mut state, of_task(start("2", "Bash", json!({"command": "sleep 50"}))), 1_000);
-    agent_event(&mut state, start("1", "Bash", json!({"command": "ls"})), 1_000);
-    open(&mut state, "Run?", Purpose::Permission, None, None, 1_000);
-    state.step(Event::QuestionClosed(QuestionEnd::Answered, at(50_000)), at(51_000));
-    let mut took = |event| match &agent_event(&mut state, event, 52_000)[..] {
-        [Item::Call(ended)] => ended.took,
-        other => panic!("{other:?}"),
-    };
-    assert_eq!(took(of_task(result("2", "Bash", ToolResult::ok("")))), Some(at(51_000)));
-    assert_eq!(took(result("1", "Bash", ToolResult::ok(""))), Some(at(1_000)));
+    let shown = agent_event(&mut state, result("1", "Write", written), 4);
+    assert!(matches!(&shown[..], [Item::Call(_), Item::Diff { text, .. }] if text == "+x"), "{shown:?}");
 }
 
 #[test]
@@ -220,9 +237,8 @@ fn two_subagents_with_one_task_keep_their_choices_apart() {
     for id in ["t1", "t2"] {
         agent_event(&mut state, of(id, start("1", "Bash", json!({"command": id}))), 1);
     }
-    let question = request("Run this command?", Purpose::Permission, None);
     for (id, choice) in [("t2", "Always allow"), ("t1", "Allow once")] {
-        state.permission_answered(&in_task(&question, "audit deps", id), choice.into());
+        agent_event(&mut state, of(id, permitted(&[id], choice)), 1);
     }
     for (id, choice) in [("t1", "Allow once"), ("t2", "Always allow")] {
         let shown = agent_event(&mut state, of(id, result("1", "Bash", ToolResult::ok("x"))), 2);

@@ -8,7 +8,7 @@ use crate::commands::agent::{permissions_command, session};
 use crate::failure::Failure;
 use askuser_agent::{
     Agent, AgentEvent, AgentEvents, AgentHandle, ContextUse, FileDiff, PermissionMode, PermissionRules, Transcript,
-    UndoError, Undone, UndoneState, as_written,
+    UndoError, as_written,
 };
 use futures_util::StreamExt;
 use futures_util::future::ready;
@@ -187,7 +187,7 @@ impl AgentThread {
                 });
             }
             AgentCommand::Undo => {
-                self.tell(|agent| Ok(Event::told(undone_words(&agent.undo().map_err(|error| sentence(&error))?))));
+                self.tell(|agent| Ok(Event::told(agent.undo().map_err(|error| sentence(&error))?.to_string())));
             }
             AgentCommand::Diff => {
                 self.tell(|agent| Ok(changes_event(&agent.changes().map_err(|error| sentence(&error))?)));
@@ -249,20 +249,6 @@ fn show_session(agent: &Agent, ui: &UiSender) {
 fn show_cut_off_turn(agent: &Agent, ui: &UiSender) {
     if agent.is_cut_off() {
         ui.send(Event::TurnStarted);
-    }
-}
-
-fn undone_words(undone: &Undone) -> String {
-    let Undone { path, state, left, .. } = undone;
-    let done = match state {
-        UndoneState::Restored => format!("{path} is as it was before its last edit."),
-        UndoneState::Removed => format!("{path} is gone, as before the agent made it."),
-        UndoneState::Unchanged => format!("{path} was already as before its last edit."),
-    };
-    match left {
-        0 => done,
-        1 => format!("{done} One more edit can be taken back."),
-        left => format!("{done} {left} more edits can be taken back."),
     }
 }
 

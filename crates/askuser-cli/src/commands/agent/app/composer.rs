@@ -17,8 +17,8 @@ pub(crate) struct Composer {
     /// The files that a message may name, as of when the last one was begun.
     pub(crate) files: Vec<String>,
     is_naming: bool,
-    /// What is chosen of what is offered, once the arrows have moved there.
-    pub(super) chosen: Option<usize>,
+    /// The marked row of the menu.
+    pub(super) chosen: usize,
     /// Lines that cannot be sent yet: commands during a turn, and messages while it is being stopped.
     pub(crate) waiting: VecDeque<String>,
     /// Messages that the model reads before its next request, and has not read yet.
@@ -44,7 +44,7 @@ impl Composer {
             columns: MAX_COLUMNS,
             files: Vec::new(),
             is_naming: false,
-            chosen: None,
+            chosen: 0,
             waiting: VecDeque::new(),
             said: VecDeque::new(),
             stray_until: None,
@@ -58,6 +58,9 @@ impl Composer {
 
     /// What may be meant by what is being typed, the likeliest first. Nothing while earlier messages are looked at.
     pub(super) fn offers(&self) -> Vec<Offer> {
+        if self.draft.is_older() {
+            return Vec::new();
+        }
         let (text, caret) = (self.draft.as_str(), self.draft.text().caret());
         let command = |row: &slash_commands::Row| {
             let (name, end) = (row.name, if row.argument.is_empty() { "" } else { " " });
@@ -80,6 +83,11 @@ impl Composer {
         let typed = mentions::being_typed(self.draft.as_str(), self.draft.text().caret());
         let was_naming = std::mem::replace(&mut self.is_naming, typed.is_some());
         self.is_naming && !was_naming
+    }
+
+    /// Whether the draft says already what is offered.
+    pub(super) fn has_typed(&self, offer: &Offer) -> bool {
+        self.draft.as_str()[offer.place.clone()].trim_end() == offer.text.trim_end()
     }
 
     /// Writes what is offered in the place of what was typed.

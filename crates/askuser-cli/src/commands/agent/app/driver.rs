@@ -11,6 +11,7 @@ use super::open_questions::{Questions, SIGHUP, UiSender};
 use super::scrollback::{self, Item};
 use super::state::{Effect, Event, State};
 use super::view;
+use crate::commands::agent::session::Again;
 use crate::failure::Failure;
 use crate::signals;
 use askuser::{Key, KeyCode};
@@ -90,7 +91,7 @@ impl Driver {
         }
     }
 
-    pub(super) fn run(mut self) -> Result<u8, Failure> {
+    pub(super) fn run(mut self, again: &Again) -> Result<u8, Failure> {
         let end = self.event_loop();
         // An unsent draft goes into the history, so that Up brings it back next time.
         if !self.state.composer.draft.is_blank() {
@@ -102,7 +103,7 @@ impl Driver {
         if let (End::Quit, true, Some(session)) =
             (&end, self.state.session.message_count > 0, &self.state.session.about)
         {
-            let words = format!("To resume this session: askuser agent --resume {}", session.id);
+            let words = format!("To resume this session: {}", again.command(&session.id));
             let columns = usize::from(self.console.size().0);
             for item in [Item::Gap, Item::Note(Role::Muted, words)] {
                 self.console.print(&scrollback::lines(&item, &self.options.theme, columns));

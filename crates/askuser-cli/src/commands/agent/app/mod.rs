@@ -34,7 +34,7 @@ mod update;
 mod view;
 
 use crate::commands::agent::models::Models;
-use crate::commands::agent::session;
+use crate::commands::agent::session::{self, Again};
 use crate::config::Settings;
 use crate::failure::{Failure, OrFail, exit};
 use crate::surfaces::terminal_options;
@@ -97,7 +97,13 @@ impl Surface {
 
 /// Runs the app until the person quits. A turn that was cut off is resumed first, up to what had not begun if there is an
 /// `opening`; then that is sent.
-pub(crate) fn run(agent: Agent, surface: Surface, opening: Option<String>, settings: &Settings) -> Result<u8, Failure> {
+pub(crate) fn run(
+    agent: Agent,
+    surface: Surface,
+    opening: Option<String>,
+    settings: &Settings,
+    again: Again,
+) -> Result<u8, Failure> {
     let folder = crate::state_folder::state_folder().ok();
     let (history_file, history) = folder.map(|folder| HistoryFile::open(&folder)).unzip();
     let history = history.unwrap_or_default();
@@ -107,7 +113,7 @@ pub(crate) fn run(agent: Agent, surface: Surface, opening: Option<String>, setti
     state.composer.waiting.extend(opening);
     let agent_thread =
         AgentThread::start(agent, Models::new(settings), surface.ui.clone(), has_opening).or_fail("cannot start")?;
-    Driver::new(surface, state, agent_thread, history_file, settings.notify).run()
+    Driver::new(surface, state, agent_thread, history_file, settings.notify).run(&again)
 }
 
 /// There is no standard variable for this; any of these set to anything but 0 counts.

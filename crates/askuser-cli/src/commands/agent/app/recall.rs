@@ -2,7 +2,7 @@
 
 use super::scrollback::Item;
 use super::state::{State, TurnEnd};
-use super::tool_calls::{counted, details, is_shown_by_prompt};
+use super::tool_calls::{RunningCall, counted, details};
 use askuser::input::QuestionInput;
 use askuser::{Answer, Context, Outcome, QuestionSet, Rules, reply, sanitize};
 use askuser_agent::{AgentEvent, QuestionOutcome, ToolResult, as_written};
@@ -13,8 +13,6 @@ use std::time::Duration;
 
 /// How many events are shown, at most: whole turns, if one fits.
 const RECALLED_EVENTS: usize = 400;
-/// How many lines of what a command of the person's own wrote.
-const OWN_LINES: usize = 20;
 
 /// What came of a question, as its prompt left it in the scrollback.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,44 +34,37 @@ impl State {
             let words = format!("{} of yours", counted(earlier, "earlier message"));
             self.note(Role::Muted, words);
         }
+        self.turn.is_recalled = true;
         for event in events.into_iter().skip(start) {
             self.recall_event(event);
         }
-        // A call without a result is about to run again; one that ended beside it has been.
-        for call in std::mem::take(&mut self.turn.calls) {
-            self.show_ended(call);
-        }
+        self.turn.is_recalled = false;
+        // What was asked for is asked again.
+        self.turn.calls.clear();
         self.turn.end = TurnEnd::Completed;
     }
 
     fn recall_event(&mut self, event: AgentEvent) {
         match event {
             AgentEvent::User { text } => self.print(Item::UserMessage(as_written(&text).to_owned())),
-            AgentEvent::ToolResult { id, name, result } if is_shown_by_prompt(&name) && result.success => {
-                let call = self.turn.calls.iter().position(|call| call.id == id).map(|at| self.turn.calls.remove(at));
-                let input = call.map(|call| call.input).unwrap_or_default();
-                match closing(&input, &result) {
-                    Some(closing) => self.print(Item::Closing(Box::new(closing))),
-                    None => {
-                        let text = sanitize::block(&result.output).into_owned();
-                        self.print(Item::Output { text, role: Role::Muted, max_lines: usize::MAX });
-                    }
-                }
-            }
-            // What the person did beside the conversation: an edit taken back, a command of their own.
-            AgentEvent::Notice { message } => {
-                let (first, written) = message.split_once('\n').unwrap_or((&message, ""));
-                let words = first.trim_start_matches('[').trim_end_matches(']').to_owned();
-                self.note(Role::Muted, words);
-                if !sanitize::is_blank(written) {
-                    let text = written.trim().to_owned();
-                    self.print(Item::Output { text, role: Role::Secondary, max_lines: OWN_LINES });
-                }
-            }
+            // What the person did beside the conversation.
+            AgentEvent::Notice { message } => self.note(Role::Muted, message),
             // Past costs and modes no longer matter.
             AgentEvent::Usage { .. } | AgentEvent::Mode { .. } | AgentEvent::Context { .. } => {}
             event => self.agent_event(event, None, Duration::ZERO),
         }
+    }
+
+    /// Prints what the prompt of an earlier process left on the screen.
+    pub(super) fn recall_answer(&mut self, call: &RunningCall, result: &ToolResult) {
+        let Some(closing) = closing(&call.input, result) else {
+            let text = sanitize::block(&result.output).into_owned();
+            return self.print(Item::Output { text, role: Role::Muted, max_lines: usize::MAX });
+        };
+        if call.task.is_some() {
+            self.print(Item::Call(call.asking(&closing.set)));
+        }
+        self.print(Item::Closing(Box::new(closing)));
     }
 }
 

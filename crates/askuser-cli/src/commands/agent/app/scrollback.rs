@@ -9,10 +9,10 @@ use super::agent_thread::SessionInfo;
 use super::recall::Closing;
 use super::slash_commands;
 use super::tool_calls::{CallStatus, CallSummary, counted, format_duration, without_signs};
+use super::view::mode_words;
 use crate::store::words::home_relative;
 use crate::truncate::truncate;
 use askuser::sanitize;
-use askuser_agent::PermissionMode;
 use askuser_terminal::markdown::{self, Row};
 use askuser_terminal::text::{Line, Modifier, Span};
 use askuser_terminal::{
@@ -107,11 +107,7 @@ pub(crate) fn thought_words(took: Duration) -> String {
 fn header(session: &SessionInfo, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     let version = concat!("askuser ", env!("CARGO_PKG_VERSION"));
     let folder = home_relative(&session.cwd.display().to_string());
-    // Why there is none, each question about a command says.
-    let has_sandbox = session.no_sandbox.is_none() && session.mode != PermissionMode::Allow;
-    let sandbox = if has_sandbox { "sandbox" } else { "no sandbox" };
-    let own = format!("session {}", session.id);
-    let facts = [&*sanitize::line(&session.model), &*sanitize::line(&folder), sandbox, &own]
+    let facts = [&*sanitize::line(&session.model), &*sanitize::line(&folder), mode_words(session.mode)]
         .map(|fact| format!(" {} {fact}", theme.signs.dot))
         .concat();
     let words = [
@@ -145,7 +141,7 @@ pub(crate) fn call_line(call: &CallSummary, theme: &Theme, columns: usize) -> Li
         CallStatus::Asking => ("?", Role::Warning),
         CallStatus::Running => (theme.signs.ellipsis, Role::Muted),
     };
-    let took = call.took.filter(|took| took.as_millis() >= 50).map(format_duration);
+    let took = call.took.map(format_duration);
     let facts =
         call.ending.clone().into_iter().chain(call.permission.clone()).chain(took).chain(call.facts.iter().cloned());
     let start = call_name(&call.name, call.task.as_deref(), theme, columns);

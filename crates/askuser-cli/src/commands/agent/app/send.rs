@@ -1,11 +1,12 @@
 //! Sends messages and slash commands to the agent. What cannot be sent yet waits.
 
 use super::agent_events::mode_words;
-use super::agent_thread::AgentCommand;
+use super::agent_thread::{AgentCommand, SessionInfo};
 use super::scrollback::Item;
 use super::slash_commands::{self, SlashCommand};
 use super::state::{Effect, LastPrinted, RunningTurn, State, TurnEnd, Work};
-use super::tool_calls;
+use super::{tool_calls, view};
+use crate::store::words::home_relative;
 use askuser_agent::{ContextUse, PermissionMode};
 use askuser_terminal::{Presentation, Role};
 use std::time::Duration;
@@ -47,7 +48,7 @@ impl State {
             command,
             Some(Ok(SlashCommand::Help
                 | SlashCommand::Quit
-                | SlashCommand::Context
+                | SlashCommand::Status
                 | SlashCommand::Output
                 | SlashCommand::Plan
                 | SlashCommand::Model(None)
@@ -101,9 +102,10 @@ impl State {
                 self.begin_turn(Work::Summary, now);
                 self.command(AgentCommand::Compact(wish));
             }
-            SlashCommand::Context => {
-                let words = self.context().map_or_else(|| "The conversation is empty.".into(), context_words);
-                self.note(Role::Muted, words);
+            SlashCommand::Status => {
+                let context = self.context().map_or_else(|| "The conversation is empty.".into(), context_words);
+                let about = self.session.about.as_ref().map(about_words).unwrap_or_default();
+                self.note(Role::Muted, about + &context);
             }
             SlashCommand::Model(Some(name)) => self.command(AgentCommand::SetModel(name)),
             SlashCommand::Model(None) => {
@@ -118,7 +120,7 @@ impl State {
                 let is_planning = self.mode() == PermissionMode::Plan;
                 let next = if is_planning { self.session.mode_before_plan } else { PermissionMode::Plan };
                 self.set_mode(next);
-                self.note(Role::Muted, mode_words(next));
+                self.warn(Role::Muted, mode_words(next));
             }
             SlashCommand::Output => self.read_outputs(),
             SlashCommand::Agent(command) => self.command(command),
@@ -166,6 +168,18 @@ impl State {
         self.turn.pending_commands += 1;
         self.effects.push_back(Effect::Command(command));
     }
+}
+
+/// A line for each fact about a session.
+fn about_words(session: &SessionInfo) -> String {
+    let sandbox = match &session.no_sandbox {
+        _ if session.mode == PermissionMode::Allow => "not used: commands run with your access".to_owned(),
+        Some(why) => format!("none: {why}"),
+        None => "commands run in it".to_owned(),
+    };
+    let (folder, mode) = (home_relative(&session.cwd.display().to_string()), view::mode_words(session.mode));
+    let SessionInfo { id, model, .. } = session;
+    format!("Session: {id}\nModel: {model}\nFolder: {folder}\nMode: {mode}\nSandbox: {sandbox}\n")
 }
 
 fn context_words(context: ContextUse) -> String {

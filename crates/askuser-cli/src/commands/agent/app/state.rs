@@ -48,13 +48,15 @@ pub(crate) struct Turn {
     pub(crate) stream: Stream,
     /// Whether deltas of the current text have been shown.
     pub(super) is_streamed: bool,
+    /// How many texts were shown by their deltas and have not come whole yet.
+    pub(super) streamed: usize,
     /// The width of the model's text, for breaking long paragraphs.
     pub(crate) text_columns: usize,
     pub(crate) calls: Vec<RunningCall>,
     /// The calls that started the subagent whose event is being handled.
     pub(super) tasks: Vec<String>,
-    /// A diff that was shown above its permission question, so that the result does not repeat it.
-    pub(super) shown_diff: Option<String>,
+    /// The events are of an earlier process.
+    pub(super) is_recalled: bool,
     pub(crate) usage: Usage,
 }
 

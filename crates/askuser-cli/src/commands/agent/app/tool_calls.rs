@@ -1,8 +1,8 @@
 //! Tool calls as shown to the person: one line each with what it is about, how it ended and how long it took.
 
 use super::outputs::OutputId;
-use askuser::{sanitize, tool};
-use askuser_agent::{OWN_COMMAND, ToolResult};
+use askuser::{QuestionSet, sanitize, tool};
+use askuser_agent::{ToolResult, USER_COMMAND};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::time::Duration;
@@ -46,7 +46,7 @@ pub(crate) struct CallSummary {
     pub(crate) ending: Option<String>,
     /// What the person chose when they were asked whether it may run.
     pub(crate) permission: Option<String>,
-    /// `None` for calls of an earlier process.
+    /// `None` if it was less than a second.
     pub(crate) took: Option<Duration>,
     /// The size of its output and its subtitle.
     pub(crate) facts: Vec<String>,
@@ -71,7 +71,7 @@ pub(crate) fn is_shown_by_prompt(name: &str) -> bool {
 /// signs in it: that is shown as what it is, a text.
 pub(crate) fn shown_name(name: &str) -> String {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    match name == OWN_COMMAND || (!name.is_empty() && name.chars().all(is_word)) {
+    match name == USER_COMMAND || (!name.is_empty() && name.chars().all(is_word)) {
         true => name.to_owned(),
         false => format!("unknown tool {:?}", without_signs(&sanitize::line(name))),
     }
@@ -127,7 +127,8 @@ impl RunningCall {
     }
 
     /// The line printed above its question, so that the answer below it has a context.
-    pub(crate) fn asking(&self, about: String) -> CallSummary {
+    pub(crate) fn asking(&self, set: &QuestionSet) -> CallSummary {
+        let about = sanitize::line(set.questions()[0].text()).into_owned();
         let name = if is_shown_by_prompt(&self.name) { "Question".to_owned() } else { shown_name(&self.name) };
         CallSummary { name, about, status: CallStatus::Asking, ..self.running() }
     }
@@ -137,7 +138,7 @@ impl RunningCall {
         CallSummary { name, about, task, status: CallStatus::Running, ..CallSummary::default() }
     }
 
-    pub(crate) fn finish(&self, result: &ToolResult, now: Duration) -> CallSummary {
+    pub(crate) fn finish(&self, result: &ToolResult) -> CallSummary {
         let mut facts = Vec::new();
         let ending = ending(result);
         let lines = failure_output(result, ending.as_deref()).lines().count();
@@ -158,7 +159,7 @@ impl RunningCall {
             }
         }
         let status = if result.success { CallStatus::Succeeded } else { CallStatus::Failed };
-        let took = Some(self.working_time(now));
+        let took = result.took_ms.map(Duration::from_millis);
         facts.retain(|fact| ending.as_ref().is_none_or(|ending| !fact.eq_ignore_ascii_case(ending)));
         let permission = self.permission.clone().filter(|_| refusal(result).is_none());
         CallSummary { status, ending, permission, took, facts, ..self.running() }
@@ -188,6 +189,7 @@ fn ending(result: &ToolResult) -> Option<String> {
         (Some(code), _) => Some(format!("exit code {code}")),
         (None, Some(signal)) => Some(format!("killed by signal {signal}")),
         (None, None) if details["stopped"] == true => Some("interrupted".to_owned()),
+        (None, None) if details["ending"].is_string() => details["ending"].as_str().map(str::to_owned),
         (None, None) => (details["timed_out"] == true).then(|| "timed out".to_owned()),
     }
 }
@@ -200,6 +202,10 @@ pub(crate) fn failure_output<'a>(result: &'a ToolResult, ending: Option<&str>) -
         let answer = &refusal["answers"][0];
         let said = [&refusal["reason"], &refusal["message"], &answer["customInput"], &answer["note"]];
         return said.into_iter().filter_map(Value::as_str).collect::<Vec<_>>().join("\n").into();
+    }
+    // The rest is for the model.
+    if details(result)["ending"].is_string() {
+        return "".into();
     }
     let is_ending = |line: &str| ending.is_some_and(|ending| line.eq_ignore_ascii_case(ending));
     match output.split_once('\n') {
@@ -266,17 +272,17 @@ mod tests {
     }
 
     fn facts(call: &RunningCall, result: &ToolResult) -> Vec<String> {
-        call.finish(result, Duration::from_secs(3)).facts
+        call.finish(result).facts
     }
 
     #[test]
     fn a_result_is_told_in_facts_and_none_twice() {
         let read = call("Read", json!({"path": "src/a.rs"}));
         let result = ToolResult::ok("a\nb\nc").with_title("Read", "src/a.rs");
-        let ended = read.finish(&result, Duration::from_secs(3));
-        assert_eq!((ended.facts, ended.took), (vec!["3 lines".to_owned()], Some(Duration::from_secs(2))));
+        let ended = read.finish(&result);
+        assert_eq!((ended.facts, ended.took), (vec!["3 lines".to_owned()], None));
         let refused = ToolResult::error("no").with_title("Read", "not allowed");
-        let ended = read.finish(&refused, Duration::from_secs(1));
+        let ended = read.finish(&refused);
         assert_eq!((ended.facts, ended.status), (vec!["not allowed".to_owned()], CallStatus::Failed));
     }
 
@@ -342,7 +348,7 @@ mod tests {
         let call = call("Glob", json!({"pattern": "*"}));
         for (files, expected) in [(0, "0 files"), (1, "1 file"), (3, "3 files")] {
             let result = ToolResult::ok("x").with_details(json!({"files": files})).with_title("Glob", "*");
-            assert_eq!(call.finish(&result, Duration::from_secs(2)).facts, [expected]);
+            assert_eq!(call.finish(&result).facts, [expected]);
         }
     }
 }

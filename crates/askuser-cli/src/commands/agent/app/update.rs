@@ -108,8 +108,6 @@ impl State {
         if let Some(waiting) = self.questions.pending.pop_front() {
             self.questions.notify_later = false;
             self.questions.asked_for = Some(waiting.key().purpose);
-            // The prompt shows the context; the tool's result need not repeat it.
-            self.turn.shown_diff = waiting.context().map(|context| context.text().into_owned());
             self.effects.push_back(Effect::Ask(waiting));
         }
     }
@@ -212,13 +210,11 @@ impl State {
             return;
         }
         self.composer.stray_until = None;
-        let (chosen, offers) = (self.composer.chosen.take(), self.offers());
-        let offer = offers.get(chosen.unwrap_or(0));
-        // Earlier messages that happen to be commands do not hold the arrows up.
-        let moves = offers.len() > 1 && !self.composer.draft.is_older();
+        let (chosen, offers) = (std::mem::take(&mut self.composer.chosen), self.offers());
+        let (offer, moves) = (offers.get(chosen), offers.len() > 1);
         match key {
             Key { code: KeyCode::Enter, mods } if mods == Key::plain(KeyCode::Enter).mods => match offer {
-                Some(offer) if chosen.is_some() => {
+                Some(offer) if !self.composer.has_typed(offer) => {
                     self.composer.accept(offer);
                     // Something follows, or it is a file in a message.
                     if !self.composer.draft.as_str().ends_with(' ') {
@@ -228,10 +224,10 @@ impl State {
                 _ => self.submit(now),
             },
             Key { code: KeyCode::Up, .. } if moves => {
-                self.composer.chosen = Some((chosen.unwrap_or(0) + offers.len() - 1) % offers.len());
+                self.composer.chosen = (chosen + offers.len() - 1) % offers.len();
             }
             Key { code: KeyCode::Down, .. } if moves => {
-                self.composer.chosen = Some((chosen.unwrap_or(0) + 1) % offers.len());
+                self.composer.chosen = (chosen + 1) % offers.len();
             }
             Key { code: KeyCode::Esc, .. } => self.stop(),
             _ if key == Key::ctrl('d') && self.composer.draft.text().is_empty() => self.effects.push_back(Effect::Quit),

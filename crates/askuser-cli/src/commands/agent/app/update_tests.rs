@@ -196,30 +196,45 @@ fn files_are_looked_for_when_a_path_is_begun_and_tab_takes_the_likeliest() {
 }
 
 #[test]
-fn the_arrows_move_in_a_menu_and_enter_takes_what_they_chose() {
+fn the_arrows_move_in_a_menu_and_enter_takes_what_is_marked() {
     let mut state = ready();
-    write(&mut state, "/co", 0);
-    press(&mut state, KeyCode::Down, 1);
-    assert_eq!((state.composer.chosen, state.offers().len()), (Some(1), 2));
-    let context = press(&mut state, KeyCode::Enter, 2);
-    assert!(context.contains(&Effect::SaveHistory("/context".into())), "{context:?}");
-    write(&mut state, "/co", 3);
-    press(&mut state, KeyCode::Up, 4);
-    press(&mut state, KeyCode::Up, 4);
-    assert_eq!(press(&mut state, KeyCode::Enter, 5), []);
-    assert_eq!(state.composer.draft.as_str(), "/compact ", "something may follow");
-    let _ = state.composer.draft.set("");
-    write(&mut state, "see @", 6);
-    state.step(Event::Files(vec!["a.rs".into(), "b.rs".into()]), at(6));
-    press(&mut state, KeyCode::Down, 7);
-    assert_eq!(press(&mut state, KeyCode::Enter, 7), []);
-    assert_eq!(state.composer.draft.as_str(), "see @b.rs ");
+    write(&mut state, "/c", 0);
+    assert_eq!(state.offers().len(), 2);
+    let cleared = press(&mut state, KeyCode::Enter, 1);
+    assert!(cleared.contains(&Effect::Command(AgentCommand::Clear)), "{cleared:?}");
+    for moves in [&[KeyCode::Down][..], &[KeyCode::Up, KeyCode::Up, KeyCode::Up]] {
+        let _ = state.composer.draft.set("/c");
+        moves.iter().for_each(|code| drop(press(&mut state, *code, 2)));
+        assert_eq!(press(&mut state, KeyCode::Enter, 3), []);
+        assert_eq!(state.composer.draft.as_str(), "/compact ", "something may follow");
+    }
+    for (moves, expected) in [(0, "see @a.rs "), (1, "see @b.rs ")] {
+        let _ = state.composer.draft.set("");
+        write(&mut state, "see @", 6);
+        state.step(Event::Files(vec!["a.rs".into(), "b.rs".into()]), at(6));
+        (0..moves).for_each(|_| drop(press(&mut state, KeyCode::Down, 7)));
+        assert_eq!(press(&mut state, KeyCode::Enter, 7), []);
+        assert_eq!(state.composer.draft.as_str(), expected);
+    }
     // An earlier message that is a command does not hold the arrows up.
     let _ = state.composer.draft.set("");
     press(&mut state, KeyCode::Up, 8);
-    assert_eq!(state.composer.draft.as_str(), "/context");
+    assert_eq!((state.composer.draft.as_str(), state.offers().len()), ("/clear", 0));
     press(&mut state, KeyCode::Down, 8);
-    assert_eq!((state.composer.draft.as_str(), state.composer.chosen), ("", None));
+    assert_eq!(state.composer.draft.as_str(), "");
+}
+
+#[test]
+fn enter_runs_a_command_and_sends_a_path_that_is_written_out() {
+    let mut state = ready();
+    write(&mut state, "/compact", 0);
+    let effects = press(&mut state, KeyCode::Enter, 1);
+    assert!(effects.contains(&Effect::Command(AgentCommand::Compact(None))), "{effects:?}");
+    let mut state = ready();
+    write(&mut state, "see @a.rs", 0);
+    state.step(Event::Files(vec!["a.rs".into(), "aa.rs".into()]), at(0));
+    let effects = press(&mut state, KeyCode::Enter, 1);
+    assert!(effects.contains(&Effect::Command(AgentCommand::Send("see @a.rs".into()))), "{effects:?}");
 }
 
 #[test]
@@ -480,20 +495,6 @@ fn nothing_wakes_in_vain_over_a_half_written_text_after_an_answer() {
     assert!(matches!(state.step(Event::Tick, at(8_500))[..], [Effect::Announce { may_be_away: true, .. }]));
 }
 
-#[test]
-fn time_spent_on_a_question_is_not_the_agents() {
-    let mut state = working();
-    let start = AgentEvent::ToolStart { id: "1".into(), name: "Bash".into(), input: json!({"command": "ls"}) };
-    agent_event(&mut state, start, 1_000);
-    state.step(Event::QuestionArrived(request("Run it?", Purpose::Permission, None)), at(1_000));
-    state.step(Event::QuestionClosed(QuestionEnd::Answered, at(60_000)), at(61_000));
-    let result = ToolResult::ok("a\nb");
-    let effects =
-        agent_event(&mut state, AgentEvent::ToolResult { id: "1".into(), name: "Bash".into(), result }, 61_500);
-    let [Item::Call(ended)] = printed(&effects)[..] else { panic!("{effects:?}") };
-    assert_eq!(ended.took, Some(at(500)));
-}
-
 // ---- nothing runs by itself ----
 
 #[test]
@@ -593,7 +594,7 @@ fn thoughts_are_folded_and_can_be_read_in_full() {
     assert_eq!(agent_event(&mut state, thought("Then I leap."), 3_000), []);
     assert!(state.turn.thought.is_some());
     let effects = agent_event(&mut state, AgentEvent::TextDelta { text: "Hm".into() }, 7_000);
-    assert_eq!(printed(&effects), [&Item::Note(Role::Muted, "Thought for 6.0s".into())]);
+    assert_eq!(printed(&effects), [&Item::Gap; 0]);
     let shown = state.outputs.text(&Theme::default(), |_| None);
     assert_eq!(shown, "Thought for 6.0s\n\nFirst I look. Then I leap.\n");
 }
@@ -726,11 +727,11 @@ fn calls_that_run_beside_each_other_are_shown_in_the_order_they_were_made() {
     assert_eq!(agent_event(&mut state, end("b"), 3), []);
     let shown = agent_event(&mut state, end("a"), 4);
     let about = |item: &&Item| match item {
-        Item::Call(call) => (call.about.clone(), call.took),
+        Item::Call(call) => call.about.clone(),
         other => panic!("{other:?}"),
     };
     let shown: Vec<_> = printed(&shown).iter().map(about).collect();
-    assert_eq!(shown, [("a".into(), Some(at(3))), ("b".into(), Some(at(2))), ("c".into(), Some(at(1)))]);
+    assert_eq!(shown, ["a", "b", "c"]);
 }
 
 #[test]
@@ -929,10 +930,10 @@ fn in_line_mode_what_is_wrong_is_printed() {
 fn the_conversation_is_summarised_on_request_and_the_context_is_known() {
     let mut state = ready();
     let context = |state: &mut State| {
-        write(state, "/context", 0);
+        write(state, "/status", 0);
         let effects = press(state, KeyCode::Enter, 0);
         match printed(&effects)[..] {
-            [Item::Note(_, words)] => words.clone(),
+            [Item::Note(_, words)] => words.lines().last().unwrap_or_default().to_owned(),
             ref other => panic!("{other:?}"),
         }
     };
@@ -1004,12 +1005,9 @@ fn permissions_are_changed_during_a_turn_and_edits_taken_back_after_it() {
 }
 
 #[test]
-fn what_the_person_did_beside_the_conversation_is_not_recalled_as_their_words() {
-    let mut state = State::new(Presentation::Screen, Motion::Full, Vec::new());
-    let text = "[The user ran a command of their own: ls]\n\na\nb".to_owned();
-    let aside = AgentEvent::Notice { message: text };
-    let effects = state.step(Event::SessionOpened(session(PermissionMode::Ask), vec![aside]), at(0));
-    let note = Item::Note(Role::Muted, "The user ran a command of their own: ls".into());
-    let wrote = Item::Output { text: "a\nb".into(), role: Role::Secondary, max_lines: 20 };
-    assert_eq!(printed(&effects)[1..], [&note, &wrote]);
+fn what_the_person_did_beside_the_conversation_is_recalled_as_it_was_shown() {
+    let undone = AgentEvent::Notice { message: "a.txt is as it was before its last edit.".into() };
+    let ran = called("!", "!", json!({"command": "ls"}), ToolResult::ok("a\nb"));
+    let shown = recalled([undone].into_iter().chain(ran).collect());
+    assert_eq!(shown, ["• a.txt is as it was before its last edit.", "● ! ls  ✔ 2 lines", "    a", "    b"]);
 }

@@ -31,7 +31,7 @@ pub(crate) fn live(state: &State, theme: &Theme, size: (u16, u16), now: Duration
     let room = rows.saturating_sub(input.len());
     // The line about a pending question comes before the status lines.
     let status_room = room.saturating_sub(usize::from(!state.questions.pending.is_empty()));
-    let status = fitting(status, status_room.min(MENU_ROWS), state.composer.chosen.unwrap_or(0), theme);
+    let status = fitting(status, status_room.min(MENU_ROWS), state.composer.chosen, theme);
     let room = room - status.len();
     let activity: Vec<Line<'static>> =
         // Keeps the last lines: the very last one announces a pending question.
@@ -168,7 +168,8 @@ fn tokens(state: &State, theme: &Theme) -> Option<String> {
     let usage = state.turn.usage;
     (usage.input_tokens + usage.output_tokens > 0).then(|| {
         let [input, output] = [usage.input_tokens, usage.output_tokens].map(format_count);
-        format!("{} {input} {} {output} tokens", theme.signs.up, theme.signs.down)
+        let of = if state.turn.running.is_some() { "this" } else { "last" };
+        format!("{of} turn {} {input} {} {output} tokens", theme.signs.up, theme.signs.down)
     })
 }
 
@@ -256,12 +257,12 @@ fn input_box(state: &State, theme: &Theme, columns: usize, rows: usize) -> (Vec<
     (lines, (side + width(&prompt) + caret_column, top + caret_row - first))
 }
 
-fn mode_words(mode: PermissionMode) -> &'static str {
+pub(crate) fn mode_words(mode: PermissionMode) -> &'static str {
     match mode {
         PermissionMode::Ask => "asks first",
         PermissionMode::Plan => "plan mode",
         PermissionMode::AcceptEdits => "accepts edits",
-        PermissionMode::Sandbox => "sandbox",
+        PermissionMode::Sandbox => "asks outside the sandbox",
         PermissionMode::Allow => "asks no permission",
     }
 }
@@ -285,7 +286,7 @@ fn status(state: &State, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     }
     let offers = state.offers();
     if !offers.is_empty() {
-        let chosen = state.composer.chosen.unwrap_or(0);
+        let chosen = state.composer.chosen;
         let names = offers.iter().map(|offer| width(&offer.name)).max().unwrap_or(0).min(columns.saturating_sub(9)) + 2;
         let line = |(i, offer): (usize, &Offer)| {
             let (lead, role) = if i == chosen { (theme.signs.cursor, Role::Primary) } else { (" ", Role::Secondary) };
@@ -302,7 +303,8 @@ fn status(state: &State, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
         };
         return offers.iter().enumerate().map(line).collect();
     }
-    let mut facts = Vec::new();
+    // The first part is dropped last.
+    let mut facts = vec![format!("{} (Shift-Tab)", mode_words(state.mode()))];
     if let Some(session) = &state.session.about {
         facts.push(sanitize::line(&session.model).into_owned());
     }
@@ -312,7 +314,6 @@ fn status(state: &State, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
         facts.extend(tokens(state, theme));
     }
     facts.extend(state.session.price.and_then(|price| cost(price, state.session.spent)));
-    facts.push(format!("{} (Shift-Tab)", mode_words(state.mode())));
     facts.push("Alt-Enter new line".into());
     facts.push("/help".into());
     let words = join_fitting(facts, columns.saturating_sub(2), theme);

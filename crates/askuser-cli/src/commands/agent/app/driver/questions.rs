@@ -8,7 +8,7 @@ use crate::commands::agent::app::session_choice;
 use crate::commands::agent::app::state::{Event, QuestionEnd};
 use crate::commands::agent::models::Offered;
 use crate::commands::agent::session;
-use askuser::{AskError, Purpose, QuestionSet, Request, RequestKey, Resolution, Status, Stored, Via, report, sanitize};
+use askuser::{AskError, Purpose, QuestionSet, Request, RequestKey, Resolution, Status, Stored, Via, sanitize};
 use askuser_agent::Session;
 use askuser_terminal::{CloseSignal, Confirm, Presentation, Role, StoreAnswer, patience};
 use std::sync::Arc;
@@ -48,12 +48,6 @@ impl Driver {
         let asked = self.show_question(&shown, Some(close), &mut store);
         self.options.confirm = usual;
         self.questions.closed();
-        if let (true, Ok(resolution)) = (is_permission, &asked) {
-            let answers = resolution.outcome().answers();
-            let words = answers.iter().flat_map(|answer| report::names(answer).chain(answer.custom_input.clone()));
-            let words = sanitize::line(&words.collect::<Vec<_>>().join(", ")).into_owned();
-            self.state.permission_answered(request, words);
-        }
         let end = end_of(&asked).inspect_err(|end| {
             // The person did not decline: the question stays open and is asked again when the session is resumed.
             let signal = if let End::Signal(signal) = end { *signal } else { SIGHUP };
