@@ -277,8 +277,8 @@ impl Agent {
         let undone =
             UndoLog::beside(&self.shared.transcript).ok_or(UndoError::NotKept)?.undo_last(&mut self.left_alone)?;
         if let Some(text) = undone.for_the_model() {
-            let (path, shown) = (undone.path.clone(), undone.to_string());
-            let recorded = self.record_user_action(Entry::Undone { text, shown });
+            let path = undone.path.clone();
+            let recorded = self.record_user_action(Entry::Undone { text, shown: undone.to_string() });
             recorded.map_err(|source| UndoError::NotRecorded { path, source })?;
         }
         Ok(undone)

@@ -263,8 +263,8 @@ async fn run_tool(tool: &dyn Tool, call: &ToolCall, context: &ToolContext) -> Re
     let ran = AssertUnwindSafe(async { tool.run(call, context).await }).catch_unwind().await;
     let ran = ran.unwrap_or_else(|_| Ok(ToolResult::error("The tool panicked. It may have taken effect in part.")));
     // The time that a person took to answer is not the tool's.
-    let (shared, asked) = (&context.shared, tool.access() != Access::Act);
-    let asked = asked && shared.transcript.has_asked_or_started(&shared.tasks, &call.id);
+    let shared = &context.shared;
+    let asked = tool.access() != Access::Act && shared.transcript.has_asked_or_started(&shared.tasks, &call.id);
     ran.map(|result| if asked { result } else { result.timed(began.elapsed()) })
 }
 

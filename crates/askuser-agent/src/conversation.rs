@@ -96,10 +96,9 @@ impl AgentHandle {
         let (text, shared) = (text.into(), self.shared());
         shared.transcript.append(&[], &Entry::Said { text: text.clone() })?;
         // A turn that is being stopped does not take it along.
-        let mut later = None;
-        match self.is_stopping() {
-            true => later = Some(text),
-            false => shared.said().push(text),
+        let later = self.is_stopping().then(|| text.clone());
+        if later.is_none() {
+            shared.said().push(text);
         }
         self.queue(move |agent| {
             agent.shared.said().extend(later);
@@ -111,7 +110,8 @@ impl AgentHandle {
 
     /// Takes back what was said last and the model has not read yet.
     pub fn take_back(&self) -> Option<String> {
-        let (shared, text) = (self.shared(), self.shared().said().pop()?);
+        let shared = self.shared();
+        let text = shared.said().pop()?;
         // If this cannot be recorded, it is said again after a crash.
         let _ = shared.transcript.append(&[], &Entry::TakenBack { text: text.clone() });
         Some(text)

@@ -55,7 +55,7 @@ impl Shared {
         halts.filter(move |(other, ..)| other.starts_with(&path)).map(|(_, halt, words)| (halt, words))
     }
 
-    /// What the user was asked and answered in the subagent of a call that did not end by itself: only it has read that.
+    /// The questions and answers of a subagent that did not end by itself. Only the subagent has read them.
     pub(crate) fn answers_below(&self, call: &str) -> String {
         let outcomes = self.transcript.outcomes_below(&self.path(call));
         outcomes.iter().map(|words| format!("\n\nAsked in this task:\n{words}")).collect()

@@ -3,18 +3,18 @@
 use crate::tool::Registry;
 use serde_json::Value;
 
-/// What the model reads of it.
+/// The hint for the model.
 pub(crate) const HINT: &str = "[Not from the user: your last message holds a tool call as text. It was not run. Call tools only \
                                through the tool interface, or answer in words.]";
 
-/// What the person is told.
+/// The notice for the person.
 pub(crate) const NOTICE: &str = "the model wrote a tool call as text, which was not run; it was told so";
 
-/// Why the turn ends if the model does it again.
+/// The failure if the model does it again.
 pub(crate) const FAILURE: &str = "the model writes its tool calls as text, and none was run: start its server with tool calls \
                                   (llama.cpp: --jinja, vLLM: --enable-auto-tool-choice), or choose another model";
 
-/// What servers leave in the text before a call.
+/// Marks that servers leave in the text before a call.
 const MARKS: [&str; 4] = ["<tool_call>", "<function_call>", "<|tool_call|>", "[TOOL_CALLS]"];
 
 /// Whether a text is, or ends with, a call of one of these tools.

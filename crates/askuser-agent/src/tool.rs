@@ -186,7 +186,7 @@ pub struct ToolResult {
     /// What people see of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Box<ResultMetadata>>,
-    /// How long the tool ran, if it ran for a second or longer.
+    /// The time that the tool ran, in milliseconds, if that was a second or longer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub took_ms: Option<u64>,
 }

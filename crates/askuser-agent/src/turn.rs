@@ -69,7 +69,9 @@ fn withdraw_questions(agent: &mut Agent) -> &mut Agent {
 }
 
 async fn turn(agent: &mut Agent, events: &EventSender, abort: &CancellationToken) -> Result<String, Stop> {
-    let (mut requests, mut told) = (0, false);
+    let mut requests = 0;
+    let mut told = false;
+    let mut cut_off = 0;
     loop {
         match agent.history.next() {
             Next::User if agent.hear(events)? => {}
@@ -86,7 +88,11 @@ async fn turn(agent: &mut Agent, events: &EventSender, abort: &CancellationToken
                 }
                 requests += 1;
                 compaction::make_room(agent, events, abort).await?;
-                respond(agent, events, abort).await?;
+                match respond(agent, events, abort).await? {
+                    Answer::CutOff => cut_off += 1,
+                    Answer::Whole => cut_off = 0,
+                }
+                truncated_call::check_progress(cut_off)?;
                 let Some(last @ Message::Assistant { .. }) = agent.history.messages.last() else { continue };
                 if last.calls().next().is_none() && text_call::is_call(&last.text(), &agent.shared.tools) {
                     if std::mem::replace(&mut told, true) {
@@ -144,7 +150,13 @@ impl Response {
     }
 }
 
-async fn respond(agent: &mut Agent, events: &EventSender, abort: &CancellationToken) -> Result<(), Stop> {
+enum Answer {
+    Whole,
+    /// Its last call was cut off.
+    CutOff,
+}
+
+async fn respond(agent: &mut Agent, events: &EventSender, abort: &CancellationToken) -> Result<Answer, Stop> {
     let shared = agent.shared.clone();
     let (mut attempt, mut compactions) = (0, [Tail::Kept, Tail::Summarised].into_iter());
     let mut asked_again = false;
@@ -180,9 +192,9 @@ async fn respond(agent: &mut Agent, events: &EventSender, abort: &CancellationTo
                     let ContextUse { tokens, window } = agent.context();
                     events.send(AgentEvent::Context { tokens, window });
                 }
-                let Some(call) = response.truncated_call else { return Ok(()) };
+                let Some(call) = response.truncated_call else { return Ok(Answer::Whole) };
                 leave_out(agent, &call, truncated_call::result(response.usage.output_tokens), events, abort)?;
-                return truncated_call::check_progress(&agent.history.messages);
+                return Ok(Answer::CutOff);
             }
             None => {
                 // Words that the person has read stay in the conversation; calls that will not run do not.

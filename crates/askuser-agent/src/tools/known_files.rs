@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// A SHA-256 in hex.
 type Content = String;
 
-/// What a result records of a file.
+/// A file as a result records it.
 #[derive(Deserialize)]
 struct Seen {
     path: PathBuf,
@@ -35,7 +35,7 @@ impl KnownFiles {
         KnownFiles(Arc::new(Mutex::new(seen.map(|seen| (seen.path, seen.sha256)).collect())))
     }
 
-    /// The model has read this file, whichever of its lines. Returns what the result records.
+    /// The model has read lines of this file. Returns the file as the result records it.
     pub(crate) fn has_read(&self, path: &ConfinedPath, content: Content) -> Value {
         let path = path.absolute();
         let seen = json!({"path": path, "sha256": content});
@@ -43,8 +43,8 @@ impl KnownFiles {
         seen
     }
 
-    /// The model has changed a file. One that it did not know before it does not know now: it replaced a part. Returns what the
-    /// result records.
+    /// The model has changed a file. One that it did not know before it does not know now: it replaced a part. Returns the
+    /// file as the result records it.
     pub(crate) fn has_written(&self, change: &Change, replaces_all: bool) -> Value {
         let path = change.path.absolute();
         let knew = change.original.as_ref().is_none_or(|old| self.files().get(&path) == Some(&digest(&old.bytes)));

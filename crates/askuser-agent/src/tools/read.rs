@@ -92,9 +92,11 @@ fn read(path: &ConfinedPath, range: LineRange, known: &KnownFiles, cancel: &Canc
             let page = read_page(&mut reader, &shown, metadata.len(), range);
             // A file that is longer than what is counted of it is too long to be replaced as well.
             let is_whole = reader.fill_buf().is_ok_and(<[u8]>::is_empty);
-            page.map(|page| match page.success && is_whole {
-                true => page.with_details(json!({"seen": known.has_read(path, reader.into_inner().finish())})),
-                false => page,
+            page.map(|page| {
+                if !page.success || !is_whole {
+                    return page;
+                }
+                page.with_details(json!({"seen": known.has_read(path, reader.into_inner().finish())}))
             })
         }
         Ok(Opened::Folder(folder)) => listing(&folder, &shown),

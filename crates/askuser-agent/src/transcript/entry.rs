@@ -24,9 +24,9 @@ pub(crate) enum Entry {
     TakenBack { text: String },
     /// The person took an edit back. The model reads `text` with their next message; the person saw `shown`.
     Undone { text: String, shown: String },
-    /// The person ran a command of their own. The model reads it with their next message.
+    /// The person ran a command. The model reads it with their next message.
     UserCommand { command: String, result: ToolResult },
-    /// The model is told something that the person did not say.
+    /// A message for the model that the person did not write.
     Hint { text: String },
     /// The model answered.
     Assistant { content: Vec<Block>, usage: Usage },

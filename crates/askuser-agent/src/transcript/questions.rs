@@ -43,9 +43,10 @@ impl RecordedQuestion {
         }
     }
 
-    /// What the model reads of the outcome, if it has not read the result of the call. A plain permission says nothing.
+    /// The outcome for a model that has not read the result of the call. `None` for a plain permission.
     pub(super) fn words(&self, purpose: Purpose) -> Option<String> {
-        let (set, resolution) = (self.request.set(), self.resolution.as_ref()?);
+        let set = self.request.set();
+        let resolution = self.resolution.as_ref()?;
         match purpose {
             Purpose::Permission => verdict(set, resolution, MayPermit::PersonOrAnswers).refusal(),
             _ => Some(report::prose(set, resolution)),

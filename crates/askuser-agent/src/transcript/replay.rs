@@ -43,7 +43,8 @@ fn replayed(lines: &[Line]) -> Vec<AgentEvent> {
         _ => None,
     };
     let ended: HashSet<(Vec<String>, String)> = lines.iter().filter_map(result_of).collect();
-    let (mut replayed, mut descriptions) = (Vec::new(), HashMap::<Vec<String>, String>::new());
+    let mut replayed = Vec::new();
+    let mut descriptions = HashMap::<Vec<String>, String>::new();
     for (i, line) in lines.iter().enumerate() {
         if let Entry::Assistant { content, .. } = &line.entry {
             for call in content.iter().filter_map(Block::as_call) {
@@ -126,9 +127,9 @@ fn permission_ended(tasks: &[String], call: &str, outcome: &Value, earlier: &[Li
     };
     let request = earlier.iter().rev().find_map(asked)?;
     let resolution = reply::resolution(request.set(), outcome).ok()?;
-    let (id, key) = (request.key().id_in_session(), request.key().clone());
+    let key = request.key().clone();
     let outcome = Box::new(QuestionOutcome::new(&resolution, request.set().mended()));
-    Some(AgentEvent::QuestionEnded { id, key, outcome })
+    Some(AgentEvent::QuestionEnded { id: key.id_in_session(), key, outcome })
 }
 
 fn texts(entry: Entry) -> Vec<String> {

@@ -126,7 +126,8 @@ async fn the_end_of_each_text_is_marked_in_the_stream() {
     let opaque = || Some(Ok(ModelEvent::Opaque(Block::Opaque { provider: "played".into(), value: json!({}) })));
     let response = vec![says("one"), opaque(), says("tw"), says("o"), calls("a", "Look", json!({})), says("three")];
     let mut agent = Agent::new(Played::new(vec![response, vec![says("done")]])).with_tools(registry(&Log::default()));
-    let (mut streamed, mut whole) = (vec![String::new()], Vec::new());
+    let mut streamed = vec![String::new()];
+    let mut whole = Vec::new();
     for event in collect(agent.run("go")).await {
         match event {
             AgentEvent::TextDelta { text } => streamed.last_mut().unwrap().push_str(&text),

@@ -19,7 +19,8 @@ fn the_events_are_those_of_the_proposals_with_their_fields() {
         if event["type"] == "ask_user" {
             driver.pick(&event["id"], "SQLite");
         }
-        if !["session", "text_delta", "usage", "context"].contains(&event["type"].as_str().unwrap()) {
+        if !["session", "user", "text_delta", "text_end", "usage", "context"].contains(&event["type"].as_str().unwrap())
+        {
             events.push(event);
         }
     }

@@ -1,6 +1,6 @@
 //! Which model answers, and what there is to choose from: against a provider on this machine.
 
-use crate::place::{Place, output};
+use crate::place::{Driver, Place, output};
 use crate::provider::Provider;
 use serde_json::{Value, json};
 
@@ -20,17 +20,17 @@ fn a_key_in_the_environment_is_enough() {
 }
 
 #[test]
-fn a_provider_alone_is_its_default_model_and_a_name_needs_no_list() {
+fn a_provider_alone_is_its_default_model_and_a_name_does_not_wait_for_the_list() {
     let (place, provider) = (Place::new(), Provider::start());
-    for (name, expected) in [("anthropic", vec!["GET", "POST"]), ("anthropic/claude-opus-9", vec!["POST"])] {
+    for (name, expected) in [("anthropic", "claude-sonnet-9"), ("anthropic/claude-opus-9", "claude-opus-9")] {
         let before = provider.requests().len();
         let mut command = place.askuser(&["agent", "-p", "hello", "--model", name, "--effort", "high"]);
         let (code, stdout, stderr) = output(command.args(["--base-url", &provider.url]));
         assert_eq!((code, stdout.as_str()), (0, "Hi.\n"), "{stderr}");
         let requests = provider.requests().split_off(before);
-        let methods: Vec<&str> = requests.iter().map(|(line, _)| line.split(' ').next().unwrap()).collect();
-        assert_eq!(methods, expected);
-        assert_eq!(requests.last().unwrap().1["output_config"], json!({"effort": "high"}));
+        let asked: Vec<&Value> = requests.iter().map(|(_, body)| body).filter(|body| !body.is_null()).collect();
+        let [body] = asked[..] else { panic!("{requests:?}") };
+        assert_eq!((&body["model"], &body["output_config"]), (&json!(expected), &json!({"effort": "high"})));
     }
 }
 
@@ -108,7 +108,8 @@ fn a_session_is_taken_up_with_the_model_that_answered_before() {
     assert_eq!(stderr, "", "who set that model knows");
     assert_eq!(run(&["--continue", "--model", "anthropic/other"], &here).0, 0);
     assert_eq!(run(&["--continue"], &here).0, 0);
-    let models: Vec<Value> = provider.requests().into_iter().map(|(_, body)| body["model"].clone()).collect();
+    let models = provider.requests().into_iter().filter_map(|(_, mut body)| Some(body.get_mut("model")?.take()));
+    let models: Vec<Value> = models.collect();
     let opus = "claude-opus-9";
     assert_eq!(models, [opus, opus, opus, "other", "other"]);
     assert_eq!(elsewhere.requests(), Vec::new(), "the first key is not what decides");
@@ -127,7 +128,7 @@ fn a_session_whose_address_is_not_known_any_more_says_what_is_missing() {
                 hint: give --base-url again; or --model anthropic/m for the provider's own address, or another model\n";
     assert_eq!((code, stderr.as_str()), (2, message));
     assert_eq!(run(&["--continue", "--base-url", &provider.url]).0, 0);
-    assert_eq!(provider.requests().len(), 2);
+    assert_eq!(provider.requests().iter().filter(|(line, _)| line.starts_with("POST")).count(), 2);
     let session = std::fs::read_to_string(place.sessions().pop().unwrap()).unwrap();
     assert!(!session.contains(&provider.url), "an address is not kept");
 }
@@ -156,13 +157,35 @@ fn the_window_that_a_list_of_models_states_is_the_one_that_counts() {
 }
 
 #[test]
+fn the_window_of_a_named_model_is_looked_for_in_the_list() {
+    let place = Place::new();
+    let provider = Provider::start();
+    let mut command = place.askuser(&["agent", "--model", "anthropic/claude-sonnet-9", "--output", "stream-json"]);
+    command.env("ANTHROPIC_API_KEY", "sk-test-0123456789").env("ANTHROPIC_BASE_URL", &provider.url);
+    let mut driver = Driver::start(&mut command);
+    // The list comes beside the first request.
+    let window = loop {
+        driver.send(&json!({"type": "user", "text": "hello"}));
+        let context = driver.until("context");
+        driver.until("done");
+        if !context["window"].is_null() {
+            break context["window"].clone();
+        }
+    };
+    assert_eq!(window, 123_456);
+    assert_eq!(driver.finish(), 0);
+    assert_eq!(provider.requests().iter().filter(|(line, _)| line.starts_with("GET")).count(), 1);
+}
+
+#[test]
 fn a_provider_that_is_away_is_asked_again_for_as_long_as_retry_for_says() {
     for (time, requests) in [("1s", 2), ("2s", 3)] {
         let (place, provider) = (Place::new(), Provider::answering(|_| Vec::new()));
         let mut command = place.askuser(&["agent", "-p", "hello", "--model", "anthropic/claude-sonnet-9"]);
         command.env("ANTHROPIC_API_KEY", "sk-test-0123456789").env("ANTHROPIC_BASE_URL", &provider.url);
         let (code, _, stderr) = output(command.env("ASKUSER_RETRY_FOR", time));
-        assert_eq!((code, provider.requests().len()), (2, requests), "{stderr}");
+        let posted = provider.requests().iter().filter(|(line, _)| line.starts_with("POST")).count();
+        assert_eq!((code, posted), (2, requests), "{stderr}");
         assert!(stderr.contains("trying again in"), "{stderr}");
     }
 }

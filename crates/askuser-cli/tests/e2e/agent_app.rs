@@ -72,7 +72,7 @@ fn a_conversation_with_a_question_stays_in_the_scrollback() {
     let id = &sessions(&stage)[0];
     let expected = format!(
         "> hello\n\n  I ask first.\n\n✔ Database: SQLite\n\n  SQLite it is:\n\n  • one file\n\n\
-         • To resume this session: askuser agent --resume {id}"
+         • To resume this session:\n  askuser agent --resume {id} --script script.json"
     );
     assert!(ended.screen.ends_with(&expected), "{}", ended.screen);
 }
@@ -345,7 +345,7 @@ fn a_subagents_question_comes_after_what_was_said_before_it() {
 }
 
 #[test]
-fn a_diff_is_shown_once_and_a_refusal_runs_nothing() {
+fn a_refusal_runs_nothing_and_leaves_one_line() {
     let write = json!({"name": "Write", "input": {"path": "new.txt", "content": "one\ntwo\n"}});
     let stage = stage(json!([{"text": "I write.", "calls": [write]}, {"if": "did not allow", "text": "Then not."}]));
     let mut terminal = start(&stage, &["go"]);
@@ -353,7 +353,8 @@ fn a_diff_is_shown_once_and_a_refusal_runs_nothing() {
     assert!(terminal.screen().contains("│  2 ┃ +two\n"), "{}", terminal.screen());
     terminal.keys("3");
     terminal.wait_for("Then not.");
-    assert_eq!(terminal.history().matches("+two").count(), 1);
+    let history = terminal.history();
+    assert!(history.contains("● Write new.txt  ✘ not allowed") && !history.contains("+two"), "{history}");
     assert!(!stage.path("new.txt").exists());
 }
 
@@ -713,7 +714,7 @@ fn neither_the_models_words_nor_a_tools_output_can_look_like_an_answer_or_a_call
         terminal.wait_for(BOX);
         // What the tool has read, in full.
         terminal.keys("<c-o>");
-        terminal.wait_for("q back");
+        terminal.wait_for("(END)");
         let history = format!("{}\n{}", terminal.screen(), {
             terminal.keys("q");
             terminal.wait_for(BOX);
@@ -751,7 +752,7 @@ fn outputs_are_read_in_the_persons_pager_the_newest_first() {
         let stage = stage.env("PAGER", pager.to_str().unwrap());
         let mut terminal = start(&stage, &["go"]);
         terminal.wait_for("Done.");
-        terminal.wait_for("Alt-Enter new line");
+        terminal.wait_gone("Working");
         terminal.keys("draft<c-o>");
         terminal.wait_for("reading");
         let shown = std::fs::read_to_string(stage.path("shown")).unwrap();
@@ -766,7 +767,7 @@ fn outputs_are_read_in_the_persons_pager_the_newest_first() {
 }
 
 #[test]
-fn thoughts_are_one_line_while_they_last_and_afterwards() {
+fn thoughts_are_one_line_while_they_last() {
     for (columns, rows) in [(80, 24), (120, 40)] {
         let thought = format!("{}at the end a decision.", "I think about it at length. ".repeat(20));
         let script = json!({"pace_ms": 5, "turns": [{"thought": thought, "text": "Done it is."}]});
@@ -776,7 +777,7 @@ fn thoughts_are_one_line_while_they_last_and_afterwards() {
         terminal.wait_for("Done it is.");
         terminal.wait_for(BOX);
         let screen = terminal.screen();
-        assert!(screen.contains("• Thought for ") && !screen.contains("at length"), "{screen}");
+        assert!(!screen.contains("Thought for ") && !screen.contains("at length"), "{screen}");
         terminal.keys("<c-o>");
         terminal.wait_for("at the end a decision.");
         terminal.keys("q");
@@ -819,12 +820,11 @@ fn a_command_that_was_allowed_is_one_line_and_what_it_writes_is_seen() {
         terminal.wait_for("\n    9\n");
         let screen = terminal.screen();
         assert!(screen.contains("\n    5\n    6\n    7\n    8\n    9\n") && !screen.contains("    4\n"), "{screen}");
-        // The page follows what is still being written.
+        // What has been written so far.
         terminal.keys("<c-o>");
-        terminal.wait_for("  1\n");
-        std::fs::write(stage.path("go"), "").expect("a file");
-        terminal.wait_for("✔");
+        terminal.wait_for("\n  1\n");
         terminal.keys("q");
+        std::fs::write(stage.path("go"), "").expect("a file");
         terminal.wait_for("Done.");
         terminal.wait_for(BOX);
         let history = terminal.history();
@@ -869,6 +869,91 @@ fn a_session_that_is_taken_up_shows_answers_as_answers() {
     let places = expected.map(|line| screen.find(line).unwrap_or_else(|| panic!("{line} in\n{screen}")));
     assert!(places.is_sorted(), "{screen}");
     assert!(!screen.contains("User answered"), "{screen}");
+}
+
+#[test]
+fn a_resumed_session_has_the_rows_of_the_live_one() {
+    for (columns, rows) in [(80, 24), (120, 40)] {
+        let write = |path: &str, content: &str| json!({"name": "Write", "input": {"path": path, "content": content}});
+        let bash = |command: &str| json!({"name": "Bash", "input": {"command": command}});
+        let task = json!({"name": "Task", "input": {"description": "audit deps", "prompt": "go"}});
+        let script = json!({
+            "turns": [
+                {"thought": "Hm.", "text": "I ask **first**.\n\n- and then\n", "calls": [question("Database")]},
+                {"text": "I write.", "calls": [write("a.txt", "one\ntwo\n")]},
+                {"calls": [{"name": "Edit", "input": {"path": "a.txt", "old_string": "two", "new_string": "three"}}]},
+                {"text": "Once more.", "calls": [write("b.txt", "b"), write("c.txt", "c")]},
+                {"text": "I run.", "calls": [bash("echo out\nexit 3")]},
+                {"text": "A subagent.", "calls": [task]},
+                {"text": "Done.", "calls": []},
+                {"text": "I see."},
+                {"calls": [bash("sleep 60")]},
+            ],
+            "tasks": {"audit deps": [
+                {"calls": [{"name": "Glob", "input": {"pattern": "*.txt"}}]},
+                {"calls": [question("Crate")]},
+                {"calls": [bash("echo below")]},
+                {"text": "audited"},
+            ]},
+        });
+        let stage = stage(json!([])).size(columns, rows).file("script.json", script.to_string());
+        let mut live = start(&stage, &["hello"]);
+        for (header, key) in [
+            ("╭─ Database ─╮", "2"),
+            ("a.txt (+2)?", "1"),
+            ("╭─ Edit ─╮", "1"),
+            ("b.txt (+1)?", "3"),
+            ("╭─ Bash ─╮", "1"),
+            ("╭─ Crate ─╮", "<esc>"),
+            ("echo below", "1"),
+        ] {
+            live.wait_for(header);
+            live.keys(key);
+            live.wait_gone(header);
+        }
+        live.wait_for("Done.");
+        live.wait_gone("Working");
+        live.keys("!seq 1 3<enter>");
+        live.wait_for("    3");
+        live.wait_gone("Working");
+        live.keys("/undo<enter>");
+        live.wait_for("as it was before its last edit");
+        live.keys("and now?<enter>");
+        live.wait_for("I see.");
+        live.wait_gone("Working");
+        live.keys("run<enter>");
+        live.wait_for("╭─ Bash ─╮");
+        live.keys("1");
+        live.wait_for("Bash sleep 60");
+        live.keys("<esc>");
+        live.wait_for("• Stopped.");
+        live.wait_for(BOX);
+        let shown = |terminal: &Terminal| -> Vec<String> {
+            let history = terminal.history();
+            let rows = history.lines().map(|line| line.trim_end().to_owned());
+            rows.take_while(|line| !line.starts_with("╭──")).collect()
+        };
+        let rows = shown(&live);
+        live.keys("<c-d>");
+        live.finish();
+        let resumed = start(&stage, &["--continue"]);
+        resumed.wait_for("• Stopped.");
+        resumed.wait_for(BOX);
+        assert_eq!(shown(&resumed).join("\n"), rows.join("\n"), "{columns}x{rows_len}", rows_len = rows.len());
+        let text = rows.join("\n");
+        for part in [
+            "● Write a.txt  ✔ Allow once\n",
+            "    2 +two\n",
+            "● Write b.txt  ✘ not allowed\n",
+            "● Write c.txt  ✘ not run\n",
+            "● Bash echo out ...  ✘ exit code 3 · Allow once\n    echo out\n    exit 3\n    out\n",
+            "● Task audit deps: Glob *.txt  ✔",
+            "✘ Cancelled: Crate\n",
+            "● ! seq 1 3  ✔ 3 lines\n    1\n",
+        ] {
+            assert!(text.contains(part), "{part:?} in\n{text}");
+        }
+    }
 }
 
 #[test]

@@ -100,8 +100,8 @@ fn a_command_of_ones_own_runs_unasked_and_the_model_reads_it() {
     terminal.keys("what is it?<enter>");
     terminal.wait_for("It failed.");
     let recorded = transcript(&stage);
-    let read = "[The user ran a command of their own: echo wor''king; exit 3]\\n\\nExit code 3\\n\\nworking";
-    assert!(recorded.contains(read), "{recorded}");
+    let ran = r#""command":"echo wor''king; exit 3","result":{"success":false,"output":"Exit code 3\n\nworking""#;
+    assert!(recorded.contains(ran), "{recorded}");
 }
 
 #[test]

@@ -86,7 +86,7 @@ pub fn closing_lines(
     lines
 }
 
-/// What a set of questions is called: its headers, or its first question where a header says nothing.
+/// The name of a set of questions: its headers, or its first question where a header says nothing.
 fn names(set: &QuestionSet, confirm: Confirm) -> String {
     match confirm {
         Confirm::Asked => sanitize::line(set.questions()[0].text()).into_owned(),

@@ -206,9 +206,9 @@ struct Talk<'a> {
     output: Output,
     handle: AgentHandle,
     events: AgentEvents,
-    /// How many turns run or were cut off.
+    /// The number of turns that run or were cut off.
     turns_left: usize,
-    /// How many messages the model has not read.
+    /// The number of messages that the model has not read.
     unheard: usize,
     requests: Option<UnboundedReceiver<FrontEndRequest>>,
     lines: &'a Lines,

@@ -1,4 +1,4 @@
-//! What the person writes: the draft, the files it may name, and the lines that cannot be sent yet.
+//! The draft, the files that it may name, and the lines that cannot be sent yet.
 
 use super::composed_text::ComposedText;
 use super::mentions;

@@ -103,8 +103,13 @@ impl Driver {
         if let (End::Quit, true, Some(session)) =
             (&end, self.state.session.message_count > 0, &self.state.session.about)
         {
-            let words = format!("To resume this session: {}", again.command(&session.id));
             let columns = usize::from(self.console.size().0);
+            // A command that a row cannot hold begins one, to be copied.
+            let command = again.command(&session.id);
+            let words = match format!("To resume this session: {command}") {
+                line if line.len() + 3 > columns => format!("To resume this session:\n{command}"),
+                line => line,
+            };
             for item in [Item::Gap, Item::Note(Role::Muted, words)] {
                 self.console.print(&scrollback::lines(&item, &self.options.theme, columns));
             }

@@ -13,6 +13,7 @@ const MAX_OUTPUTS: usize = 50;
 const MAX_BYTES: usize = 1 << 20;
 /// How many bytes are kept of all.
 const MAX_TOTAL: usize = 8 << 20;
+const INDENT: &str = "  ";
 /// Where the last lines are looked for.
 const TAIL_BYTES: usize = 8 << 10;
 
@@ -102,7 +103,10 @@ impl Outputs {
                 Some(whole) if Some(output.id) == self.last() => sanitize::block(whole.trim_end()).into_owned(),
                 _ => output.shown(theme),
             };
-            format!("{heading}\n\n{text}\n")
+            // Text of others is indented, as on the screen.
+            let rows: String =
+                text.lines().map(|line| format!("{INDENT}{line}").trim_end().to_owned() + "\n").collect();
+            format!("{heading}\n\n{rows}")
         };
         let rule = format!("\n{}\n\n", theme.signs.horizontal.repeat(MAX_COLUMNS));
         self.kept.iter().rev().map(shown).collect::<Vec<_>>().join(&rule)

@@ -177,7 +177,8 @@ fn about_words(session: &SessionInfo) -> String {
         Some(why) => format!("none: {why}"),
         None => "commands run in it".to_owned(),
     };
-    let (folder, mode) = (home_relative(&session.cwd.display().to_string()), view::mode_words(session.mode));
+    let folder = home_relative(&session.cwd.display().to_string());
+    let mode = view::mode_words(session.mode);
     let SessionInfo { id, model, .. } = session;
     format!("Session: {id}\nModel: {model}\nFolder: {folder}\nMode: {mode}\nSandbox: {sandbox}\n")
 }

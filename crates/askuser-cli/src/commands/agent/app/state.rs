@@ -48,7 +48,7 @@ pub(crate) struct Turn {
     pub(crate) stream: Stream,
     /// Whether deltas of the current text have been shown.
     pub(super) is_streamed: bool,
-    /// How many texts were shown by their deltas and have not come whole yet.
+    /// The number of texts that were shown by their deltas and have not come whole yet.
     pub(super) streamed: usize,
     /// The width of the model's text, for breaking long paragraphs.
     pub(crate) text_columns: usize,
@@ -186,7 +186,7 @@ pub(crate) enum Event {
     ModelsListed(Offered),
     /// Continues a turn that was cut off.
     TurnStarted,
-    /// What was said in a turn, and the model has not read.
+    /// Messages of a turn that the model has not read.
     TakenBack(Vec<String>),
     /// A command is finished, failed or not. Also sent once after start-up, when a turn that was cut off is over.
     CommandDone,

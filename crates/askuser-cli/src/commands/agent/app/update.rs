@@ -210,8 +210,10 @@ impl State {
             return;
         }
         self.composer.stray_until = None;
-        let (chosen, offers) = (std::mem::take(&mut self.composer.chosen), self.offers());
-        let (offer, moves) = (offers.get(chosen), offers.len() > 1);
+        let chosen = std::mem::take(&mut self.composer.chosen);
+        let offers = self.offers();
+        let offer = offers.get(chosen);
+        let moves = offers.len() > 1;
         match key {
             Key { code: KeyCode::Enter, mods } if mods == Key::plain(KeyCode::Enter).mods => match offer {
                 Some(offer) if !self.composer.has_typed(offer) => {

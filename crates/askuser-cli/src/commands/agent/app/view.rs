@@ -310,10 +310,10 @@ fn status(state: &State, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     }
     let percent = state.context().and_then(context_percent);
     facts.extend(percent.map(|percent| format!("context {percent}%")));
+    facts.extend(state.session.price.and_then(|price| cost(price, state.session.spent)));
     if state.turn.running.is_none() {
         facts.extend(tokens(state, theme));
     }
-    facts.extend(state.session.price.and_then(|price| cost(price, state.session.spent)));
     facts.push("Alt-Enter new line".into());
     facts.push("/help".into());
     let words = join_fitting(facts, columns.saturating_sub(2), theme);

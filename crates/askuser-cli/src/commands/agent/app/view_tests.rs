@@ -184,9 +184,10 @@ fn how_full_the_context_is_and_what_it_cost_stand_under_the_box() {
     let usage = Usage::new(12_300, 1_200);
     state.step(Event::Agent(AgentEvent::Usage { usage }), NOW);
     state.step(Event::Agent(AgentEvent::Context { tokens: 84_000, window: Some(200_000) }), NOW);
+    assert!(show(&state, &Theme::default(), 120, 24).contains("context 42% · last turn ↑ 12.3k ↓ 1.2k tokens"));
     state.session.price = Some(Price { input: 3.0, output: 15.0 });
     let shown = show(&state, &Theme::default(), 120, 24);
-    let words = "anthropic/some-model · context 42% · ↑ 12.3k ↓ 1.2k tokens · $0.05 · asks first (Shift-Tab)";
+    let words = "asks first (Shift-Tab) · anthropic/some-model · context 42% · $0.05";
     assert!(shown.contains(words), "{shown}");
     state.session.price = Some(Price { input: 0.1, output: 0.1 });
     assert!(show(&state, &Theme::default(), 120, 24).contains("<$0.01"));
