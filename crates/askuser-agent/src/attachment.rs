@@ -19,6 +19,11 @@ pub fn as_written(message: &str) -> &str {
     message.split_once(ATTACHED).map_or(message, |(written, _)| written)
 }
 
+/// The paths of the files that a message carries.
+pub fn attached_files(message: &str) -> impl Iterator<Item = &str> {
+    message.split(ATTACHED).skip(1).filter_map(|file| Some(file.split_once("]\n")?.0))
+}
+
 /// The files below a folder, in path order and relative to it, at most `max`: without hidden ones, without those that
 /// version control ignores, and not through links.
 pub fn files_below(folder: &Path, max: usize, cancel: &CancellationToken) -> Vec<String> {

@@ -50,7 +50,7 @@ mod undo;
 
 pub use agent::Agent;
 pub use askuser_sys::regular_file;
-pub use attachment::{ATTACHED, as_written, files_below};
+pub use attachment::{ATTACHED, as_written, attached_files, files_below};
 pub use context::ContextUse;
 pub use conversation::{AgentEvents, AgentHandle};
 pub use event::{AgentEvent, Failure, FailureKind, QuestionOutcome, Usage};

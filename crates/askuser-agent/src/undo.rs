@@ -51,8 +51,6 @@ pub struct Undone {
     pub path: String,
     /// What came of it.
     pub state: UndoneState,
-    /// How many edits are left to take back.
-    pub left: usize,
 }
 
 /// What a file is now.
@@ -74,8 +72,6 @@ pub struct FileDiff {
     pub path: String,
     /// A unified diff from what it was before the first edit to what it is now; empty if that is the same.
     pub text: String,
-    /// Whether another program has changed it too, between the edits or since. That is in the diff as well.
-    pub changed_by_others: bool,
 }
 
 /// Why an edit cannot be taken back. Nothing has changed then, except where it says so.
@@ -146,8 +142,7 @@ impl UndoLog {
                 Ok(Some(state)) => {
                     // Where that cannot be written, it is found to be as it was the next time.
                     let _ = self.mark_undone(edit.number);
-                    let left = edits.iter().filter(|edit| !left_alone.contains(&edit.path)).count();
-                    return Ok(Undone { path: edit.path.display(), state, left });
+                    return Ok(Undone { path: edit.path.display(), state });
                 }
                 _ if left_alone.contains(&edit.path) => {}
                 Err(error) => {
@@ -194,19 +189,11 @@ impl UndoLog {
             let failed = |error: io::Error| UndoError::File { path: path.clone(), fact: error.to_string() };
             let before = self.before(first).map_err(failed)?;
             let now = read_now(&first.path).map_err(failed)?;
-            // What each edit found and what is there now should be what the edit before it left.
-            let (mut left, mut changed_by_others) = (&first.after, false);
-            for next in edits[i + 1..].iter().filter(|edit| edit.path == first.path) {
-                let found = self.before(next).map_err(failed)?;
-                changed_by_others |= found.map(|bytes| digest(&bytes)).as_ref() != Some(left);
-                left = &next.after;
-            }
-            changed_by_others |= now.as_ref().map(|bytes| digest(bytes)).as_ref() != Some(left);
             let text = match before == now {
                 true => String::new(),
                 false => askuser_markdown::file_change(&path, before.as_deref(), now.as_deref()).diff,
             };
-            diffs.push(FileDiff { path, text, changed_by_others });
+            diffs.push(FileDiff { path, text });
         }
         Ok(diffs)
     }

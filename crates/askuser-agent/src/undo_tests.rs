@@ -32,8 +32,8 @@ async fn edit(test: &TestFolder, path: &str, old: &str, new: &str) {
     assert!(test.run(&EditTool, input).await.success);
 }
 
-fn undone(path: &str, state: UndoneState, left: usize) -> Undone {
-    Undone { path: path.into(), state, left }
+fn undone(path: &str, state: UndoneState) -> Undone {
+    Undone { path: path.into(), state }
 }
 
 #[tokio::test]
@@ -45,11 +45,11 @@ async fn edits_are_taken_back_one_by_one_the_last_first() {
     edit(&test, "a", "two", "three").await;
     write(&test, "b/c", "new").await;
     let log = log(&transcript);
-    assert_eq!(log.undo_last(&mut Vec::new()).unwrap(), undone("b/c", UndoneState::Removed, 2));
+    assert_eq!(log.undo_last(&mut Vec::new()).unwrap(), undone("b/c", UndoneState::Removed));
     assert!(!test.path("b/c").exists());
-    assert_eq!(log.undo_last(&mut Vec::new()).unwrap(), undone("a", UndoneState::Restored, 1));
+    assert_eq!(log.undo_last(&mut Vec::new()).unwrap(), undone("a", UndoneState::Restored));
     assert_eq!(test.text("a"), "two\r\n\u{feff}é");
-    assert_eq!(log.undo_last(&mut Vec::new()).unwrap(), undone("a", UndoneState::Restored, 0));
+    assert_eq!(log.undo_last(&mut Vec::new()).unwrap(), undone("a", UndoneState::Restored));
     assert_eq!(test.text("a"), "one\r\n\u{feff}é");
     assert!(matches!(log.undo_last(&mut Vec::new()), Err(UndoError::Nothing)));
 }
@@ -67,7 +67,7 @@ async fn what_changed_since_is_not_overwritten() {
                 of other files";
     assert_eq!(why, message);
     std::fs::remove_file(test.path("b")).unwrap();
-    assert_eq!(log.undo_last(&mut Vec::new()).unwrap(), undone("b", UndoneState::Unchanged, 1));
+    assert_eq!(log.undo_last(&mut Vec::new()).unwrap(), undone("b", UndoneState::Unchanged));
     assert!(matches!(log.undo_last(&mut Vec::new()), Err(UndoError::ChangedSince { .. })));
     assert_eq!(test.text("a"), "theirs");
     std::fs::remove_file(test.path("a")).unwrap();
@@ -100,12 +100,12 @@ async fn a_file_that_changed_since_does_not_keep_the_edits_of_others_from_being_
     let (log, mut left_alone) = (log(&transcript), Vec::new());
     let mut undo = || log.undo_last(&mut left_alone);
     assert!(matches!(undo(), Err(UndoError::ChangedSince { path, .. }) if path == "b"));
-    assert_eq!(undo().unwrap(), undone("a", UndoneState::Restored, 1));
-    assert_eq!(undo().unwrap(), undone("a", UndoneState::Restored, 0));
+    assert_eq!(undo().unwrap(), undone("a", UndoneState::Restored));
+    assert_eq!(undo().unwrap(), undone("a", UndoneState::Restored));
     assert_eq!((test.text("a").as_str(), test.text("b").as_str()), ("one", "theirs"));
     assert_eq!(undo().unwrap_err().to_string(), "nothing else can be taken back; left alone: b");
     let test = test.with_file("b", "three");
-    assert_eq!(undo().unwrap(), undone("b", UndoneState::Restored, 0), "it is as the agent left it again");
+    assert_eq!(undo().unwrap(), undone("b", UndoneState::Restored), "it is as the agent left it again");
     assert_eq!(test.text("b"), "two");
 }
 
@@ -133,23 +133,7 @@ async fn a_file_that_is_none_any_more_is_passed_over_too() {
     let (log, mut left_alone) = (log(&transcript), Vec::new());
     let why = log.undo_last(&mut left_alone).unwrap_err().to_string();
     assert_eq!(why, "the last edit cannot be taken back: b is a folder; nothing was done.");
-    assert_eq!(log.undo_last(&mut left_alone).unwrap(), undone("a", UndoneState::Restored, 0));
-}
-
-#[tokio::test]
-async fn lines_of_others_are_not_passed_off_as_the_agents() {
-    let (test, transcript) = kept();
-    let test = test.with_file("since", "one\n").with_file("between", "one\n").with_file("own", "one\n");
-    for path in ["since", "between", "own"] {
-        edit(&test, path, "one", "two").await;
-    }
-    let test = test.with_file("between", "two\ntheirs\n");
-    edit(&test, "own", "two", "three").await;
-    edit(&test, "between", "two", "three").await;
-    let _test = test.with_file("since", "two\ntheirs\n");
-    let diffs = log(&transcript).diffs().unwrap();
-    let others: Vec<(&str, bool)> = diffs.iter().map(|diff| (diff.path.as_str(), diff.changed_by_others)).collect();
-    assert_eq!(others, [("since", true), ("between", true), ("own", false)]);
+    assert_eq!(log.undo_last(&mut left_alone).unwrap(), undone("a", UndoneState::Restored));
 }
 
 // Windows has no modes.
@@ -166,7 +150,7 @@ async fn an_edit_is_taken_back_after_a_resume_and_the_file_keeps_its_mode() {
     Arc::make_mut(&mut test.context.shared).transcript = Transcript::in_memory();
     drop(transcript);
     let mut agent = Agent::new(Script::default()).with_transcript(Transcript::open(&folder, &id).unwrap());
-    assert_eq!(agent.undo().unwrap(), undone("run.sh", UndoneState::Restored, 0));
+    assert_eq!(agent.undo().unwrap(), undone("run.sh", UndoneState::Restored));
     assert_eq!(test.text("run.sh"), "old");
     assert_eq!(std::fs::metadata(test.path("run.sh")).unwrap().permissions().mode() & 0o777, 0o751);
 }
@@ -191,7 +175,7 @@ async fn what_an_edit_replaces_is_kept_before_it_is_made() {
     log(&transcript).keep(&path, Some(b"one"), b"two").unwrap();
     assert_eq!(std::fs::read(log(&transcript).folder.join("1")).unwrap(), b"one");
     // The process died before the edit: there is nothing to take back, and nothing is lost.
-    assert_eq!(log(&transcript).undo_last(&mut Vec::new()).unwrap(), undone("a", UndoneState::Unchanged, 0));
+    assert_eq!(log(&transcript).undo_last(&mut Vec::new()).unwrap(), undone("a", UndoneState::Unchanged));
     assert_eq!(test.text("a"), "one");
 }
 
@@ -280,7 +264,7 @@ async fn the_changes_of_a_session_are_one_diff_for_each_file() {
         ("new", "--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+n\n"),
         ("same", ""),
     ]
-    .map(|(path, text)| FileDiff { path: path.into(), text: text.into(), changed_by_others: false });
+    .map(|(path, text)| FileDiff { path: path.into(), text: text.into() });
     assert_eq!(diffs, expected);
     std::fs::remove_file(test.path("new")).unwrap();
     assert_eq!(log(&transcript).diffs().unwrap()[1].text, "");

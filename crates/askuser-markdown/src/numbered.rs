@@ -4,13 +4,26 @@
 
 use crate::DiffLine;
 
-/// What a line of a diff says, and its number: that in the new file, or in the old one if it goes.
+/// A line of a diff with its numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NumberedLine {
     /// What it says.
     pub says: DiffLine,
-    /// Where it stands in its file.
-    pub number: Option<usize>,
+    /// Its number in the old file; `None` for an added line.
+    pub old: Option<usize>,
+    /// Its number in the new file; `None` for a removed line.
+    pub new: Option<usize>,
+}
+
+impl NumberedLine {
+    fn without(says: DiffLine) -> NumberedLine {
+        NumberedLine { says, old: None, new: None }
+    }
+
+    /// Its number in the new file, or in the old one if it is removed.
+    pub fn number(&self) -> Option<usize> {
+        self.new.or(self.old)
+    }
 }
 
 /// Where a hunk stands in one of the files: its first line, and how many it has there.
@@ -26,7 +39,7 @@ struct Side {
 /// use askuser_markdown::numbered;
 ///
 /// let lines = numbered("--- a/x\n+++ b/x\n@@ -7,2 +7 @@\n kept\n-gone").unwrap();
-/// assert_eq!(lines.iter().map(|line| line.number).collect::<Vec<_>>(), [None, None, None, Some(7), Some(8)]);
+/// assert_eq!(lines.iter().map(|line| line.number()).collect::<Vec<_>>(), [None, None, None, Some(7), Some(8)]);
 /// assert!(numbered("@@ -7,2 +7,2 @@\n kept").is_none());
 /// ```
 pub fn numbered(diff: &str) -> Option<Vec<NumberedLine>> {
@@ -45,11 +58,11 @@ pub fn numbered(diff: &str) -> Option<Vec<NumberedLine>> {
             if !is_name && line.starts_with([' ', '+', '-']) {
                 return None;
             }
-            numbered.push(NumberedLine { says: DiffLine::of(line), number: None });
+            numbered.push(NumberedLine::without(DiffLine::of(line)));
             continue;
         }
         let (mut old, mut new) = place(line)?;
-        numbered.push(NumberedLine { says: DiffLine::Place, number: None });
+        numbered.push(NumberedLine::without(DiffLine::Place));
         if old.first.checked_add_signed(ahead)? != new.first {
             return None;
         }
@@ -59,13 +72,14 @@ pub fn numbered(diff: &str) -> Option<Vec<NumberedLine>> {
                 b'+' => DiffLine::Added,
                 b'-' => DiffLine::Removed,
                 b'\\' => {
-                    numbered.push(NumberedLine { says: DiffLine::Kept, number: None });
+                    numbered.push(NumberedLine::without(DiffLine::Kept));
                     continue;
                 }
                 _ => return None,
             };
-            let number = if says == DiffLine::Removed { old.first } else { new.first };
-            numbered.push(NumberedLine { says, number: Some(number) });
+            let in_old = (says != DiffLine::Added).then_some(old.first);
+            let in_new = (says != DiffLine::Removed).then_some(new.first);
+            numbered.push(NumberedLine { says, old: in_old, new: in_new });
             if says != DiffLine::Added {
                 (old.first, old.count) = (old.first + 1, old.count.checked_sub(1)?);
             }
@@ -75,10 +89,10 @@ pub fn numbered(diff: &str) -> Option<Vec<NumberedLine>> {
             ahead += isize::from(says == DiffLine::Added) - isize::from(says == DiffLine::Removed);
         }
         while lines.next_if(|line| line.starts_with('\\')).is_some() {
-            numbered.push(NumberedLine { says: DiffLine::Kept, number: None });
+            numbered.push(NumberedLine::without(DiffLine::Kept));
         }
     }
-    numbered.iter().any(|line| line.number.is_some()).then_some(numbered)
+    numbered.iter().any(|line| line.number().is_some()).then_some(numbered)
 }
 
 /// `@@ -7,2 +7 @@ words`, written as nobody else would write the same.
@@ -102,7 +116,7 @@ mod tests {
 
     /// The numbers of the lines; 0 where there is none.
     fn numbers(diff: &str) -> Option<Vec<usize>> {
-        Some(numbered(diff)?.into_iter().map(|line| line.number.unwrap_or(0)).collect())
+        Some(numbered(diff)?.into_iter().map(|line| line.number().unwrap_or(0)).collect())
     }
 
     #[test]

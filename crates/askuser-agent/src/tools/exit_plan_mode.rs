@@ -45,7 +45,7 @@ impl Tool for ExitPlanMode {
                 Err(refused) => return Ok(refused),
             };
             let asked =
-                context.ask_for(Purpose::Plan, &call.id, question()?, Some(Context::Prose(plan.into()))).await?;
+                context.ask_for(Purpose::Plan, &call.id, plan_question()?, Some(Context::Prose(plan.into()))).await?;
             let (mode, says) = outcome(&asked);
             if let Some(mode) = mode {
                 context.shared.set_mode(mode)?;
@@ -62,7 +62,11 @@ impl Tool for ExitPlanMode {
 /// How the question for approval is headed.
 pub(crate) const HEADER: &str = "Plan";
 
-fn question() -> Result<QuestionSet, Stop> {
+/// The question whether a plan is approved.
+///
+/// # Errors
+/// Never: its limits are those of every question.
+pub fn plan_question() -> Result<QuestionSet, Stop> {
     let question = QuestionInput::new("Go ahead with this plan?", HEADER)
         .option("Go ahead", "Leave plan mode. Changes still ask for permission")
         .option("Go ahead, accept edits", "Leave plan mode. Edits in this folder do not ask")

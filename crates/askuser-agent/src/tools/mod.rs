@@ -31,7 +31,7 @@ pub use bash::Bash;
 pub(crate) use bash::run_command;
 pub(crate) use confined_path::{ConfinedPath, resolve_links_with};
 pub use edit::Edit;
-pub use exit_plan_mode::ExitPlanMode;
+pub use exit_plan_mode::{ExitPlanMode, plan_question};
 pub(crate) use folder::Opened;
 pub use glob::Glob;
 pub use grep::Grep;

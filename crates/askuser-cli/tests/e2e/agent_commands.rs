@@ -75,7 +75,7 @@ fn an_edit_from_before_a_resume_is_taken_back() {
     terminal.wait_for(BOX);
     terminal.keys("/diff<enter>");
     terminal.wait_for("+two");
-    terminal.wait_for("What commands changed in other files is not in it.");
+    terminal.wait_for("What other programs changed in these files is in it");
     terminal.keys("/undo<enter>");
     terminal.wait_for("notes.txt is as it was before its last edit.");
     assert_eq!(stage.read("notes.txt"), "one\n");

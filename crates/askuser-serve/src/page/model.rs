@@ -49,9 +49,9 @@ fn shown(context: &Context) -> Value {
                     let is_needed = !std::mem::take(&mut is_first) || !text.is_empty();
                     is_needed.then(|| json!({"text": text, "says": DiffLine::Place, "number": "⋮"}))
                 }
-                Some(NumberedLine { says, number }) => {
-                    is_first |= *says == DiffLine::File;
-                    Some(json!({"text": line, "says": says, "number": number}))
+                Some(numbered) => {
+                    is_first |= numbered.says == DiffLine::File;
+                    Some(json!({"text": line, "says": numbered.says, "number": numbered.number()}))
                 }
                 None => Some(json!({"text": line, "says": DiffLine::of(line)})),
             };

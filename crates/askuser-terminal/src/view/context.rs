@@ -8,7 +8,7 @@ use super::theme::{Role, Theme};
 use super::wrap::Start;
 use crate::markdown;
 use askuser::{Context, exact};
-use askuser_markdown::DiffLine;
+use askuser_markdown::{DiffLine, NumberedLine};
 use ratatui_core::style::Style;
 use ratatui_core::text::Line;
 
@@ -59,7 +59,7 @@ fn read_part(part: &Context, theme: &Theme, columns: usize) -> (Vec<Line<'static
 /// A line of a diff as it is shown.
 #[derive(Clone, Debug)]
 pub struct ShownDiffLine {
-    /// Its number, as wide as that of every other line; empty where a diff has none because it is not whole.
+    /// Its numbers in the old and the new file, as wide as those of every other line. Empty if the diff is not whole.
     pub number: String,
     /// What it says.
     pub role: Role,
@@ -75,22 +75,28 @@ pub fn diff_lines(diff: &str, theme: &Theme) -> Vec<ShownDiffLine> {
         let plain = |line: &str| ShownDiffLine { number: String::new(), role: diff_role(line), text: line.to_owned() };
         return shown.split('\n').map(plain).collect();
     };
-    let last = numbered.iter().filter_map(|line| line.number).max().unwrap_or(0);
-    let (width, mut is_first) = (last.to_string().len(), true);
+    // A column for each of the two files, unless it has no lines.
+    let width = |number: fn(&NumberedLine) -> Option<usize>| {
+        numbered.iter().filter_map(number).max().map_or(0, |last| last.to_string().len())
+    };
+    let old_width = width(|line| line.old);
+    let new_width = width(|line| line.new);
+    let gap = if old_width > 0 && new_width > 0 { " " } else { "" };
+    let whole_width = old_width + gap.len() + new_width;
+    let digits = |number: Option<usize>| number.map(|number| number.to_string()).unwrap_or_default();
+    let mut is_first = true;
     let mut lines = Vec::new();
     for (line, text) in numbered.iter().zip(shown.split('\n')) {
-        let (number, text) = match (line.says, line.number) {
-            (DiffLine::Place, None) => {
-                (theme.signs.ellipsis.to_owned(), text.splitn(3, "@@").nth(2).unwrap_or_default())
-            }
-            (_, number) => (number.map(|number| number.to_string()).unwrap_or_default(), text),
+        let (number, text) = match line.says {
+            DiffLine::Place => (theme.signs.ellipsis.to_owned(), text.splitn(3, "@@").nth(2).unwrap_or_default()),
+            _ => (format!("{:>old_width$}{gap}{:>new_width$}", digits(line.old), digits(line.new)), text),
         };
         // The numbers of the first lines say where they stand.
         let says_nothing = line.says == DiffLine::Place && text.is_empty() && is_first;
         is_first = line.says == DiffLine::File || (is_first && line.says != DiffLine::Place);
         if !says_nothing {
             lines.push(ShownDiffLine {
-                number: format!("{number:>width$}"),
+                number: format!("{number:>whole_width$}"),
                 role: role_of(line.says),
                 text: text.to_owned(),
             });

@@ -77,7 +77,7 @@ fn a_change_of_a_file_shows_what_it_changes_at_40_by_12_and_not_only_the_lines_t
     assert!(shown.contains("┃ +a") && shown.contains("┃ +c"), "{shown}");
     // All of it can be read, where it is and what it is called too.
     let size = (40, 12);
-    for expected in ["│ 1 ┃  one", "│   ┃ --- a/src/main.rs"] {
+    for expected in ["│ 1 1 ┃  one", "│     ┃ --- a/src/main.rs"] {
         let mut read = String::new();
         for _ in 0..3 {
             let viewport = with(&prompt, &change, size).viewport.clone();
@@ -98,7 +98,7 @@ fn a_plan_shows_its_title_and_a_diff_its_first_line_at_80_by_24() {
     let shown = picture(&prompt, &plan(), (80, 24));
     assert!(shown.contains("The plan") && shown.contains("Say what came of it"), "{shown}");
     let shown = picture(&prompt, &diff(), (80, 24));
-    assert!(shown.contains("1 ┃ -let x = 1;") && shown.contains("1 ┃ +let x = 2;"), "{shown}");
+    assert!(shown.contains("1   ┃ -let x = 1;") && shown.contains("  1 ┃ +let x = 2;"), "{shown}");
 }
 
 #[test]
@@ -108,16 +108,16 @@ fn a_diff_has_line_numbers_before_the_bar_and_one_that_is_not_whole_is_shown_as_
     };
     let diff = "--- a/x\n+++ b/x\n@@ -8,2 +8,2 @@\n eight\n-nine\n+9\u{202e}\n@@ -97,2 +97,3 @@ fn f()\n a\n+a very long line that is broken\n b\n";
     let expected = [
-        "   ┃ --- a/x",
-        "   ┃ +++ b/x",
-        " 8 ┃  eight",
-        " 9 ┃ -nine",
-        " 9 ┃ +9<U+202E>",
-        " … ┃  fn f()",
-        "97 ┃  a",
-        "98 ┃ +a very long line that is",
-        "   ╏  broken",
-        "99 ┃  b",
+        "      ┃ --- a/x",
+        "      ┃ +++ b/x",
+        " 8  8 ┃  eight",
+        " 9    ┃ -nine",
+        "    9 ┃ +9<U+202E>",
+        "    … ┃  fn f()",
+        "97 97 ┃  a",
+        "   98 ┃ +a very long line that",
+        "      ╏  is broken",
+        "98 99 ┃  b",
     ];
     assert_eq!(rows(diff), expected);
     // What looks like a number inside of it stands behind the bar.

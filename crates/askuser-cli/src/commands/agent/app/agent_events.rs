@@ -47,17 +47,13 @@ impl State {
                 self.note(Role::Muted, "A new conversation begins.");
             }
             Event::Note(role, words) => self.note(role, words),
-            Event::Diff { text, also_changed } => {
+            Event::Diff(text) => {
                 let (name, about) = ("/diff".to_owned(), "what the agent's edits have changed".to_owned());
                 let heading = CallSummary { name, about, ..CallSummary::default() };
                 self.outputs.add(Heading::Call(heading), OutputKind::Diff, &text);
                 self.print(Item::Diff { text, max_lines: OWN_LINES });
-                if !also_changed.is_empty() {
-                    let words =
-                        format!("Not only the agent has changed {}; that is in it too.", also_changed.join(", "));
-                    self.note(Role::Warning, words);
-                }
-                let others = "What commands changed in other files is not in it.";
+                let others =
+                    "What other programs changed in these files is in it; what commands changed in others is not.";
                 self.note(Role::Muted, others);
             }
             // A person who is writing is not interrupted.

@@ -254,12 +254,10 @@ fn show_cut_off_turn(agent: &Agent, ui: &UiSender) {
 
 fn changes_event(changes: &[FileDiff]) -> Event {
     let text: String = changes.iter().map(|change| change.text.as_str()).collect();
-    let others = changes.iter().filter(|change| change.changed_by_others && !change.text.is_empty());
-    let also_changed: Vec<String> = others.map(|change| change.path.clone()).collect();
-    match text.is_empty() {
-        true => Event::told("The agent's edits have changed nothing. What commands changed is not looked at."),
-        false => Event::Diff { text, also_changed },
+    if text.is_empty() {
+        return Event::told("The agent's edits have changed nothing. What commands changed is not looked at.");
     }
+    Event::Diff(text)
 }
 
 /// An error as a sentence. A file's name stays as it is.

@@ -1,13 +1,13 @@
 //! A conversation that is resumed, shown as it was: its events once more, with answers as the prompt left them.
 
+use super::attachments::attached_note;
 use super::scrollback::Item;
 use super::state::{State, TurnEnd};
 use super::tool_calls::{RunningCall, counted, details};
-use askuser::input::QuestionInput;
-use askuser::{Answer, Context, Outcome, QuestionSet, Rules, reply, sanitize};
-use askuser_agent::{AgentEvent, QuestionOutcome, ToolResult, as_written};
+use askuser::{Context, Outcome, QuestionSet, Rules, reply, sanitize};
+use askuser_agent::tools::plan_question;
+use askuser_agent::{AgentEvent, ToolResult, as_written};
 use askuser_terminal::Role;
-use serde::Deserialize;
 use serde_json::Value;
 use std::time::Duration;
 
@@ -46,7 +46,10 @@ impl State {
 
     fn recall_event(&mut self, event: AgentEvent) {
         match event {
-            AgentEvent::User { text } => self.print(Item::UserMessage(as_written(&text).to_owned())),
+            AgentEvent::User { text } => {
+                self.print(Item::UserMessage(as_written(&text).to_owned()));
+                attached_note(&text).into_iter().for_each(|words| self.note(Role::Muted, words));
+            }
             // What the person did beside the conversation.
             AgentEvent::Notice { message } => self.note(Role::Muted, message),
             // Past costs and modes no longer matter.
@@ -68,32 +71,14 @@ impl State {
     }
 }
 
-/// What came of a question or a plan, from the result of its call.
+/// The outcome of a question or a plan, from the result of its call.
 fn closing(input: &Value, result: &ToolResult) -> Option<Closing> {
-    let details = details(result);
-    let QuestionOutcome { answers, .. } = QuestionOutcome::deserialize(details).ok()?;
-    // A plan has no questions of its own, and those of an old session may not be read any more.
-    let asked = QuestionSet::parse(input.clone(), &Rules::repair()).ok();
-    let set = asked.filter(|set| reply::outcome(set, details).is_ok()).or_else(|| set_of(&answers))?;
-    let outcome = reply::outcome(&set, details).ok()?;
-    let context = input["plan"].as_str().map(|plan| Context::Prose(plan.into()));
-    Some(Closing { context, set, outcome })
-}
-
-/// Questions that these answers fit, where those that were asked are not known.
-fn set_of(answers: &[Answer]) -> Option<QuestionSet> {
-    let question = |answer: &Answer| {
-        let chosen = answer.selected_options.iter().cloned();
-        let others = ["A", "B"].map(str::to_owned).into_iter().filter(|other| !answer.selected_options.contains(other));
-        let start = QuestionInput::new(&answer.question, &answer.header);
-        let start = if answer.selected_options.len() > 1 { start.multi_select() } else { start };
-        let count = answer.selected_options.len().max(2);
-        chosen.chain(others).take(count).fold(start, |question, label| question.option(label, "An option"))
+    let plan = input["plan"].as_str();
+    let set = match plan {
+        Some(_) => plan_question().ok()?,
+        None => QuestionSet::parse(input.clone(), &Rules::repair()).ok()?,
     };
-    let nothing = || QuestionInput::new("Which?", "Question").option("A", "An option").option("B", "An option");
-    let mut questions: Vec<QuestionInput> = answers.iter().map(question).collect();
-    if questions.is_empty() {
-        questions.push(nothing());
-    }
-    QuestionSet::new(questions, &Rules::strict()).ok()
+    let outcome = reply::outcome(&set, details(result)).ok()?;
+    let context = plan.map(|plan| Context::Prose(plan.into()));
+    Some(Closing { context, set, outcome })
 }

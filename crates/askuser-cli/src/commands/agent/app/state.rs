@@ -178,11 +178,8 @@ pub(crate) enum Event {
     Cleared,
     /// What a command has to say.
     Note(Role, String),
-    /// What the edits of the session have changed, and in which of these files another program has changed something too.
-    Diff {
-        text: String,
-        also_changed: Vec<String>,
-    },
+    /// The changes by the edits of the session.
+    Diff(String),
     ModelsListed(Offered),
     /// Continues a turn that was cut off.
     TurnStarted,

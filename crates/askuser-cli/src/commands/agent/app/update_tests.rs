@@ -663,7 +663,11 @@ fn a_conversation_that_is_taken_up_looks_as_it_did() {
     let planned = ToolResult::ok("The user approved the plan.").with_details(planned);
     let failed = ToolResult::error("Exit code 2\n\nno rule").with_details(json!({"exit_code": 2}));
     let mut events = vec![user("look"), AgentEvent::Text { text: "I look.".into() }];
-    events.extend(called("1", "AskUserQuestion", json!({"questions": []}), question));
+    let option = |label: &str| json!({"label": label, "description": "x"});
+    let options = [option("PostgreSQL"), option("SQLite")];
+    let asked =
+        json!({"questions": [{"question": "Which?", "header": "Database", "multiSelect": false, "options": options}]});
+    events.extend(called("1", "AskUserQuestion", asked, question));
     events.extend(called("2", "Bash", json!({"command": "make"}), failed));
     events.extend(called("3", "ExitPlanMode", json!({"plan": "# Leap"}), planned));
     events.push(AgentEvent::Usage { usage: askuser_agent::Usage::new(5, 5) });
@@ -696,12 +700,18 @@ fn a_question_that_was_not_answered_is_recalled_as_that() {
 
 #[test]
 fn several_answers_are_recalled_and_what_cannot_be_read_is_shown_as_the_model_read_it() {
+    let option = |label: &str| json!({"label": label, "description": "x"});
+    let options = |labels: &[&str]| labels.iter().map(|label| option(label)).collect::<Vec<_>>();
+    let input = json!({"questions": [
+        {"question": "Which ones?", "header": "Checks", "multiSelect": true, "options": options(&["A", "Lint", "Tests"])},
+        {"question": "Where?", "header": "Place", "multiSelect": false, "options": options(&["A", "B"])},
+    ]});
     let answers = json!([
         {"question": "Which ones?", "header": "Checks", "selectedOptions": ["A", "Lint", "Tests"], "customInput": "more"},
         {"question": "Where?", "header": "Place", "selectedOptions": [], "customInput": "here"},
     ]);
     let result = ToolResult::ok("x").with_details(json!({"status": "answered", "answers": answers, "via": "terminal"}));
-    let events = called("1", "AskUserQuestion", json!({}), result).to_vec();
+    let events = called("1", "AskUserQuestion", input, result).to_vec();
     assert_eq!(recalled(events), ["✔ Checks: A, Lint, Tests, more", "✔ Place: here"]);
     let events = called("1", "AskUserQuestion", json!({}), ToolResult::ok("You said: yes")).to_vec();
     assert_eq!(recalled(events), ["    You said: yes"]);
