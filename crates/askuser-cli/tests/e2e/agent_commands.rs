@@ -115,7 +115,7 @@ fn escape_stops_a_command_of_ones_own() {
         std::thread::yield_now();
     }
     terminal.keys("<esc>");
-    terminal.wait_for("The user stopped it.");
+    terminal.wait_for("✘ interrupted");
     terminal.wait_for("Stopped.");
     terminal.wait_for(BOX);
 }

@@ -90,6 +90,7 @@ fn asking(name: &str, about: &str, task: Option<&str>) -> Item {
         status: CallStatus::Asking,
         ending: None,
         permission: None,
+        was_asked: false,
         took: None,
         facts: Vec::new(),
     })

@@ -13,6 +13,7 @@ fn ended(about: &str, task: Option<&str>, facts: &[&str]) -> Item {
         status: CallStatus::Succeeded,
         ending: None,
         permission: None,
+        was_asked: false,
         took: Some(Duration::from_millis(400)),
         facts: facts.iter().map(|fact| (*fact).to_owned()).collect(),
     })

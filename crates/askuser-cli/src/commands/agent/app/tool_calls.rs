@@ -46,6 +46,8 @@ pub(crate) struct CallSummary {
     pub(crate) ending: Option<String>,
     /// What the person chose when they were asked whether it may run.
     pub(crate) permission: Option<String>,
+    /// The person was asked whether it may run.
+    pub(crate) was_asked: bool,
     /// `None` if it was less than a second.
     pub(crate) took: Option<Duration>,
     /// The size of its output and its subtitle.
@@ -162,7 +164,8 @@ impl RunningCall {
         let took = result.took_ms.map(Duration::from_millis);
         facts.retain(|fact| ending.as_ref().is_none_or(|ending| !fact.eq_ignore_ascii_case(ending)));
         let permission = self.permission.clone().filter(|_| refusal(result).is_none());
-        CallSummary { status, ending, permission, took, facts, ..self.running() }
+        let was_asked = self.permission.is_some();
+        CallSummary { status, ending, permission, was_asked, took, facts, ..self.running() }
     }
 }
 
@@ -207,13 +210,11 @@ pub(crate) fn failure_output<'a>(result: &'a ToolResult, ending: Option<&str>) -
     if details(result)["ending"].is_string() {
         return "".into();
     }
-    let is_ending = |line: &str| ending.is_some_and(|ending| line.eq_ignore_ascii_case(ending));
-    match output.split_once('\n') {
-        Some((first, after)) if is_ending(first) => after.trim_start_matches('\n'),
-        None if is_ending(output) => "",
-        _ => output,
+    // A command's begins with a line about its end.
+    if ending.is_none() || details(result).get("exit_code").is_none() {
+        return output.into();
     }
-    .into()
+    output.split_once('\n').map_or("", |(_, after)| after.trim_start_matches('\n')).into()
 }
 
 pub(crate) fn diff(result: &ToolResult) -> Option<&str> {
@@ -333,7 +334,6 @@ mod tests {
         };
         check("Exit code 2\n\nno such file\n", "no such file");
         check("Exit code 2", "");
-        check("Exit code 3\nx", "Exit code 3\nx");
     }
 
     #[test]

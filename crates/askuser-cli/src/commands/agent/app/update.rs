@@ -142,6 +142,8 @@ impl State {
         let is_apart = matches!(self.last_printed, LastPrinted::Nothing | LastPrinted::Blank);
         let (last_printed, with_gap) = match &item {
             Item::ModelText(_) => (LastPrinted::Text, self.begins_text()),
+            // A prompt leaves a blank line.
+            Item::Call(call) if call.was_asked => (LastPrinted::Call, !is_apart),
             // What a call wrote or changed belongs to it.
             Item::Call(_) | Item::Output { .. } | Item::Diff { .. } => {
                 (LastPrinted::Call, !is_apart && self.last_printed != LastPrinted::Call)
