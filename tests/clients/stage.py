@@ -95,11 +95,13 @@ class Stage:
         self.processes.append(process)
         return process
 
-    def serve(self):
-        """Our server over HTTP: its address, and its token."""
-        output = self.start(ASKUSER, "mcp", "--http", "127.0.0.1:0").output
-        url, token = until("server", lambda: re.search(r"serves (\S+);.* in (\S+)", output.read_text())).groups()
-        return url, Path(token).read_text().strip()
+    def serve(self, *words):
+        """`askuser serve`: the address for clients of the Model Context Protocol, and a token that asks."""
+        token = self.askuser("token", "new", "clients", "--ask").strip()
+        self.server = self.start(ASKUSER, "serve", "--listen", "127.0.0.1:0", *words)
+        output = self.server.output
+        link = until("server", lambda: re.search(r"(http://\S+)/#pair=", output.read_text()))
+        return f"{link.group(1)}/mcp", token
 
     def ended(self, process):
         try:

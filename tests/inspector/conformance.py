@@ -73,7 +73,7 @@ CASES = [lists_its_tools, asks, refuses]
 
 
 def over_http(stage):
-    """Where a server is, and what it wants to be shown."""
+    """The address of a server, and the token to show."""
     url, token = stage.serve()
     return ["--server-url", url, "--transport", "http", "--header", f"Authorization: Bearer {token}"]
 

@@ -43,15 +43,12 @@ async def over_stdio(stage, mode, person, words=()):
 
 @contextmanager
 def http_server(stage, words=()):
-    """Where a server is, and what it wants to be shown."""
-    server = stage.start(str(ASKUSER), "mcp", "--http", "127.0.0.1:0", *words)
-    told = lambda: re.search(r"serves (\S+); its bearer token is in (\S+)", (stage.home / "output").read_text())
+    """The address of a server, and the token to show."""
     try:
-        url, file = until("server", told).groups()
-        yield url, Path(file).read_text()
+        yield stage.serve(*words)
     finally:
-        server.terminate()
-        server.wait()
+        stage.server.terminate()
+        stage.server.wait()
 
 
 @asynccontextmanager

@@ -80,14 +80,9 @@ def over_stdio(_, *words):
 
 @contextmanager
 def over_http(stage, *words):
-    server = stage.start(str(ASKUSER), "mcp", "--http", "127.0.0.1:0", *words)
-    told = lambda: (stage.home / "output").read_text().partition("serves ")[2].partition("\n")[0]
-    try:
-        url, _, file = until("server", told).partition("; its bearer token is in ")
-        yield ["http", url, Path(file).read_text()]
-    finally:
-        server.terminate()
-        server.wait()
+    yield ["http", *stage.serve(*words)]
+    stage.server.terminate()
+    stage.server.wait()
 
 
 def asks(name, transport, *words, first=""):

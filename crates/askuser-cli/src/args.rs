@@ -221,18 +221,29 @@ pub(crate) fn mcp() -> Command {
              opens a terminal. A question that is not answered when the client stops waiting stays in the inbox.",
         )
         .defer(|command| {
-            let levels = PossibleValuesParser::new(["error", "warn", "info", "debug", "trace"]);
-            let file = clap::value_parser!(std::path::PathBuf);
             command
-                .args([
-                    switch("approve", "Offer the tool `approve` too, for `claude -p --permission-prompt-tool mcp__askuser__approve`"),
-                    value("http", "ADDR", "Serve clients on this machine over HTTP instead, at an address such as 127.0.0.1:8787").value_parser(loopback),
-                    value("log", "LEVEL", "Log to standard error. From debug on the log contains questions and answers").value_parser(levels),
-                    value("log-file", "FILE", "Append the log to this file instead, at level info unless --log is given").value_parser(file),
-                ])
+                .args(of_mcp_clients())
+                // Gone: the command names its successor.
+                .arg(value("http", "ADDR", "").hide(true).num_args(0..=1))
                 .args(settings(&[Of::Mcp]))
                 .args(some_settings(&["store", "token_file", "popup", "notify", "on_question", "timeout", "repair", "answers", "headless"]))
         })
+}
+
+/// The flags of servers of MCP clients.
+fn of_mcp_clients() -> [Arg; 3] {
+    let levels = PossibleValuesParser::new(["error", "warn", "info", "debug", "trace"]);
+    let file = clap::value_parser!(std::path::PathBuf);
+    [
+        switch(
+            "approve",
+            "Offer the tool `approve` too, for `claude -p --permission-prompt-tool mcp__askuser__approve`",
+        ),
+        value("log", "LEVEL", "Log to standard error. From debug on the log contains questions and answers")
+            .value_parser(levels),
+        value("log-file", "FILE", "Append the log to this file instead, at level info unless --log is given")
+            .value_parser(file),
+    ]
 }
 
 pub(crate) fn serve() -> Command {
@@ -253,13 +264,16 @@ pub(crate) fn serve() -> Command {
                     value("public-url", "URL", "The address of a proxy in front of it, such as https://ask.example.org"),
                     tls.value_names(["CERT", "KEY"]).num_args(2).value_parser(clap::value_parser!(std::path::PathBuf)),
                 ])
-                .args(some_settings(&["store", "popup", "notify", "on_question"]))
+                .args(of_mcp_clients())
+                .args(settings(&[Of::Mcp]))
+                .args(some_settings(&["store", "popup", "notify", "on_question", "timeout", "repair", "answers", "headless"]))
         })
 }
 
 pub(crate) fn token() -> Command {
     let name = |help| word("name", "NAME", help).required(true).value_parser(not_blank);
     let scope = |scope, help| switch(scope, help).group("scope");
+    let client = |name, help| value(name, "CLIENT", help).value_parser(PossibleValuesParser::new(CLIENTS));
     let new = Command::new("new")
         .about("Make a token and print it, this once")
         .arg(name("Its name: questions belong to it, also with a later token of the same name"))
@@ -267,7 +281,15 @@ pub(crate) fn token() -> Command {
         .arg(scope("answer", "It lists and answers questions"))
         .arg(scope("admin", "It lists, makes and revokes tokens, and lets devices in"))
         .group(clap::ArgGroup::new("scope").required(true))
-        .arg(of_person("Whose answers it gives [default: it acts under its own name]").requires("answer"));
+        .arg(of_person("Whose answers it gives [default: it acts under its own name]").requires("answer"))
+        .arg(
+            client("mcp-config", "Print the ready configuration of this MCP client instead, with the token in it")
+                .conflicts_with_all(["answer", "admin"]),
+        )
+        .arg(
+            value("server", "URL", "With --mcp-config: where the client reaches `askuser serve`")
+                .requires("mcp-config"),
+        );
     Command::new("token")
         .about("Make, list and revoke credentials for `askuser serve`")
         .subcommand_required(true)
@@ -312,11 +334,6 @@ pub(crate) fn people() -> Command {
         .subcommand(named("remove", "Remove a person, and revoke their tokens and devices at once", "Their name"))
 }
 
-fn loopback(text: &str) -> Result<std::net::SocketAddr, &'static str> {
-    let address: Option<std::net::SocketAddr> = text.parse().ok();
-    address.filter(|address| address.ip().is_loopback()).ok_or("must be a loopback address with a port: 127.0.0.1:8787")
-}
-
 fn question_id() -> Arg {
     word("id", "ID", "The question's id, or the start of it if that is unique").required(true)
 }
@@ -356,6 +373,11 @@ pub(crate) fn init() -> Command {
                     switch("project", "Change the project's file, which others may share, instead of yours"),
                     all.conflicts_with_all(["client", "project"]),
                     switch("mcp-only", "Add the server alone, without the hooks and permissions of Claude Code"),
+                    value("http", "URL", "Reach `askuser serve` at this address, with a token of its own [default: http://127.0.0.1:7420]")
+                        .num_args(0..=1)
+                        .require_equals(true)
+                        .default_missing_value("")
+                        .conflicts_with_all(["project", "remove"]),
                     switch("yes", "Make the change without asking"),
                     switch("print", "Print the change without making it").conflicts_with("yes"),
                     switch("remove", "Remove askuser again and restore the file byte for byte"),

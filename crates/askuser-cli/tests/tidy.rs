@@ -77,6 +77,8 @@ fn the_core_depends_on_no_other_crate_of_ours_and_on_no_terminal_clock_or_runtim
     let allowed = [
         "futures-channel",
         "regex-lite",
+        // Only with the feature `schema`.
+        "schemars",
         "serde",
         "serde_json",
         "strsim",

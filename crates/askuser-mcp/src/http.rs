@@ -6,7 +6,7 @@ use crate::server::Server;
 use crate::sessions::Sessions;
 use http_body_util::BodyExt;
 use http_body_util::combinators::BoxBody;
-use hyper::body::{Bytes, Incoming};
+use hyper::body::{Body, Bytes};
 use hyper::{Method, Request, Response, StatusCode};
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use std::convert::Infallible;
@@ -38,7 +38,10 @@ impl HttpService {
     }
 
     /// Answers one request. An answer counts as delivered once the connection says that it is written.
-    pub async fn handle(&self, mut request: Request<Incoming>, acknowledge: Acknowledge) -> Reply {
+    pub async fn handle<B>(&self, mut request: Request<B>, acknowledge: Acknowledge) -> Reply
+    where
+        B: Body<Error: std::fmt::Display> + Send + 'static,
+    {
         let exchange = Exchange::new();
         request.extensions_mut().insert(exchange.clone());
         let is_end = request.method() == Method::DELETE;

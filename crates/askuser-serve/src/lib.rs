@@ -9,22 +9,20 @@
 //! Every request shows a credential, which has one scope: who asks cannot answer. What a client says of itself decides nothing. A GET
 //! never changes anything. There are no cookies, no CORS and no WebSockets.
 
-mod admin;
+mod api;
 mod client;
-mod gate;
 mod invitation;
-mod kept;
 mod page;
 pub mod pairing;
 pub mod people;
+mod request_guard;
 mod server;
+mod server_store;
 pub mod tls;
 pub mod token;
-mod wire;
 
-pub use admin::{Admin, Made};
+pub use api::OPENAPI;
 pub use client::{HttpStore, OpenError, Patience, is_same_server};
 pub use invitation::{Invitation, invite, public_url};
-pub use kept::Kept;
-pub use server::{Body, Caller, Mcp, Options, Reply, Written, serve, serve_mcp};
-pub use wire::OPENAPI;
+pub use server::{Body, Caller, Mcp, Options, Response, WriteReceipts, serve};
+pub use server_store::ServerStore;

@@ -1,7 +1,9 @@
 //! A device comes in: by a link that the person opens, or by a code that it shows and somebody at a terminal lets in.
 
-use crate::gate::is_same;
+use crate::api::CodeToShow;
+use crate::request_guard::is_same;
 use crate::token::{self, digest, random};
+use askuser::Violation;
 use askuser::store::{CredentialScope, Credentials, Pairing, PairingKind, StoreError};
 use qrcodegen::{QrCode, QrCodeEcc};
 use std::io;
@@ -24,6 +26,9 @@ pub enum PairingError {
     /// The system gives no random numbers.
     #[error("cannot get random numbers: {0}")]
     Random(#[from] io::Error),
+    /// The device's name for itself is not valid.
+    #[error("{0}")]
+    Name(Violation),
 }
 
 /// Makes a code of 128 random bits that lets one device of a person in, for five minutes: what stands behind `#pair=` in a link.
@@ -37,30 +42,32 @@ pub async fn link_code(store: &dyn Credentials, person: &str) -> Result<String, 
     Ok(format!("{id}.{secret}"))
 }
 
-/// A code that a device shows, `ABCD-EFGH`, and the secret that it keeps to itself.
-pub(crate) struct Shown {
-    pub(crate) code: String,
-    pub(crate) secret: String,
-    pub(crate) expires_ms: u64,
-}
-
+/// Makes a code that a device shows, `ABCD-EFGH`, and the secret that it keeps to itself.
 pub(crate) async fn shown_code(
     store: &dyn Credentials,
     address: Option<String>,
     browser: Option<String>,
-) -> Result<Shown, PairingError> {
+) -> Result<CodeToShow, PairingError> {
     let mut bytes = [0_u8; 8];
     getrandom::fill(&mut bytes).map_err(io::Error::other)?;
     let id: String = bytes.iter().map(|byte| char::from(ALPHABET[usize::from(byte % 32)])).collect();
     let secret = random::<32>()?;
     let pairing = offered(id.clone(), PairingKind::Code, &secret, address, browser);
     let expires_ms = store.offer_pairing(&pairing).await?.expires_ms;
-    Ok(Shown { code: format!("{}-{}", &id[..4], &id[4..]), secret, expires_ms })
+    Ok(CodeToShow { code: format!("{}-{}", &id[..4], &id[4..]), secret, expires_ms })
 }
 
 /// The id of a code as a person types it.
 pub fn code_id(code: &str) -> String {
     code.chars().filter(|letter| !matches!(letter, '-' | ' ')).map(|letter| letter.to_ascii_uppercase()).collect()
+}
+
+/// The pairing of the browser that shows this code.
+///
+/// # Errors
+/// If the store cannot be read.
+pub async fn of_code(store: &dyn Credentials, code: &str) -> Result<Option<Pairing>, StoreError> {
+    Ok(store.pairing(&code_id(code)).await?.filter(|pairing| pairing.kind == PairingKind::Code))
 }
 
 fn offered(id: String, kind: PairingKind, secret: &str, address: Option<String>, browser: Option<String>) -> Pairing {

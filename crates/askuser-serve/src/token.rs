@@ -1,7 +1,6 @@
 //! A token: the id of a credential, and a secret of which the store keeps the digest.
 
-use crate::admin::Made;
-use crate::gate::is_same;
+use crate::request_guard::is_same;
 use askuser::store::{Credential, CredentialScope, Credentials, Digest, NewCredential, StoreError};
 use sha2::Digest as _;
 use std::io;
@@ -20,17 +19,33 @@ pub fn make(name: &str, scope: CredentialScope, person: Option<&str>) -> io::Res
     Ok((token, NewCredential { id, name, scope, is_device: false, person, digest, address: None }))
 }
 
-/// Makes a token that replaces those of the same name: what belongs to the name stays, and the old ones do not count any more.
-pub(crate) async fn renew(
+/// A token that was just made.
+pub struct NewToken {
+    /// The token itself. No one can read it again.
+    pub token: String,
+    /// The number of tokens of the same name that it replaces.
+    pub replaced: u64,
+}
+
+/// Makes a token and stores its credential, which replaces the tokens of the same name. Questions belong to the name.
+///
+/// # Errors
+/// If it cannot be stored, or a credential of that name has another scope.
+pub async fn renew(
     store: &dyn Credentials,
     name: &str,
     scope: CredentialScope,
     person: Option<&str>,
-) -> Result<(Made, Credential), StoreError> {
+) -> Result<NewToken, StoreError> {
     let (token, new) =
         make(name, scope, person).map_err(|error| StoreError::unavailable("cannot make a token", error))?;
-    let (made, replaced) = store.add_credential(&new).await?;
-    Ok((Made { token, replaced }, made))
+    let (_, replaced) = store.add_credential(&new).await?;
+    Ok(NewToken { token, replaced })
+}
+
+/// Returns whether this text can be the id in a token.
+pub(crate) fn is_id(text: &str) -> bool {
+    text.len() == 12 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// The credential of a token; `None` for a token that does not count.

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// The state of a prompt, to continue later at this surface or another.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Draft {
     /// The questions that the person has touched.
     pub answers: Vec<Unsent>,
@@ -19,6 +20,7 @@ pub struct Draft {
 
 /// What was done with one question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Unsent {
     /// What is chosen, and the notes. Unlike an answer that is sent, it may choose nothing.
     #[serde(flatten)]

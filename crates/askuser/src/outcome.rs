@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 
 /// The answer to one question. Labels are verbatim; typed text and notes are kept apart from them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Answer {
     /// The question's text, verbatim.
@@ -32,6 +33,7 @@ pub struct Answer {
 
 /// What the person added to one row of a question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Note {
     /// The option's label, verbatim; none for Other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -42,6 +44,7 @@ pub struct Note {
 
 /// How asking ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum Status {
     /// Every question was answered.

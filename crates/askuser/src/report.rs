@@ -7,7 +7,6 @@ use crate::outcome::{Answer, Outcome, Status};
 use crate::question::{Question, QuestionSet, name_of};
 use crate::resolution::{Resolution, Via};
 use crate::sanitize;
-use crate::store::{AskerPresence, Ending, StoredQuestion};
 use crate::violation::Violations;
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
@@ -63,47 +62,6 @@ pub fn json(set: &QuestionSet, resolution: &Resolution) -> Value {
         result["mended"] = json!(set.mended());
     }
     result
-}
-
-/// A question as a store keeps it, for scripts and pages: `{id, state, asked_ms, origin, questions, asker, context?, why?, expires_ms?,
-/// delivered_ms?, ended_ms?, for?, withdrawn_by?, settled?, resolution?, unsent?}`. Times are in milliseconds since 1970.
-pub fn stored(question: &StoredQuestion) -> Value {
-    let request = &question.request;
-    let mut object = json!({
-        "id": question.id,
-        "state": question.state(),
-        "asked_ms": question.asked_ms,
-        "origin": request.origin(),
-        "questions": request.set().questions_json(),
-        "asker": match question.asker {
-            AskerPresence::Waits => json!({"waits": true}),
-            AskerPresence::Left(at) => json!({"waits": false, "left_ms": at}),
-            AskerPresence::Died(at) => json!({"waits": false, "gone_ms": at}),
-        },
-    });
-    let (withdrawn_by, settled) = match &question.ending {
-        Some(Ending::Withdrawn { by, .. }) => (Some(Value::from(by.as_str())), None),
-        Some(Ending::Settled { reported }) => (None, Some(json!({"by": reported.reported_by(), "reported": reported}))),
-        _ => (None, None),
-    };
-    let fields = [
-        ("context", request.context().map(|context| json!(context))),
-        ("why", request.why().map(Value::from)),
-        ("expires_ms", question.expires_ms.map(Value::from)),
-        ("delivered_ms", question.delivered_ms.map(Value::from)),
-        ("ended_ms", question.ending.as_ref().and_then(Ending::at_ms).map(Value::from)),
-        ("for", Some(json!(request.audience())).filter(|_| !request.audience().is_empty())),
-        ("withdrawn_by", withdrawn_by),
-        ("settled", settled),
-        ("unsent", Some(json!(question.unsent)).filter(|_| !question.unsent.is_empty())),
-        ("resolution", question.ending.as_ref().and_then(Ending::resolution).map(|resolution| json!(resolution))),
-    ];
-    for (name, value) in fields {
-        if let Some(value) = value {
-            object[name] = value;
-        }
-    }
-    object
 }
 
 /// The answers keyed by question text: a string for single-select, an array for multi-select, typed text among them.

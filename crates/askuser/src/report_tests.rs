@@ -3,6 +3,7 @@
 use super::*;
 use crate::outcome::Outcome;
 use crate::rules::Rules;
+use crate::store::Ending;
 
 const DATABASE: &str = "Which database should we use for this project?";
 const FEATURES: &str = "Which features should we enable?";
@@ -553,7 +554,7 @@ fn names_are_what_a_person_chose_from() {
 
 #[test]
 fn a_stored_question_says_where_it_stands_and_nothing_that_is_not_known() {
-    use crate::store::{AskerPresence, Cursor, Ending, QuestionId, StoredQuestion};
+    use crate::store::{AskerPresence, Cursor, QuestionId, QuestionJson, StoredQuestion};
     use crate::{Context, Origin, Request, RequestKey};
     let set = set_of(&[question("Which?", "H", &["A", "B"], false)]);
     let request = Request::new(RequestKey::new("s", "c"), set)
@@ -562,24 +563,24 @@ fn a_stored_question_says_where_it_stands_and_nothing_that_is_not_known() {
     let id = QuestionId::parse("0123456789ab").unwrap();
     let mut kept = StoredQuestion::new(id, std::sync::Arc::new(request), 7, Cursor::default());
     kept.asker = AskerPresence::Waits;
-    let pending = stored(&kept);
+    let pending = json!(QuestionJson::from(&kept));
     assert_eq!(
         pending,
         json!({
-            "id": "0123456789ab", "state": "pending", "asked_ms": 7, "origin": {"agent": "bot"},
+            "id": "0123456789ab", "state": "pending", "purpose": "question", "asked_ms": 7, "origin": {"agent": "bot"},
             "questions": kept.request.set().questions_json(), "asker": {"waits": true},
             "context": {"kind": "command", "text": "ls"},
         })
     );
     kept.asker = AskerPresence::Died(8);
     kept.ending = Some(Ending::Withdrawn { by: "ada".into(), at_ms: 9 });
-    let withdrawn = stored(&kept);
+    let withdrawn = json!(QuestionJson::from(&kept));
     assert_eq!(withdrawn["asker"], json!({"waits": false, "gone_ms": 8}));
     assert_eq!((&withdrawn["withdrawn_by"], &withdrawn["ended_ms"]), (&json!("ada"), &json!(9)));
     kept.asker = AskerPresence::Left(8);
     kept.ending = Some(Ending::Resolved(Outcome::declined(None).through(Via::Web).with_by("ada").with_time(9)));
     (kept.delivered_ms, kept.expires_ms) = (Some(10), Some(11));
-    let declined = stored(&kept);
+    let declined = json!(QuestionJson::from(&kept));
     assert_eq!(declined["asker"], json!({"waits": false, "left_ms": 8}));
     assert_eq!(declined["resolution"]["via"], "web");
     assert_eq!((&declined["delivered_ms"], &declined["expires_ms"]), (&json!(10), &json!(11)));

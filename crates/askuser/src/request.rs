@@ -228,6 +228,7 @@ fn joined(first: Option<String>, second: Option<String>) -> Option<String> {
 /// Its parts are chosen by others (a provider names calls) and may hold any characters; two keys are equal only if every
 /// part is. No text of it is ever taken apart.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RequestKey {
     /// The session it is asked in.
     pub session: String,
@@ -243,6 +244,7 @@ pub struct RequestKey {
 
 /// What a question is asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Purpose {
@@ -299,6 +301,7 @@ impl fmt::Display for RequestKey {
 
 /// Who asks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Origin {
     /// The agent: `askuser agent`, `claude-code`.
@@ -363,20 +366,25 @@ impl Origin {
 
 /// What questions are about. Text that a person agrees to is shown exactly as it is; only prose is rendered as Markdown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Context {
     /// A command that would run.
     #[serde(with = "text_field")]
+    #[cfg_attr(feature = "schema", schemars(with = "text_field::Field"))]
     Command(String),
     /// A difference that would be made, in unified form.
     #[serde(with = "text_field")]
+    #[cfg_attr(feature = "schema", schemars(with = "text_field::Field"))]
     Diff(String),
     /// The input that a tool would get, as a table of its fields.
     #[serde(with = "text_field")]
+    #[cfg_attr(feature = "schema", schemars(with = "text_field::Field"))]
     ToolInput(String),
     /// A plan, an explanation: Markdown.
     #[serde(with = "text_field")]
+    #[cfg_attr(feature = "schema", schemars(with = "text_field::Field"))]
     Prose(String),
     /// A call of another agent's tool. Surfaces show its [parts](Context::parts).
     ToolUse(ToolUse),
@@ -443,7 +451,8 @@ mod text_field {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     #[derive(Serialize, Deserialize)]
-    struct Field {
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    pub(super) struct Field {
         text: String,
     }
 

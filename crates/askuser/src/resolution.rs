@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 /// Through what an outcome came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Via {
@@ -49,6 +50,7 @@ impl Via {
 /// The provenance of an answer as its sender states it. One rule reads it: an asker settles a question with an audience only if
 /// [`Reported::by`] is in the audience.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reported {
     /// The name of the person who answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]

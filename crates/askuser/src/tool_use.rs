@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 /// A call of a tool that waits for permission.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolUse {
     tool: String,
     input: Map<String, Value>,
@@ -18,6 +19,7 @@ pub struct ToolUse {
 
 /// The change that an edit makes to one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileChange {
     /// The file as the person reads it: relative to the project where it is in there.
     pub path: String,

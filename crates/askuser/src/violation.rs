@@ -5,6 +5,7 @@ use std::fmt;
 
 /// One thing wrong: where, what it is, and what it may be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Violation {
     /// Where: `questions[1].header`.
     pub path: String,
@@ -22,10 +23,16 @@ impl fmt::Display for Violation {
 
 /// Everything wrong with an input; never empty.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Violations(Vec<Violation>);
 
 impl Violations {
+    /// The violations of a list. `None` if it is empty.
+    pub fn of(violations: Vec<Violation>) -> Option<Violations> {
+        (!violations.is_empty()).then_some(Violations(violations))
+    }
+
     /// The violations, in the order of the input.
     pub fn iter(&self) -> impl Iterator<Item = &Violation> {
         self.0.iter()

@@ -16,7 +16,7 @@ use crate::wrapped::{columns, for_stdout};
 use askuser::policy::Headless;
 use askuser::store::{FailedCredentials, NotifierFailure, Store};
 use askuser_inbox::Location;
-use askuser_serve::Kept;
+use askuser_serve::ServerStore;
 use askuser_terminal::{Background, ColorDepth, FALLBACK_EDITOR, Options, Presentation};
 use clap::ArgMatches;
 use report::Row;
@@ -257,7 +257,7 @@ fn refused_credentials(here: &Here) -> Option<Row> {
 }
 
 /// The store, where it is in a file or a database that is there: none is made for this, and one at an address not asked.
-fn kept(here: &Here) -> Option<Arc<dyn Kept>> {
+fn kept(here: &Here) -> Option<Arc<dyn ServerStore>> {
     let location = store::location(&here.settings).ok()?;
     let is_kept = here.refused().is_none() && location.exists() && !matches!(location, Location::Address(_));
     is_kept.then(|| store::open_kept(&here.settings).ok())?

@@ -8,8 +8,8 @@ use crate::store::{at_the_terminal, done, for_each_page, location, only_a_person
 use crate::truncate::truncate;
 use crate::wrapped::columns;
 use askuser::exact::{self, Charset};
-use askuser::store::{Ending, Filter, Purged, State, Store, StoredQuestion};
-use askuser::{Context, report, sanitize};
+use askuser::store::{Ending, Filter, Purged, QuestionJson, State, Store, StoredQuestion};
+use askuser::{Context, sanitize};
 use askuser_inbox::Location;
 use askuser_terminal::text::{Line, Span, Style};
 use askuser_terminal::{Options, Role, Theme, context_lines, styled, width, wrap};
@@ -53,7 +53,7 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
     let mut show = |questions: &[StoredQuestion]| {
         is_empty &= questions.is_empty();
         let shown = |question| match (json, columns) {
-            (true, _) => escape_invisible(&report::stored(question)) + "\n",
+            (true, _) => escape_invisible(&serde_json::json!(QuestionJson::from(question))) + "\n",
             (false, None) => line(question) + "\n",
             (false, Some(columns)) => styled(&entry(question, &theme, columns), &theme),
         };

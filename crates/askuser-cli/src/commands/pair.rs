@@ -7,6 +7,7 @@ use crate::result::finish;
 use crate::store::{administration, done, only_a_person, person};
 use askuser::input::QuestionInput;
 use askuser::{QuestionSet, Rules, sanitize};
+use askuser_serve::pairing;
 use clap::ArgMatches;
 
 const YES: &str = "Let it in";
@@ -15,7 +16,7 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
     only_a_person("let a device in")?;
     let code = args.get_one::<String>("code").map_or("", String::as_str);
     let store = administration(settings)?;
-    let pairing = done(store.pairing(code))?.ok_or_else(|| {
+    let pairing = done(pairing::of_code(&*store, code))?.ok_or_else(|| {
         Failure::new("no browser shows this code").hint("a code is good for five minutes; the page shows a new one")
     })?;
     let shown = |text: Option<String>| text.map(|text| sanitize::line(&text).chars().take(120).collect::<String>());
@@ -34,8 +35,11 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
     if !is_answered_with(&asked?, YES) {
         return Ok(exit::NOT_ANSWERED);
     }
-    match done(store.approve(code, whose, &person()))? {
-        true => finish("paired; the page continues by itself\n"),
-        false => Err(Failure::new("the code's time is over").hint("the page shows a new one")),
+    // A server says whose device it becomes.
+    let person = whose.map(str::to_owned).or(pairing.person).unwrap_or_else(person);
+    if done(store.approve_pairing(&pairing.id, &person))? {
+        finish("paired; the page continues by itself\n")
+    } else {
+        Err(Failure::new("the code's time is over").hint("the page shows a new one"))
     }
 }

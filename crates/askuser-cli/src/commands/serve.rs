@@ -9,11 +9,9 @@ use crate::store::{done, location, only_a_person, open_kept, person, runtime};
 use askuser::Origin;
 use askuser_inbox::InboxAsker;
 use askuser_mcp::HttpService;
-use askuser_serve::{Caller, Kept, Mcp, Options, Reply, Written};
+use askuser_serve::{Body, Caller, Mcp, Options, Response, ServerStore, WriteReceipts};
 use clap::ArgMatches;
-use http_body_util::BodyExt;
 use hyper::Request;
-use hyper::body::Incoming;
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -24,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
     only_a_person("serve the inbox")?;
+    super::mcp::log::start(args)?;
     let store = open_kept(settings)?;
     let listen = args.get_one::<SocketAddr>("listen").copied().unwrap_or(([127, 0, 0, 1], 7420).into());
     let end = signals::listen()?;
@@ -46,7 +45,7 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
 fn options(
     args: &ArgMatches,
     settings: &Settings,
-    store: &Arc<dyn Kept>,
+    store: &Arc<dyn ServerStore>,
     end: CancellationToken,
 ) -> Result<Options, Failure> {
     let mut options = Options::default();
@@ -62,7 +61,9 @@ fn options(
     let asker = InboxAsker::new(store.clone(), person());
     options.on_new = Some(Arc::new(notifier::notifier(settings, &location(settings)?, &asker, false)));
     let inbox = crate::store::asker(settings, store.clone(), None)?;
-    options.mcp = Some(Arc::new(McpClients { settings: settings.clone(), inbox, end, services: Mutex::default() }));
+    let approve = args.get_flag("approve");
+    let settings = settings.clone();
+    options.mcp = Some(Arc::new(McpClients { settings, inbox, approve, end, services: Mutex::default() }));
     Ok(options)
 }
 
@@ -70,6 +71,8 @@ fn options(
 struct McpClients {
     settings: Settings,
     inbox: InboxAsker,
+    /// Whether clients get the tool `approve`.
+    approve: bool,
     end: CancellationToken,
     services: Mutex<HashMap<String, HttpService>>,
 }
@@ -81,7 +84,7 @@ impl McpClients {
             return Ok(service.clone());
         }
         let origin = caller.origin(Origin::default().with_agent("an MCP client"));
-        let server = super::mcp::server(&self.settings, self.inbox.clone(), false, origin)?;
+        let server = super::mcp::server(&self.settings, self.inbox.clone(), self.approve, origin)?;
         let service = HttpService::new(server, self.end.clone());
         services.insert(caller.name().to_owned(), service.clone());
         Ok(service)
@@ -92,22 +95,19 @@ impl Mcp for McpClients {
     fn handle(
         &self,
         caller: &Caller,
-        request: Request<Incoming>,
-        written: Written,
-    ) -> Pin<Box<dyn Future<Output = Result<Reply, String>> + Send>> {
+        request: Request<Body>,
+        written: WriteReceipts,
+    ) -> Pin<Box<dyn Future<Output = Result<Response, String>> + Send>> {
         let service = self.service(caller).map_err(|failure| failure.message);
-        Box::pin(async move { Ok(spoken(service?, request, written).await) })
+        Box::pin(async move {
+            let reply = service?.handle(request, Arc::new(move |tell| written.then(tell))).await;
+            Ok(reply.map(Body::new))
+        })
     }
 }
 
-/// What a client of the protocol is answered over a connection of ours.
-pub(super) async fn spoken(service: HttpService, request: Request<Incoming>, written: Written) -> Reply {
-    let reply = service.handle(request, Arc::new(move |tell| written.then(tell))).await;
-    reply.map(BodyExt::boxed_unsync)
-}
-
 /// Says where it is, how a browser comes in, and what is not encrypted.
-async fn greet(store: &dyn Kept, address: SocketAddr, options: &Options) -> Result<(), Failure> {
+async fn greet(store: &dyn ServerStore, address: SocketAddr, options: &Options) -> Result<(), Failure> {
     let invitation = askuser_serve::invite(store, address, options).await.map_err(Failure::new)?;
     write(&format!("{}{}\n", invitation.picture.map(|code| code + "\n").unwrap_or_default(), invitation.link))?;
     failure::notice("the link lets one browser in, for five minutes; Ctrl-C ends the server");

@@ -1,11 +1,14 @@
 //! `askuser token`: credentials for agents elsewhere. Each has one scope: who asks cannot answer.
 
+use super::init::clients::Client;
+use super::init::{home, mcp_url};
 use crate::config::Layers;
 use crate::failure::{self, Failure, exit};
 use crate::result::finish;
 use crate::store::{administration, done, only_a_person, words};
 use askuser::sanitize;
 use askuser::store::{Credential, CredentialScope};
+use askuser_serve::token::renew;
 use clap::ArgMatches;
 
 pub(super) fn run(args: &ArgMatches) -> Result<u8, Failure> {
@@ -23,12 +26,19 @@ fn new(args: &ArgMatches) -> Result<u8, Failure> {
     let scope = CredentialScope::ALL.into_iter().find(|scope| args.get_flag(scope.name()));
     let scope = scope.ok_or_else(|| Failure::new("give one of --ask, --answer and --admin"))?;
     let name = args.get_one::<String>("name").map(|name| sanitize::line(name).trim().to_owned()).unwrap_or_default();
-    let made =
-        done(administration(&settings)?.make(&name, scope, args.get_one::<String>("person").map(String::as_str)))?;
+    let person = args.get_one::<String>("person").map(String::as_str);
+    let made = done(renew(&*administration(&settings)?, &name, scope, person))?;
     if made.replaced > 0 {
         failure::notice(&format!("{name} has a new token; the one before does not count any more"));
     }
-    finish(&format!("{}\n", made.token))
+    let Some(client) = args.get_one::<String>("mcp-config").and_then(|name| Client::named(name)) else {
+        return finish(&format!("{}\n", made.token));
+    };
+    let url = mcp_url(args.get_one::<String>("server").map(String::as_str), &settings)?;
+    let file = client.user_file(&home()?);
+    let text = client.http_file(&url, &made.token).map_err(Failure::new)?;
+    failure::notice(&format!("for {} on the machine of {}", file.display(), client.title));
+    finish(&text)
 }
 
 /// Tokens, or devices.
@@ -67,7 +77,7 @@ pub(super) fn revoke(args: &ArgMatches, of_devices: bool) -> Result<u8, Failure>
         return Err(Failure::new(format!("there is no {what} {name:?}")).hint(format!("`{list}` lists them")));
     }
     for credential in named {
-        done(store.revoke(&credential.made.id))?;
+        done(store.revoke_credential(&credential.made.id))?;
     }
     finish(&format!("revoked {name}\n"))
 }

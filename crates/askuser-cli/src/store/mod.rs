@@ -9,12 +9,14 @@ use crate::notifier::{self, announced::announced};
 use crate::signals;
 use crate::state_folder::{check_state_folder, inbox_file, read_secret, state_folder};
 use crate::surfaces::Surfaces;
-use askuser::store::{Attempt, Ending, Filter, Handle, Principal, QuestionId, Store, StoreError, StoredQuestion};
+use askuser::store::{
+    Attempt, Credentials, Ending, Filter, Handle, Principal, QuestionId, Store, StoreError, StoredQuestion,
+};
 use askuser::{Asker, Origin, Via};
 use askuser_agent::regular_file::Links;
 use askuser_inbox::{InboxAsker, Location, SqliteStore};
 use askuser_serve::people::unknown;
-use askuser_serve::{Admin, HttpStore, Kept, Patience, is_same_server};
+use askuser_serve::{HttpStore, Patience, ServerStore, is_same_server};
 use clap::ArgMatches;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -65,16 +67,16 @@ fn at_address(settings: &Settings, address: &str, patience: Patience) -> Result<
     Ok(device.into_iter().fold(store, |store, device| store.with_device(&device)))
 }
 
-/// Who may use the store that the settings name through a server.
-pub(crate) fn administration(settings: &Settings) -> Result<Admin, Failure> {
+/// The credentials of the store that the settings name.
+pub(crate) fn administration(settings: &Settings) -> Result<Arc<dyn Credentials>, Failure> {
     match location(settings)? {
-        Location::Address(address) => at_address(settings, &address, prompt()).map(Admin::at),
-        _ => Ok(Admin::of(open_kept(settings)?)),
+        Location::Address(address) => Ok(Arc::new(at_address(settings, &address, prompt())?)),
+        _ => Ok(open_kept(settings)?),
     }
 }
 
 /// The store in a file or a database that the settings name: what only the machine that keeps the questions can do.
-pub(crate) fn open_kept(settings: &Settings) -> Result<Arc<dyn Kept>, Failure> {
+pub(crate) fn open_kept(settings: &Settings) -> Result<Arc<dyn ServerStore>, Failure> {
     if settings.store.is_none() {
         check_state_folder(&state_folder()?)?;
     }

@@ -80,6 +80,11 @@ pub(crate) fn unreadable(id: &QuestionId) -> String {
     format!("question {id} cannot be read")
 }
 
+/// `New: Claude Code asks: Which database?`
+pub(crate) fn new_question(question: &StoredQuestion) -> String {
+    format!("New: {} asks: {}", who(question), question.request.title())
+}
+
 /// Who asks: `Claude Code (task 'tests')`.
 pub(crate) fn who(question: &StoredQuestion) -> String {
     let agent = question.request.origin().agent_name().unwrap_or_else(|| "an agent".to_owned());

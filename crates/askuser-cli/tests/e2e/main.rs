@@ -27,6 +27,7 @@ mod inbox;
 mod inbox_list;
 mod input;
 mod line_mode;
+mod live_requests;
 mod long;
 mod mcp;
 mod mcp_killed;

@@ -1,5 +1,6 @@
 //! `askuser serve` and its commands, as real processes.
 
+mod clients;
 mod commands;
 // Elsewhere the system alone says which authorities are trusted.
 #[cfg(target_os = "linux")]

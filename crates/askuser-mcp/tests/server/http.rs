@@ -1,6 +1,6 @@
 //! Clients over HTTP: what goes over the wire, and what becomes of it when they leave.
 
-use crate::support::{Desk, PATIENCE, database, options, serve_http, server};
+use crate::support::{Desk, PATIENCE, TOKEN, database, options, serve_http, server};
 use askuser_mcp::HTTP_PATH;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -26,7 +26,9 @@ impl Site {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let end = CancellationToken::new();
-        tokio::spawn(serve_http(server(desk, options()), listener, end.clone()));
+        let desk = desk.clone();
+        let ends = end.clone();
+        tokio::spawn(async move { serve_http(&desk, server(&desk, options()), listener, ends).await });
         Site { address, query: "", _end: end.drop_guard() }
     }
 
@@ -40,7 +42,7 @@ impl Site {
         let mut stream = TcpStream::connect(&self.address).await.unwrap();
         let (address, query, length) = (&self.address, self.query, body.len());
         let head = format!(
-            "{method} {HTTP_PATH}{query} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer secret\r\n\
+            "{method} {HTTP_PATH}{query} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {TOKEN}\r\n\
              Accept: application/json, text/event-stream\r\nContent-Type: application/json\r\n\
              Content-Length: {length}\r\n{headers}\r\n{body}"
         );

@@ -1,6 +1,6 @@
 //! The SDK's own client: what we serve is what others read.
 
-use crate::support::{Desk, database, features, options, serve_http, server, start};
+use crate::support::{Desk, TOKEN, database, features, options, serve_http, server, start};
 use askuser_mcp::HTTP_PATH;
 use rmcp::model::{
     CallToolRequestParams, ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
@@ -44,13 +44,14 @@ async fn the_sdks_client_asks_over_http_and_a_wrong_token_does_not() {
     let url = format!("http://{}{HTTP_PATH}", listener.local_addr().unwrap());
     let (server, end) = (server(&desk, options()), CancellationToken::new());
     let stop = end.clone();
-    let served = tokio::spawn(async move { serve_http(server, listener, stop).await });
+    let of = desk.clone();
+    let served = tokio::spawn(async move { serve_http(&of, server, listener, stop).await });
     let connect = |token: &str| {
         let config = StreamableHttpClientTransportConfig::with_uri(url.clone()).auth_header(token);
         WithDialog.serve(StreamableHttpClientTransport::from_config(config))
     };
     assert!(connect("wrong").await.is_err());
-    let client = connect("secret").await.unwrap();
+    let client = connect(TOKEN).await.unwrap();
     assert_eq!(client.list_all_tools().await.unwrap()[0].name, "AskUserQuestion");
     let call = CallToolRequestParams::new("AskUserQuestion").with_arguments(database().as_object().unwrap().clone());
     let result = serde_json::to_value(client.call_tool(call).await.unwrap()).unwrap();
@@ -66,7 +67,7 @@ async fn the_sdks_client_asks_over_http_and_a_wrong_token_does_not() {
     assert_eq!(result["structuredContent"]["via"], "inbox", "{result}");
     client.cancel().await.unwrap();
     end.cancel();
-    served.await.unwrap().unwrap();
+    served.await.unwrap();
 }
 
 #[tokio::test]

@@ -1,11 +1,17 @@
 //! A client that speaks the protocol by hand, so that tests see what goes over the wire.
 
-use askuser::store::{AskerPresence, Draft, Ending, Filter, Handle, Principal, QuestionId, StoreError, StoredQuestion};
+use askuser::store::{
+    AskerPresence, CredentialScope, Credentials, Draft, Ending, Filter, Handle, NewCredential, Principal, QuestionId,
+    StoreError, StoredQuestion,
+};
 use askuser::{Inbox, Origin, Via, reply};
 use askuser_inbox::{InboxAsker, SqliteStore, new_attempt};
 use askuser_mcp::{HttpService, Options, Server, serve};
-use http_body_util::BodyExt;
+use askuser_serve::{Body, Caller, Response, WriteReceipts};
+use hyper::Request;
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tempfile::TempDir;
@@ -23,6 +29,7 @@ const VERSION: &str = "99.0";
 /// An inbox in a folder of its own.
 pub(crate) struct Desk {
     asker: InboxAsker,
+    store: Arc<SqliteStore>,
     _folder: TempDir,
 }
 
@@ -35,7 +42,8 @@ impl Desk {
     pub(crate) fn at(clock: askuser_inbox::Clock) -> Arc<Desk> {
         let folder = tempfile::tempdir().unwrap();
         let store = SqliteStore::open_for_test(&folder.path().join("inbox.sqlite"), clock, false).unwrap();
-        Arc::new(Desk { asker: InboxAsker::new(Arc::new(store), "ada"), _folder: folder })
+        let store = Arc::new(store);
+        Arc::new(Desk { asker: InboxAsker::new(store.clone(), "ada"), store, _folder: folder })
     }
 
     /// The store, as the person who answers uses it.
@@ -130,14 +138,38 @@ pub(crate) fn server(desk: &Arc<Desk>, options: Options) -> Server {
     Server::new(Arc::new(desk.asker.clone()), options)
 }
 
-/// Serves clients over HTTP that show the token `secret`.
-pub(crate) async fn serve_http(server: Server, listener: TcpListener, end: CancellationToken) -> std::io::Result<()> {
-    let service = HttpService::new(server, end.clone());
-    let handle = move |request, written: askuser_serve::Written| {
-        let service = service.clone();
-        async move { service.handle(request, Arc::new(move |tell| written.then(tell))).await.map(BodyExt::boxed_unsync) }
-    };
-    askuser_serve::serve_mcp(listener, "secret", end, handle).await
+/// The token of clients over HTTP.
+pub(crate) const TOKEN: &str = "au_0123456789ab_secret";
+
+/// The clients of one server.
+struct McpClients(HttpService);
+
+impl askuser_serve::Mcp for McpClients {
+    fn handle(
+        &self,
+        _: &Caller,
+        request: Request<Body>,
+        written: WriteReceipts,
+    ) -> Pin<Box<dyn Future<Output = Result<Response, String>> + Send>> {
+        let service = self.0.clone();
+        Box::pin(async move {
+            let reply = service.handle(request, Arc::new(move |tell| written.then(tell))).await;
+            Ok(reply.map(Body::new))
+        })
+    }
+}
+
+/// Serves clients over HTTP that show [`TOKEN`].
+pub(crate) async fn serve_http(desk: &Desk, server: Server, listener: TcpListener, end: CancellationToken) {
+    let id = "0123456789ab".to_owned();
+    let name = "client".to_owned();
+    let scope = CredentialScope::Ask;
+    let digest = Sha256::digest("secret").into();
+    let new = NewCredential { id, name, scope, is_device: false, person: None, digest, address: None };
+    desk.store.add_credential(&new).await.unwrap();
+    let mut options = askuser_serve::Options::default();
+    options.mcp = Some(Arc::new(McpClients(HttpService::new(server, end.clone()))));
+    askuser_serve::serve(desk.store.clone(), desk.store.clone(), listener, options, end).await.unwrap();
 }
 
 /// A server and its end of the streams.

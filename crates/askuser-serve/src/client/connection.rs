@@ -2,13 +2,15 @@
 
 use super::leases::Leases;
 use super::stream::Followed;
-use crate::wire;
+use crate::api::{self, ErrorBody, Problem};
 use askuser::Via;
 use askuser::store::{Attempt, Principal, StoreError};
+use bytes::Bytes;
 use hyper::Method;
 use reqwest::Client;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use serde_json::Value;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -35,56 +37,55 @@ pub struct Patience {
 /// Told something in words.
 type Teller = dyn Fn(&str) + Send + Sync;
 
-/// A request, as often as it is sent.
+/// A request that may be sent several times.
 #[derive(Clone)]
-pub(super) struct Sent {
+pub(super) struct ApiRequest {
     method: Method,
     path: String,
-    query: Vec<(&'static str, String)>,
+    query: String,
     headers: HeaderMap,
-    body: Option<Value>,
-    /// Whether a person does it at a terminal, and not an agent or one of its surfaces.
+    body: Option<Vec<u8>>,
+    /// Whether a person makes it at a terminal, and not an agent or one of its surfaces.
     is_at_terminal: bool,
 }
 
-impl Sent {
-    pub(super) fn new(method: Method, path: impl Into<String>) -> Sent {
-        let (query, headers) = (Vec::new(), HeaderMap::new());
-        Sent { method, path: path.into(), query, headers, body: None, is_at_terminal: false }
+impl ApiRequest {
+    pub(super) fn new(method: Method, path: impl Into<String>) -> ApiRequest {
+        let headers = HeaderMap::new();
+        ApiRequest { method, path: path.into(), query: String::new(), headers, body: None, is_at_terminal: false }
     }
 
     /// At the surface where this principal acts. Who it is says the token.
-    pub(super) fn by(mut self, by: &Principal) -> Sent {
+    pub(super) fn by(mut self, by: &Principal) -> ApiRequest {
         if let Some(via) = by.via() {
-            self.headers.insert(HeaderName::from_static(wire::VIA), HeaderValue::from_static(via.name()));
+            self.headers.insert(HeaderName::from_static(api::VIA), HeaderValue::from_static(via.name()));
             self.is_at_terminal = matches!(via, Via::Terminal | Via::Line | Via::Inbox);
         }
         self
     }
 
     /// With the asker's own token, wherever it is done.
-    pub(super) fn by_asker(self) -> Sent {
-        Sent { is_at_terminal: false, ..self }
+    pub(super) fn by_asker(self) -> ApiRequest {
+        ApiRequest { is_at_terminal: false, ..self }
     }
 
-    pub(super) fn with(mut self, name: &'static str, value: impl ToString) -> Sent {
-        self.query.push((name, value.to_string()));
-        self
+    pub(super) fn with(self, query: &impl Serialize) -> ApiRequest {
+        ApiRequest { query: serde_urlencoded::to_string(query).unwrap_or_default(), ..self }
     }
 
-    pub(super) fn attempt(mut self, attempt: &Attempt) -> Sent {
+    pub(super) fn attempt(mut self, attempt: &Attempt) -> ApiRequest {
         // What no header can hold is named by its digest: the same attempt, the same name.
         let name = attempt.as_str();
         let is_plain = !name.is_empty() && name.len() <= 128 && name.bytes().all(|byte| (32..127).contains(&byte));
         let name = if is_plain { name.to_owned() } else { format!("{:x?}", crate::token::digest(name)) };
         if let Ok(name) = HeaderValue::from_str(&name) {
-            self.headers.insert(HeaderName::from_static(wire::IDEMPOTENCY_KEY), name);
+            self.headers.insert(HeaderName::from_static(api::IDEMPOTENCY_KEY), name);
         }
         self
     }
 
-    pub(super) fn body(self, body: Value) -> Sent {
-        Sent { body: Some(body), ..self }
+    pub(super) fn body(self, body: &impl Serialize) -> ApiRequest {
+        ApiRequest { body: serde_json::to_vec(body).ok(), ..self }
     }
 }
 
@@ -119,7 +120,7 @@ impl Connection {
         };
         Ok(Connection {
             client: builder.build()?,
-            base: format!("{address}{}", wire::API),
+            base: format!("{address}{}", api::ROOT),
             device: OnceLock::new(),
             patience,
             is_away: AtomicBool::new(false),
@@ -141,7 +142,7 @@ impl Connection {
     }
 
     pub(super) fn address(&self) -> &str {
-        self.base.strip_suffix(wire::API).unwrap_or(&self.base)
+        self.base.strip_suffix(api::ROOT).unwrap_or(&self.base)
     }
 
     /// The thread that sends has failed.
@@ -149,36 +150,34 @@ impl Connection {
         StoreError::unknown(format!("cannot use {}", self.address()), "the thread that sends has failed")
     }
 
-    fn request(&self, sent: &Sent) -> reqwest::RequestBuilder {
+    fn request(&self, sent: &ApiRequest) -> reqwest::RequestBuilder {
         let mut url = format!("{}{}", self.base, sent.path);
         if !sent.query.is_empty() {
-            let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(&sent.query).finish();
-            url = format!("{url}?{query}");
+            url = format!("{url}?{}", sent.query);
         }
         let mut headers = sent.headers.clone();
         headers.extend(self.device.get().filter(|_| sent.is_at_terminal).map(|token| (AUTHORIZATION, token.clone())));
         let request = self.client.request(sent.method.clone(), url).headers(headers);
         match &sent.body {
-            Some(body) => request.header(CONTENT_TYPE, "application/json").body(body.to_string()),
+            Some(body) => request.header(CONTENT_TYPE, "application/json").body(body.clone()),
             None => request,
         }
     }
 
-    /// Sends a request once, and reads its reply.
-    pub(super) async fn try_once(&self, sent: &Sent) -> Result<(u16, Value), reqwest::Error> {
-        self.try_within(REPLY, sent).await
+    /// Sends a request once. Returns `None` if there is no reply, or none of this kind.
+    pub(super) async fn try_once<T: DeserializeOwned>(&self, sent: &ApiRequest) -> Option<T> {
+        let (status, body) = self.try_within(REPLY, sent).await.ok()?;
+        (status == 200).then(|| serde_json::from_slice(&body).ok())?
     }
 
-    async fn try_within(&self, limit: Duration, sent: &Sent) -> Result<(u16, Value), reqwest::Error> {
+    async fn try_within(&self, limit: Duration, sent: &ApiRequest) -> Result<(u16, Bytes), reqwest::Error> {
         let response = self.request(sent).timeout(limit).send().await?;
-        let status = response.status().as_u16();
-        let body = response.bytes().await?;
-        Ok((status, serde_json::from_slice(&body).unwrap_or(Value::Null)))
+        Ok((response.status().as_u16(), response.bytes().await?))
     }
 
     /// Opens the stream of events, from this number on.
     pub(super) async fn stream(&self, after: Option<u64>) -> Result<reqwest::Response, reqwest::Error> {
-        let sent = Sent::new(Method::GET, "/events");
+        let sent = ApiRequest::new(Method::GET, "/events");
         let request = self.request(&sent).header(ACCEPT, "text/event-stream");
         match after {
             Some(after) => request.header("last-event-id", after).send().await,
@@ -187,26 +186,31 @@ impl Connection {
     }
 
     /// Sends a request until there is a reply.
-    pub(super) async fn send(&self, sent: &Sent) -> Result<Value, StoreError> {
-        self.send_raw(sent).await?.map_err(|(status, body)| self.error(status, &body))
+    pub(super) async fn send<T: DeserializeOwned>(&self, sent: &ApiRequest) -> Result<T, StoreError> {
+        self.try_send(sent).await?.map_err(|problem| self.error(problem))
     }
 
-    /// The same; a reply that is an error comes with its status.
-    pub(super) async fn send_raw(&self, sent: &Sent) -> Result<Result<Value, (u16, Value)>, StoreError> {
+    /// The same. Returns what the server says is wrong with the request.
+    pub(super) async fn try_send<T: DeserializeOwned>(
+        &self,
+        sent: &ApiRequest,
+    ) -> Result<Result<T, Problem>, StoreError> {
         let (began, mut pause) = (Instant::now(), SOON);
         loop {
             let left = self.patience.limit.map_or(REPLY, |limit| limit.saturating_sub(began.elapsed()));
             let why = match self.try_within(left.min(REPLY), sent).await {
                 Ok((200..300, body)) => {
                     self.is_back();
-                    return Ok(Ok(body));
+                    return serde_json::from_slice(&body).map(Ok).map_err(|error| self.unreadable(error.to_string()));
                 }
-                // A proxy speaks for a server that is away.
-                Ok((status @ (502..=504), body)) if body["error"]["code"].is_null() => format!("it said {status}"),
-                Ok((status, body)) => {
-                    self.is_back();
-                    return Ok(Err((status, body)));
-                }
+                Ok((status, body)) => match (status, read_problem(&body)) {
+                    // A proxy speaks for a server that is away.
+                    (502..=504, None) => format!("it said {status}"),
+                    (status, problem) => {
+                        self.is_back();
+                        return Ok(Err(problem.unwrap_or_else(|| unknown_problem(status))));
+                    }
+                },
                 Err(error) if is_tls(&error) => return Err(self.unreachable(chain(&error))),
                 Err(error) => chain(&error),
             };
@@ -245,15 +249,25 @@ impl Connection {
         StoreError::unknown(format!("cannot reach {}", self.address()), "no reply before the process ended")
     }
 
-    /// An error that the server sent.
-    pub(super) fn error(&self, status: u16, body: &Value) -> StoreError {
-        wire::read_error(status, body, &format!("cannot use {}", self.address()))
+    /// The error that the server sent.
+    pub(super) fn error(&self, problem: Problem) -> StoreError {
+        problem.into_store_error(format!("cannot use {}", self.address()))
     }
 
     /// A reply that makes no sense.
     pub(super) fn unreadable(&self, why: impl Into<String>) -> StoreError {
         StoreError::damaged(format!("cannot read what {} sent", self.address()), why.into())
     }
+}
+
+/// The problem in the body of an error. `None` if this is not the server's.
+pub(super) fn read_problem(body: &[u8]) -> Option<Problem> {
+    serde_json::from_slice::<ErrorBody>(body).ok().map(|body| body.error)
+}
+
+/// A problem in the words of another program.
+pub(super) fn unknown_problem(status: u16) -> Problem {
+    Problem::new(api::Code::Other, format!("the server said {status}"))
 }
 
 fn bearer(token: &str) -> Option<HeaderValue> {

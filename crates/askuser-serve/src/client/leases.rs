@@ -1,9 +1,9 @@
 //! What this process says of itself to a server, again and again: that it waits, that it shows a list.
 
-use super::connection::{Connection, Sent};
+use super::connection::{ApiRequest, Connection};
+use crate::api::{Done, Empty, Gone, Lease, Renew};
 use askuser::store::QuestionId;
 use hyper::Method;
-use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -18,10 +18,10 @@ pub(super) enum Leased {
 
 impl Leased {
     /// Asks for a lease.
-    pub(super) fn request(&self) -> Sent {
+    pub(super) fn request(&self) -> ApiRequest {
         match self {
-            Leased::Question(id) => Sent::new(Method::POST, format!("/questions/{id}/attach")).body(json!({})),
-            Leased::List => Sent::new(Method::POST, "/lists").body(json!({})),
+            Leased::Question(id) => ApiRequest::new(Method::POST, format!("/questions/{id}/attach")).body(&Empty {}),
+            Leased::List => ApiRequest::new(Method::POST, "/lists").body(&Empty {}),
         }
     }
 }
@@ -46,13 +46,13 @@ impl Leases {
     }
 
     /// Keeps a lease that the server gave, and renews it from now on.
-    pub(super) fn add(&self, connection: &Arc<Connection>, leased: Leased, lease: &Value) -> u64 {
+    pub(super) fn add(&self, connection: &Arc<Connection>, leased: Leased, lease: Lease) -> u64 {
         let mut held = self.held();
         held.last += 1;
-        let (number, name) = (held.last, lease["lease"].as_str().unwrap_or_default().to_owned());
-        held.leases.insert(number, (leased, name));
+        let number = held.last;
+        held.leases.insert(number, (leased, lease.lease));
         if !std::mem::replace(&mut held.is_renewed, true) {
-            let every = Duration::from_millis(lease["lasts_ms"].as_u64().unwrap_or(30_000).max(30) / 3);
+            let every = Duration::from_millis(lease.lasts_ms.max(30) / 3);
             tokio::spawn(renew(Arc::downgrade(connection), every, self.soon.clone()));
         }
         number
@@ -69,9 +69,9 @@ impl Leases {
     }
 
     /// The process has left: what to tell the server.
-    pub(super) fn remove(&self, number: u64) -> Option<Sent> {
+    pub(super) fn remove(&self, number: u64) -> Option<ApiRequest> {
         let (_, lease) = self.held().leases.remove(&number)?;
-        Some(Sent::new(Method::DELETE, format!("/leases/{lease}")))
+        Some(ApiRequest::new(Method::DELETE, format!("/leases/{lease}")))
     }
 }
 
@@ -88,20 +88,19 @@ async fn renew(connection: Weak<Connection>, every: Duration, soon: Arc<Notify>)
             }
             held.leases.values().map(|(_, name)| name.clone()).collect()
         };
-        let renewal = Sent::new(Method::POST, "/leases").body(json!({ "renew": names }));
+        let renewal = ApiRequest::new(Method::POST, "/leases").body(&Renew { renew: names });
         // A server that is away is told later.
-        let Ok((200, body)) = connection.try_once(&renewal).await else { continue };
-        for name in body["gone"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        let Some(Gone { gone }) = connection.try_once(&renewal).await else { continue };
+        for name in gone {
             let lost = connection
                 .leases
                 .held()
                 .leases
                 .iter()
-                .find(|(_, (_, held))| held == name)
+                .find(|(_, (_, held))| *held == name)
                 .map(|(number, (leased, _))| (*number, leased.clone()));
             let Some((number, leased)) = lost else { continue };
-            let Ok((200, lease)) = connection.try_once(&leased.request()).await else { continue };
-            let name = lease["lease"].as_str().unwrap_or_default().to_owned();
+            let Some(Lease { lease: name, .. }) = connection.try_once(&leased.request()).await else { continue };
             let is_left = match connection.leases.held().leases.get_mut(&number) {
                 Some((_, held)) => {
                     *held = name.clone();
@@ -110,7 +109,8 @@ async fn renew(connection: Weak<Connection>, every: Duration, soon: Arc<Notify>)
                 None => true,
             };
             if is_left {
-                let _ = connection.try_once(&Sent::new(Method::DELETE, format!("/leases/{name}"))).await;
+                let _: Option<Done> =
+                    connection.try_once(&ApiRequest::new(Method::DELETE, format!("/leases/{name}"))).await;
             }
         }
     }

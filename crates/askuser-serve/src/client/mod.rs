@@ -10,19 +10,24 @@ mod stream;
 
 pub use connection::Patience;
 
-use crate::wire;
+use crate::api::{
+    About, AddPerson, After, Approve, Before, Begin, Claimed, Code, Count, Delivered, Done, Drafts, Empty,
+    Events as EventsReply, Form, GivenFailure, Ids, LastFailure, Lease, List, MakeToken, Me, NoteFailure, One, People,
+    PersonAdded, Problem, Purged as PurgedReply, Put as PutReply, PutQuestion, Question, Questions, Resolve, Shown,
+    ShownPairing, TokenDigest, TokenMade, Tokens,
+};
 use askuser::Request;
 use askuser::store::{
-    Attachment, Attempt, Call, Claim, DraftSave, End, Ending, Events, Filter, NotifierFailure, Operation, Page,
-    Principal, Purged, Put, QuestionId, QuestionRef, SavedDraft, Series, Store, StoreError, StoreEvent, StoredQuestion,
-    Watch, Watched,
+    Attachment, Attempt, Call, Claim, Credential, CredentialScope, Credentials, DraftSave, End, Ending, Events, Filter,
+    NewCredential, NotifierFailure, Operation, Page, Principal, Purged, Put, QuestionId, QuestionRef, RegisterCommand,
+    RegisterReply, SavedDraft, Series, Store, StoreError, StoredQuestion, Watch, Watched,
 };
-use connection::{Connection, Sent};
+use connection::{ApiRequest, Connection};
 use futures_channel::oneshot;
 use hyper::Method;
 use leases::Leased;
 use reqwest::Url;
-use serde_json::{Value, json};
+use serde::de::{DeserializeOwned, IgnoredAny};
 use std::pin::Pin;
 use std::sync::Arc;
 use tokio::sync::mpsc;
@@ -128,71 +133,48 @@ impl HttpStore {
         Box::pin(async move { replied.await.unwrap_or_else(|_| Err(connection.lost())) })
     }
 
-    /// A request whose reply is of interest only where it fails.
-    fn order(&self, sent: Sent) -> Call<()> {
-        self.call(move |connection| async move { connection.send(&sent).await.map(drop) })
+    /// Sends a request whose reply matters only if it is an error.
+    fn order(&self, sent: ApiRequest) -> Call<()> {
+        self.call(move |connection| async move { connection.send::<IgnoredAny>(&sent).await.map(drop) })
     }
 
-    fn drafts_in(&self, sent: Sent) -> Call<Vec<SavedDraft>> {
+    /// Sends a request about the register. The reply is `None` if what it is about is not there.
+    fn find<T: DeserializeOwned + Send + 'static>(
+        &self,
+        sent: ApiRequest,
+        read: impl FnOnce(Option<T>) -> Option<RegisterReply> + Send + 'static,
+    ) -> Call<RegisterReply> {
         self.call(move |connection| async move {
-            let drafts = wire::read_drafts(connection.send(&sent).await?);
-            drafts.map_err(|error| connection.unreadable(error.to_string()))
-        })
-    }
-
-    /// What an administrator reads there.
-    pub(crate) fn get_json(&self, path: &str) -> Call<Value> {
-        let sent = Sent::new(Method::GET, path);
-        self.call(move |connection| async move { connection.send(&sent).await })
-    }
-
-    /// The same; `None` where it is not there.
-    pub(crate) fn find_json(&self, path: &str) -> Call<Option<Value>> {
-        self.unless_missing(Sent::new(Method::GET, path))
-    }
-
-    pub(crate) fn post_json(&self, path: &str, body: Value) -> Call<Value> {
-        let sent = Sent::new(Method::POST, path).body(body);
-        self.call(move |connection| async move { connection.send(&sent).await })
-    }
-
-    /// Whether that was there.
-    pub(crate) async fn post(&self, path: &str, body: Value) -> Result<bool, StoreError> {
-        Ok(self.unless_missing(Sent::new(Method::POST, path).body(body)).await?.is_some())
-    }
-
-    /// What is said of what is gone; `None` where it was not there.
-    pub(crate) fn delete_json(&self, path: &str) -> Call<Option<Value>> {
-        self.unless_missing(Sent::new(Method::DELETE, path))
-    }
-
-    /// Whose answers are given with this token; `None` where it is for something else.
-    pub fn person(&self) -> Call<Option<String>> {
-        let sent = Sent::new(Method::GET, "/me");
-        self.call(move |connection| async move {
-            let me = connection.send(&sent).await?;
-            Ok(me["person"].as_str().filter(|_| me["scope"] == "answer").map(str::to_owned))
-        })
-    }
-
-    fn unless_missing(&self, sent: Sent) -> Call<Option<Value>> {
-        self.call(move |connection| async move {
-            match connection.send_raw(&sent).await? {
-                Ok(body) => Ok(Some(body)),
-                Err((404, _)) => Ok(None),
-                Err((status, body)) => Err(connection.error(status, &body)),
+            let missing = || connection.unreadable("there is no such route");
+            match connection.try_send(&sent).await? {
+                Ok(found) => read(Some(found)).ok_or_else(missing),
+                Err(Problem { code: Code::NotFound, .. }) => read(None).ok_or_else(missing),
+                Err(problem) => Err(connection.error(problem)),
             }
         })
     }
 
+    fn drafts_in(&self, sent: ApiRequest) -> Call<Vec<SavedDraft>> {
+        self.call(move |connection| async move { Ok(connection.send::<Drafts>(&sent).await?.drafts) })
+    }
+
+    /// The person whose answers this token gives. `None` if it is for something else.
+    pub fn person(&self) -> Call<Option<String>> {
+        let sent = ApiRequest::new(Method::GET, "/me");
+        self.call(move |connection| async move {
+            let me: Me = connection.send(&sent).await?;
+            Ok((me.scope == CredentialScope::Answer).then_some(me.person))
+        })
+    }
+
     /// Says that a process is there until it is dropped.
-    fn attachment(&self, connection: &Arc<Connection>, leased: Leased, lease: &Value) -> Attachment {
+    fn attachment(&self, connection: &Arc<Connection>, leased: Leased, lease: Lease) -> Attachment {
         let number = connection.leases.add(connection, leased, lease);
         let store = self.clone();
         Attachment::new(move |_| {
             store.call(move |connection| async move {
                 match connection.leases.remove(number) {
-                    Some(sent) => connection.send(&sent).await.map(drop),
+                    Some(sent) => connection.send::<Done>(&sent).await.map(drop),
                     None => Ok(()),
                 }
             })
@@ -221,55 +203,56 @@ fn is_safe(address: &str) -> bool {
 }
 
 /// A request about one question.
-fn about(by: &Principal, method: Method, which: &QuestionRef, route: &str) -> Sent {
-    let (id, key) = wire::path(which);
-    let sent = Sent::new(method, format!("/questions/{id}{route}")).by(by).with("whole", "1");
-    match key {
-        Some((name, key)) => sent.with(name, key),
-        None => sent,
-    }
+fn about(by: &Principal, method: Method, which: &QuestionRef, route: &str) -> ApiRequest {
+    about_form(by, method, which, route, false)
 }
 
-fn read<T: serde::de::DeserializeOwned>(connection: &Connection, value: Value) -> Result<T, StoreError> {
-    serde_json::from_value(value).map_err(|error| connection.unreadable(error.to_string()))
+/// The same, for the whole question.
+fn about_whole(by: &Principal, method: Method, which: &QuestionRef, route: &str) -> ApiRequest {
+    about_form(by, method, which, route, true)
 }
 
-fn read_question(connection: &Connection, value: &Value) -> Result<StoredQuestion, StoreError> {
-    wire::read_question(value).map_err(|error| connection.unreadable(error))
+fn about_form(by: &Principal, method: Method, which: &QuestionRef, route: &str, is_whole: bool) -> ApiRequest {
+    let (id, about) = About::new(which, is_whole);
+    ApiRequest::new(method, format!("/questions/{id}{route}")).by(by).with(&about)
+}
+
+fn stored(connection: &Connection, question: Question) -> Result<StoredQuestion, StoreError> {
+    question.stored().map_err(|error| connection.unreadable(error))
 }
 
 impl Store for HttpStore {
     fn put(&self, by: &Principal, request: &Request, series: Option<&Series>) -> Call<Put> {
         if let Err(error) = by.check(Operation::Ask(request)) {
-            return Box::pin(std::future::ready(Err(error)));
+            return failed(error);
         }
-        let series = series.map(|series| json!({"name": series.name, "conversation": series.conversation}));
-        let body = json!({"request": request, "series": series});
-        let sent = Sent::new(Method::POST, "/questions").by(by).with("whole", "1").body(body);
+        let body = PutQuestion { request: Some(request.clone()), series: series.cloned(), ..PutQuestion::default() };
+        let sent = ApiRequest::new(Method::POST, "/questions").by(by).with(&Form { whole: Some(One::One) }).body(&body);
         let store = self.clone();
         self.call(move |connection| async move {
-            let body = match connection.send(&sent).await {
-                // It is a question that does not fit here, and no answer.
+            let put: PutReply = match connection.send(&sent).await {
+                // The question does not fit here. It is no answer that does not fit.
                 Err(StoreError::Misfit(violations)) => {
                     let what = format!("{} does not take the question", connection.address());
                     return Err(StoreError::damaged(what, violations));
                 }
-                sent => sent?,
+                put => put?,
             };
-            let question = read_question(&connection, &body)?;
-            let attachment = store.attachment(&connection, Leased::Question(question.id.clone()), &body);
-            Ok(Put { is_new: body["is_new"] == json!(true), question, attachment })
+            let question = stored(&connection, put.question)?;
+            let attachment = store.attachment(&connection, Leased::Question(question.id.clone()), put.lease);
+            Ok(Put { is_new: put.is_new, question, attachment })
         })
     }
 
     fn get(&self, by: &Principal, which: &QuestionRef) -> Call<StoredQuestion> {
-        let sent = about(by, Method::GET, which, "");
-        self.call(move |connection| async move { read_question(&connection, &connection.send(&sent).await?) })
+        let sent = about_whole(by, Method::GET, which, "");
+        self.call(move |connection| async move { stored(&connection, connection.send(&sent).await?) })
     }
 
     fn resolve(&self, by: &Principal, abbreviation: &str) -> Call<Vec<QuestionId>> {
-        let sent = Sent::new(Method::GET, "/ids").by(by).with("begin", abbreviation);
-        self.call(move |connection| async move { read(&connection, connection.send(&sent).await?["ids"].take()) })
+        let begin = Begin { begin: abbreviation.to_owned() };
+        let sent = ApiRequest::new(Method::GET, "/ids").by(by).with(&begin);
+        self.call(move |connection| async move { Ok(connection.send::<Ids>(&sent).await?.ids) })
     }
 
     fn end(&self, by: &Principal, which: &QuestionRef, end: &End, attempt: &Attempt) -> Call<Ending> {
@@ -277,64 +260,56 @@ impl Store for HttpStore {
         if is_word_of_an_agent && by.settles_as().is_none() {
             return refused("an agent cannot answer");
         }
-        let (route, body) = match end {
-            End::Withdraw => ("/withdraw", json!({})),
+        let sent = match end {
+            // Its key is one of the asker's token.
+            End::Withdraw => about_whole(by, Method::POST, which, "/withdraw").body(&Empty {}).by_asker(),
             End::Resolve { outcome, reported } => {
-                let mut body = json!(outcome);
-                body["reported"] = json!(reported);
-                ("/answer", body)
+                about_whole(by, Method::POST, which, "/answer").body(&Resolve { outcome, reported })
             }
         };
-        let sent = about(by, Method::POST, which, route).attempt(attempt).body(body);
-        // Its key is one of the asker's token.
-        let sent = if matches!(end, End::Withdraw) { sent.by_asker() } else { sent };
+        let sent = sent.attempt(attempt);
         self.call(move |connection| async move {
-            let question = match connection.send_raw(&sent).await? {
-                Ok(question) => question,
+            let no_ending = || connection.unreadable("it has not ended");
+            match connection.try_send(&sent).await? {
+                Ok(question) => stored(&connection, question)?.ending.ok_or_else(no_ending),
                 // How it ended before.
-                Err((409 | 410, mut body)) if body["error"]["question"].is_object() => {
-                    let question = read_question(&connection, &body["error"]["question"].take())?;
-                    let ending = question.ending.ok_or_else(|| connection.unreadable("it has not ended"))?;
-                    return Err(StoreError::ended(ending));
-                }
-                Err((status, body)) => return Err(connection.error(status, &body)),
-            };
-            let ending = read_question(&connection, &question)?.ending;
-            ending.ok_or_else(|| connection.unreadable("it has not ended"))
+                Err(mut problem) => match problem.more.question.take() {
+                    Some(question) => {
+                        let ending = stored(&connection, question)?.ending.ok_or_else(no_ending)?;
+                        Err(StoreError::ended(ending))
+                    }
+                    None => Err(connection.error(problem)),
+                },
+            }
         })
     }
 
     fn claim(&self, by: &Principal, id: &QuestionId, attempt: &Attempt) -> Call<Claim> {
-        let sent = about(by, Method::POST, &id.into(), "/claim").attempt(attempt).body(json!({}));
+        let sent = about(by, Method::POST, &id.into(), "/claim").attempt(attempt).body(&Empty {});
         let id = id.clone();
         self.call(move |connection| async move {
-            let body = connection.send(&sent).await?;
-            match (body["claim"].as_str(), body["at_ms"].as_u64()) {
-                (Some("won"), _) => {
-                    connection.leases.forget(&id);
-                    Ok(Claim::Won)
-                }
-                (Some("used"), Some(at)) => Ok(Claim::Used(at)),
-                (Some("lapsed"), _) => Ok(Claim::Lapsed),
-                _ => Err(connection.unreadable("no claim")),
+            let claim = connection.send::<Claimed>(&sent).await?.into();
+            if claim == Claim::Won {
+                connection.leases.forget(&id);
             }
+            Ok(claim)
         })
     }
 
     fn attach(&self, by: &Principal, id: &QuestionId) -> Call<Attachment> {
-        let sent = about(by, Method::POST, &id.into(), "/attach").body(json!({}));
+        let sent = about(by, Method::POST, &id.into(), "/attach").body(&Empty {});
         let (store, leased) = (self.clone(), Leased::Question(id.clone()));
         self.call(move |connection| async move {
             let lease = connection.send(&sent).await?;
-            Ok(store.attachment(&connection, leased, &lease))
+            Ok(store.attachment(&connection, leased, lease))
         })
     }
 
     fn delivered(&self, by: &Principal, id: &QuestionId) -> Call<()> {
-        let sent = about(by, Method::POST, &id.into(), "/delivered").body(json!({}));
+        let sent = about(by, Method::POST, &id.into(), "/delivered").body(&Empty {});
         let id = id.clone();
         self.call(move |connection| async move {
-            if connection.send(&sent).await?["delivered"] == json!(true) {
+            if connection.send::<Delivered>(&sent).await?.delivered {
                 connection.leases.forget(&id);
             }
             Ok(())
@@ -342,11 +317,11 @@ impl Store for HttpStore {
     }
 
     fn hold(&self, by: &Principal, which: &QuestionRef) -> Call<()> {
-        self.order(about(by, Method::POST, which, "/hold").body(json!({})))
+        self.order(about(by, Method::POST, which, "/hold").body(&Empty {}))
     }
 
     fn save_draft(&self, by: &Principal, which: &QuestionRef, save: &DraftSave) -> Call<Vec<SavedDraft>> {
-        self.drafts_in(about(by, Method::PUT, which, "/draft").body(json!(save)))
+        self.drafts_in(about(by, Method::PUT, which, "/draft").body(save))
     }
 
     fn drafts(&self, by: &Principal, which: &QuestionRef) -> Call<Vec<SavedDraft>> {
@@ -359,19 +334,14 @@ impl Store for HttpStore {
             let (mut page, mut left) = (Page::default(), filter.limit.unwrap_or(u32::MAX));
             loop {
                 filter.limit = Some(left.min(STRETCH));
-                let list = Sent::new(Method::GET, "/questions").by(&by).with("whole", "1");
-                let list =
-                    wire::parameters(&filter).into_iter().fold(list, |list, (name, value)| list.with(name, value));
-                let mut body = connection.send(&list).await?;
-                if !body["unreadable"].is_null() {
-                    page.unreadable.extend(read::<Vec<QuestionId>>(&connection, body["unreadable"].take())?);
-                }
-                let questions = body["questions"].as_array().map(Vec::as_slice).unwrap_or_default();
+                let list = ApiRequest::new(Method::GET, "/questions").by(&by).with(&List::from(&filter));
+                let Questions { questions, unreadable, next } = connection.send(&list).await?;
                 left -= u32::try_from(questions.len()).unwrap_or(left).min(left);
                 for question in questions {
-                    page.questions.push(read_question(&connection, question)?);
+                    page.questions.push(stored(&connection, question)?);
                 }
-                page.next = wire::next_page(&body).map_err(|error| connection.unreadable(error))?;
+                page.unreadable.extend(unreadable);
+                page.next = next;
                 if page.next.is_none() || left == 0 {
                     return Ok(page);
                 }
@@ -381,33 +351,30 @@ impl Store for HttpStore {
     }
 
     fn count(&self, by: &Principal, filter: &Filter) -> Call<u64> {
-        let count = Sent::new(Method::GET, "/count").by(by);
-        let count = wire::parameters(filter).into_iter().fold(count, |sent, (name, value)| sent.with(name, value));
-        self.call(move |connection| async move { read(&connection, connection.send(&count).await?["count"].take()) })
+        let count = ApiRequest::new(Method::GET, "/count").by(by).with(&List::from(filter));
+        self.call(move |connection| async move { Ok(connection.send::<Count>(&count).await?.count) })
     }
 
     fn events(&self, by: &Principal, after: u64, limit: u32) -> Call<Events> {
         if let Err(error) = by.check(Operation::Follow) {
-            return Box::pin(std::future::ready(Err(error)));
+            return failed(error);
         }
         let by = by.clone();
         self.call(move |connection| async move {
             let (mut all, mut after, mut is_first) = (Events::default(), after, true);
             loop {
                 let left = limit - u32::try_from(all.events.len()).unwrap_or(limit).min(limit);
-                let asked = left.min(STRETCH);
-                let list = Sent::new(Method::GET, "/events").by(&by).with("after", after).with("limit", asked);
-                let mut body = connection.send(&list).await?;
-                let events: Vec<StoreEvent> = read(&connection, body["events"].take())?;
-                let next: u64 = read(&connection, body["next"].take())?;
-                if body["gap"] == json!(true) && !is_first {
+                let stretch = After { after: Some(after), limit: Some(left.min(STRETCH)) };
+                let list = ApiRequest::new(Method::GET, "/events").by(&by).with(&stretch);
+                let EventsReply { events, gap, next, last } = connection.send(&list).await?;
+                if gap && !is_first {
                     // For another stretch, which begins with it.
                     return Ok(all);
                 }
                 all.events.extend(events);
-                all.last = read(&connection, body["last"].take())?;
+                all.last = last;
                 if std::mem::take(&mut is_first) {
-                    all.gap = body["gap"] == json!(true);
+                    all.gap = gap;
                 }
                 if next == after || all.events.len() >= limit as usize {
                     return Ok(all);
@@ -420,11 +387,11 @@ impl Store for HttpStore {
     fn watch(&self, by: &Principal, what: &Watched) -> Call<Watch> {
         let (by, what) = (by.clone(), what.clone());
         if let (Watched::All, Err(error)) = (&what, by.check(Operation::Follow)) {
-            return Box::pin(std::future::ready(Err(error)));
+            return failed(error);
         }
         self.call(move |connection| async move {
             if let Watched::Question(id) = &what {
-                connection.send(&about(&by, Method::GET, &id.into(), "")).await?;
+                connection.send::<IgnoredAny>(&about(&by, Method::GET, &id.into(), "")).await?;
             }
             stream::watch(&connection, &what).await
         })
@@ -432,46 +399,39 @@ impl Store for HttpStore {
 
     fn show_list(&self, by: &Principal) -> Call<Attachment> {
         if let Err(error) = by.check(Operation::Follow) {
-            return Box::pin(std::future::ready(Err(error)));
+            return failed(error);
         }
         let sent = Leased::List.request().by(by);
         let store = self.clone();
         self.call(move |connection| async move {
             let lease = connection.send(&sent).await?;
-            Ok(store.attachment(&connection, Leased::List, &lease))
+            Ok(store.attachment(&connection, Leased::List, lease))
         })
     }
 
     fn is_list_shown(&self, by: &Principal) -> Call<bool> {
-        let sent = Sent::new(Method::GET, "/lists").by(by);
-        self.call(move |connection| async move { read(&connection, connection.send(&sent).await?["shown"].take()) })
+        let sent = ApiRequest::new(Method::GET, "/lists").by(by);
+        self.call(move |connection| async move { Ok(connection.send::<Shown>(&sent).await?.shown) })
     }
 
     fn note_failure(&self, by: &Principal, failure: Option<&NotifierFailure>) -> Call<()> {
-        let failure = failure.map(|failure| json!({"what": failure.what, "why": failure.why}));
-        self.order(Sent::new(Method::PUT, "/notifier").by(by).body(json!({ "failure": failure })))
+        let failure = failure.map(|failure| GivenFailure { what: failure.what.clone(), why: failure.why.clone() });
+        self.order(ApiRequest::new(Method::PUT, "/notifier").by(by).body(&NoteFailure { failure }))
     }
 
     fn last_failure(&self, by: &Principal) -> Call<Option<NotifierFailure>> {
-        let sent = Sent::new(Method::GET, "/notifier").by(by);
-        self.call(move |connection| async move {
-            let failure = &connection.send(&sent).await?["failure"];
-            let text = |name: &str| failure[name].as_str().unwrap_or_default().to_owned();
-            let at_ms = failure["at_ms"].as_u64();
-            Ok(at_ms.map(|at_ms| NotifierFailure { at_ms, what: text("what"), why: text("why") }))
-        })
+        let sent = ApiRequest::new(Method::GET, "/notifier").by(by);
+        self.call(move |connection| async move { Ok(connection.send::<LastFailure>(&sent).await?.failure) })
     }
 
     fn purge(&self, by: &Principal, before_ms: u64) -> Call<Purged> {
         if let Err(error) = by.check(Operation::Purge) {
-            return Box::pin(std::future::ready(Err(error)));
+            return failed(error);
         }
-        let sent = Sent::new(Method::DELETE, "/log").by(by).with("before", before_ms);
+        let sent = ApiRequest::new(Method::DELETE, "/log").by(by).with(&Before { before: before_ms });
         self.call(move |connection| async move {
-            let mut body = connection.send(&sent).await?;
-            let count = body["purged"].take();
-            let remains = body["remains"].take();
-            Ok(Purged { count: read(&connection, count)?, remains: read(&connection, remains)? })
+            let PurgedReply { purged, remains } = connection.send(&sent).await?;
+            Ok(Purged { count: purged, remains })
         })
     }
 
@@ -480,8 +440,66 @@ impl Store for HttpStore {
     }
 }
 
+/// The calls of an administrator. The server itself makes the others.
+impl Credentials for HttpStore {
+    fn admit(&self, command: RegisterCommand) -> Call<RegisterReply> {
+        use RegisterCommand as Command;
+        use RegisterReply as Reply;
+        let get = |path: String| ApiRequest::new(Method::GET, path);
+        let delete = |path: String| ApiRequest::new(Method::DELETE, path);
+        let post = |path: String| ApiRequest::new(Method::POST, path);
+        match command {
+            Command::AddPerson { name } => {
+                let sent = post("/people".into()).body(&AddPerson { name });
+                self.find(sent, |added: Option<PersonAdded>| added.map(|added| Reply::Flag(added.is_new)))
+            }
+            Command::People => {
+                self.find(get("/people".into()), |people: Option<People>| people.map(|all| Reply::People(all.people)))
+            }
+            Command::RemovePerson { name } => {
+                let name: String = form_urlencoded::byte_serialize(name.as_bytes()).collect();
+                let sent = delete(format!("/people/{}", name.replace('+', "%20")));
+                self.find(sent, |removed| Some(Reply::Removed(removed)))
+            }
+            Command::AddCredential { new } => {
+                let NewCredential { id, name, scope, person, digest: sha256, .. } = new;
+                let digest = Some(TokenDigest { id, sha256 });
+                let sent = post("/tokens".into()).body(&MakeToken { name, scope, person, digest });
+                let added = |made: TokenMade| Reply::Added(made.known.into(), made.replaced);
+                self.find(sent, move |made| made.map(added))
+            }
+            Command::Credentials => {
+                let read = |all: Tokens| Reply::Credentials(all.tokens.into_iter().map(Credential::from).collect());
+                self.find(get("/tokens".into()), move |tokens| tokens.map(read))
+            }
+            Command::Revoke { id } => {
+                self.find(delete(format!("/tokens/{id}")), |done: Option<Done>| Some(Reply::Flag(done.is_some())))
+            }
+            Command::Pairing { id } => {
+                let sent = get(format!("/pairings/{id}"));
+                self.find(sent, |shown: Option<ShownPairing>| {
+                    Some(Reply::Pairing(shown.map(|shown| shown.pairing(id))))
+                })
+            }
+            Command::Approve { id, person } => {
+                let sent = post(format!("/pairings/{id}/approve")).body(&Approve { person: Some(person) });
+                self.find(sent, |done: Option<Done>| Some(Reply::Flag(done.is_some())))
+            }
+            _ => refused("only the server itself does this"),
+        }
+    }
+
+    fn watch_revocations(&self) -> Call<Watch> {
+        refused("only the server itself does this")
+    }
+}
+
 fn refused<T: Send + 'static>(why: &str) -> Call<T> {
-    Box::pin(std::future::ready(Err(StoreError::Forbidden(why.to_owned()))))
+    failed(StoreError::Forbidden(why.to_owned()))
+}
+
+fn failed<T: Send + 'static>(error: StoreError) -> Call<T> {
+    Box::pin(std::future::ready(Err(error)))
 }
 
 impl std::fmt::Debug for HttpStore {

@@ -1,6 +1,6 @@
 //! What happens at a server: one stream of events for all watches of this process.
 
-use super::connection::{Connection, chain, is_tls};
+use super::connection::{Connection, chain, is_tls, read_problem, unknown_problem};
 use askuser::store::{StoreError, StoreEvent, Watch, Watched, Watchers};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -58,8 +58,8 @@ async fn follow(connection: Weak<Connection>, tell: watch::Sender<bool>) {
             }
             Ok(Ok(response)) if response.status().is_client_error() => {
                 let status = response.status().as_u16();
-                let body = response.bytes().await.ok().and_then(|body| serde_json::from_slice(&body).ok());
-                return give_up(&connection, &connection.error(status, &body.unwrap_or_default()));
+                let problem = response.bytes().await.ok().and_then(|body| read_problem(&body));
+                return give_up(&connection, &connection.error(problem.unwrap_or_else(|| unknown_problem(status))));
             }
             Ok(Ok(response)) => connection.tell_away(&format!("it said {}", response.status().as_u16())),
             Ok(Err(error)) if is_tls(&error) => return give_up(&connection, &connection.unreachable(chain(&error))),
@@ -75,6 +75,12 @@ async fn follow(connection: Weak<Connection>, tell: watch::Sender<bool>) {
 fn give_up(connection: &Connection, why: &StoreError) {
     *lock(&connection.followed.open) = None;
     lock(&connection.followed.watchers).disconnect(why);
+}
+
+/// The number at which a stream begins.
+#[derive(serde::Deserialize)]
+struct Place {
+    seq: u64,
 }
 
 /// Reads one stream to its end.
@@ -93,7 +99,7 @@ async fn read(
             let frame = String::from_utf8_lossy(&block);
             let field = |name: &str| frame.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default().trim();
             let data = field("data:");
-            let seq = || serde_json::from_str::<serde_json::Value>(data).ok()?["seq"].as_u64();
+            let seq = || serde_json::from_str::<Place>(data).ok().map(|place| place.seq);
             match field("event:") {
                 "resumed" => {
                     *last = last.or_else(seq);

@@ -445,7 +445,7 @@ const outcome = question => {
 /** Saves a draft: the reply, and whether this browser need not store it any longer. A closing page may still send a short one. */
 const saveDraft = async (id, body) => {
   const reply = await call('PUT', `/questions/${id}/draft`, {body, keepalive: JSON.stringify(body).length < 15_000});
-  return {others: reply.body?.others ?? [], stored: reply.status < 300, done: reply.status < 300 || [403, 404].includes(reply.status)};
+  return {others: reply.body?.drafts ?? [], stored: reply.status < 300, done: reply.status < 300 || [403, 404].includes(reply.status)};
 };
 
 /** Saves the drafts of other pages of this browser, which were closed or offline. Each keeps its version. */
@@ -916,7 +916,7 @@ const questionView = id => {
       try {
         await flushDrafts();
         const {status, body} = isMine() ? await call('GET', `/questions/${id}/draft`) : {};
-        if (status === 200) drafts = [...(body.version ? [body] : []), ...body.others];
+        if (status === 200) drafts = body.drafts;
       } catch { /* said by the connection */ }
       // What this browser could not store is newer than what the store has.
       const [name] = kept.names(`draft.${id}.`);

@@ -4,11 +4,10 @@ mod model;
 
 pub(crate) use model::model;
 
-use crate::server::Reply;
+use crate::server::{Body, Response};
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full};
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
-use hyper::{Method, Response, StatusCode};
+use hyper::{Method, StatusCode};
 use sha2::{Digest, Sha256};
 use std::sync::LazyLock;
 
@@ -46,14 +45,14 @@ static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
 });
 
 /// Answers a request outside the API. The headers that every reply has are added by the server.
-pub(crate) fn answer(method: &Method, path: &str) -> Reply {
+pub(crate) fn answer(method: &Method, path: &str) -> Response {
     let text = |status, words: &'static str| (status, "text/plain", Bytes::from_static(words.as_bytes()), false);
     let (status, kind, content, is_immutable) = match ASSETS.iter().find(|asset| asset.path == path) {
         _ if !matches!(*method, Method::GET | Method::HEAD) => text(StatusCode::METHOD_NOT_ALLOWED, "only GET\n"),
         Some(asset) => (StatusCode::OK, asset.kind, asset.content.clone(), asset.is_immutable),
         None => text(StatusCode::NOT_FOUND, "not found\n"),
     };
-    let mut reply: Reply = Response::new(Full::new(content).boxed_unsync());
+    let mut reply = Response::new(Body::from(content));
     *reply.status_mut() = status;
     reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     if is_immutable {

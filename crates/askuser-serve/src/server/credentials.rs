@@ -1,175 +1,172 @@
-//! The routes of tokens and devices.
+//! The routes of tokens, devices and people.
 
-use super::reply::{self, Problem};
-use super::{Call, Caller, Reply, Server};
+use super::Server;
+use super::call::{Admin, Anyone, Call, Unverified};
+use super::reply::{Reply, created, json, ok, raw};
+use crate::api::{
+    AddPerson, Approve, ClaimCode, Code, CodeToShow, Done, Empty, MakeToken, Me, PairByLink, Paired, People,
+    PersonAdded, PersonOfLink, Problem, ShownPairing, TokenDigest, TokenMade, Tokens, WantCode,
+};
 use crate::pairing::{self, PairingError};
 use crate::{people, token};
-use askuser::store::{Credential, CredentialScope, PairingKind, StoreError};
+use askuser::store::{CredentialScope, NewCredential, Pairing, PairingKind, Removed, StoreError};
 use hyper::StatusCode;
 use hyper::header::USER_AGENT;
-use serde_json::{Value, json};
-
-pub(super) fn me(caller: &Caller) -> Reply {
-    let made = &caller.credential.made;
-    reply::ok(&json!({"name": made.name, "scope": made.scope, "person": made.acts_as()}))
-}
-
-fn shown(credential: &Credential) -> Value {
-    let made = &credential.made;
-    json!({
-        "id": made.id,
-        "name": made.name,
-        "scope": made.scope,
-        "device": made.is_device,
-        "person": made.person,
-        "made_ms": credential.made_ms,
-        "seen_ms": credential.seen_ms,
-        "address": made.address,
-    })
-}
+use std::sync::Arc;
 
 impl Server {
-    pub(super) async fn tokens(&self) -> Result<Reply, Problem> {
-        let known = self.credentials.credentials().await?;
-        Ok(reply::ok(&json!({"tokens": known.iter().map(shown).collect::<Vec<_>>()})))
+    pub(super) async fn me(self: Arc<Server>, caller: Anyone, _: Call) -> Reply<Me> {
+        let made = &caller.credential.made;
+        ok(Me { name: made.name.clone(), scope: made.scope, person: made.acts_as().to_owned() })
     }
 
-    pub(super) async fn new_token(&self, call: &Call) -> Result<Reply, Problem> {
-        let scope = call.body["scope"].as_str().and_then(CredentialScope::named);
-        let scope = scope.ok_or_else(|| Problem::violation("scope", "unknown", "must be ask, answer or admin"))?;
-        let name = name(&call.body, "name")?.ok_or_else(|| Problem::violation("name", "missing", "must be a name"))?;
-        let person = name_of_person(&call.body)?;
+    pub(super) async fn tokens(self: Arc<Server>, _: Admin, _: Call) -> Reply<Tokens> {
+        let known = self.credentials.credentials().await?;
+        ok(Tokens { tokens: known.into_iter().map(Into::into).collect() })
+    }
+
+    pub(super) async fn make_token(self: Arc<Server>, _: Admin, call: Call<Empty, MakeToken>) -> Reply<TokenMade> {
+        let MakeToken { name, scope, person, digest } = call.body;
+        let name = people::name("name", &name)?;
+        let person = person.map(|person| people::name("person", &person)).transpose()?;
         if person.is_some() && scope != CredentialScope::Answer {
             return Err(Problem::violation("person", "of a token that does not answer", "must be left out"));
         }
-        let (made, credential) = token::renew(&*self.credentials, &name, scope, person.as_deref()).await?;
-        let mut body = shown(&credential);
-        body["token"] = made.token.into();
-        body["replaced"] = made.replaced.into();
-        Ok(reply::json(StatusCode::CREATED, &body))
+        let (new, token) = match digest {
+            None => {
+                let made = token::make(&name, scope, person.as_deref());
+                let (token, new) = made.map_err(|error| StoreError::unavailable("cannot make a token", error))?;
+                (new, Some(token))
+            }
+            Some(kept) if token::is_id(&kept.id) => {
+                let TokenDigest { id, sha256: digest } = kept;
+                (NewCredential { id, name, scope, is_device: false, person, digest, address: None }, None)
+            }
+            Some(kept) => {
+                return Err(Problem::violation("digest.id", format!("{:?}", kept.id), "must be 12 hexadecimal digits"));
+            }
+        };
+        let (known, replaced) = self.credentials.add_credential(&new).await?;
+        created(true, TokenMade { known: known.into(), token, replaced })
     }
 
-    pub(super) async fn revoke(&self, id: &str) -> Result<Reply, Problem> {
-        match self.credentials.revoke_credential(id).await? {
-            true => Ok(reply::ok(&json!({}))),
-            false => Err(Problem::not_found(format!("there is no token {id}"))),
-        }
+    pub(super) async fn revoke(self: Arc<Server>, _: Admin, call: Call) -> Reply<Done> {
+        let id = call.segment;
+        let was_there = self.credentials.revoke_credential(&id).await?;
+        if was_there { ok(Done {}) } else { Err(Problem::not_found(format!("there is no token {id}"))) }
     }
 
-    pub(super) async fn pairing(&self, code: &str) -> Result<Reply, Problem> {
-        let pairing = self.credentials.pairing(&pairing::code_id(code)).await?;
-        let pairing = pairing.filter(|pairing| pairing.kind == PairingKind::Code);
-        let pairing = pairing.ok_or_else(|| Problem::not_found("no device shows this code"))?;
-        Ok(reply::ok(&json!({
-            "address": pairing.address,
-            "browser": pairing.browser,
-            "expires_ms": pairing.expires_ms,
-            "approved": pairing.is_approved,
-        })))
+    pub(super) async fn people(self: Arc<Server>, _: Admin, _: Call) -> Reply<People> {
+        ok(People { people: self.credentials.people().await? })
     }
 
-    pub(super) async fn people(&self) -> Result<Reply, Problem> {
-        let people = self.credentials.people().await?;
-        let shown = people.iter().map(|person| json!({"name": person.name, "added_ms": person.added_ms}));
-        Ok(reply::ok(&json!({"people": shown.collect::<Vec<_>>()})))
-    }
-
-    pub(super) async fn add_person(&self, call: &Call) -> Result<Reply, Problem> {
-        let name = people::persons_name(call.body["name"].as_str().unwrap_or_default())
-            .map_err(|wrong| Problem::violation(&wrong.path, wrong.fact, &wrong.limit))?;
+    pub(super) async fn add_person(self: Arc<Server>, _: Admin, call: Call<Empty, AddPerson>) -> Reply<PersonAdded> {
+        let name = people::persons_name(&call.body.name)?;
         let is_new = self.credentials.add_person(&name).await?;
-        let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
-        Ok(reply::json(status, &json!({"name": name, "is_new": is_new})))
+        created(is_new, PersonAdded { name, is_new })
     }
 
-    pub(super) async fn remove_person(&self, name: &str) -> Result<Reply, Problem> {
-        match self.credentials.remove_person(name).await? {
-            Some(removed) => Ok(reply::ok(&json!({"revoked": removed.revoked, "waiting": removed.waiting}))),
-            None => Err(Problem::not_found(format!("there is no person {name}"))),
-        }
+    pub(super) async fn remove_person(self: Arc<Server>, _: Admin, call: Call) -> Reply<Removed> {
+        let removed = self.credentials.remove_person(&call.segment).await?;
+        ok(removed.ok_or_else(|| Problem::not_found(format!("there is no person {}", call.segment)))?)
     }
 
-    /// Lets a device in, as the person's whom the administrator names, or the owner's.
-    pub(super) async fn approve(&self, call: &Call, code: &str) -> Result<Reply, Problem> {
-        let person = name_of_person(&call.body)?.unwrap_or_else(|| self.options.person.clone());
-        match self.credentials.approve_pairing(&pairing::code_id(code), &person).await? {
-            true => Ok(reply::ok(&json!({}))),
-            false => Err(Problem::not_found("no device shows this code")),
-        }
+    pub(super) async fn pairing(self: Arc<Server>, _: Admin, call: Call) -> Reply<ShownPairing> {
+        let pairing = pairing::of_code(&*self.credentials, &call.segment).await?.ok_or_else(no_code)?;
+        let Pairing { address, browser, expires_ms, is_approved: approved, person, .. } = pairing;
+        let person = person.unwrap_or_else(|| self.options.person.clone());
+        ok(ShownPairing { address, browser, expires_ms, approved, person })
     }
 
-    /// A device comes in, or shows a code to be let in.
-    pub(super) async fn pair(&self, call: &Call) -> Result<Reply, Problem> {
-        if call.method != hyper::Method::POST {
-            return Err(Problem::method());
-        }
-        let text = |field: &str| call.body[field].as_str().unwrap_or_default();
+    /// Approves a device, as the person's whom the administrator names, or the owner's.
+    pub(super) async fn approve(self: Arc<Server>, _: Admin, call: Call<Empty, Approve>) -> Reply<Done> {
+        let person = call.body.person.map(|person| people::name("person", &person)).transpose()?;
+        let person = person.unwrap_or_else(|| self.options.person.clone());
+        let was_there = self.credentials.approve_pairing(&pairing::code_id(&call.segment), &person).await?;
+        if was_there { ok(Done {}) } else { Err(no_code()) }
+    }
+
+    pub(super) async fn code_to_show(
+        self: Arc<Server>,
+        _: Unverified,
+        call: Call<Empty, WantCode>,
+    ) -> Reply<CodeToShow> {
+        // Behind a proxy every browser has the proxy's address.
+        let address = self.options.public_url.is_none().then(|| call.address.clone());
         let browser = call.header(USER_AGENT).map(str::to_owned);
-        let name = name(&call.body, "name")?.unwrap_or_else(|| "browser".to_owned());
-        let store = &*self.credentials;
-        let path: Vec<&str> = call.path.iter().map(String::as_str).collect();
-        let (kind, id, secret) = match path[..] {
-            ["pair", "code"] => {
-                // Behind a proxy every browser has the proxy's address.
-                let address = self.options.public_url.is_none().then(|| call.address.clone());
-                let shown = pairing::shown_code(store, address, browser).await.map_err(problem)?;
-                let body = json!({"code": shown.code, "secret": shown.secret, "expires_ms": shown.expires_ms});
-                return Ok(reply::ok(&body));
+        ok(pairing::shown_code(&*self.credentials, address, browser).await?)
+    }
+
+    pub(super) async fn person_of_link(
+        self: Arc<Server>,
+        _: Unverified,
+        call: Call<Empty, PairByLink>,
+    ) -> Reply<PersonOfLink> {
+        let known = pairing::known(&*self.credentials, link(&call.body.code), PairingKind::Link).await;
+        let person = self.counted(known, &call.address)?.person;
+        ok(PersonOfLink { person: person.unwrap_or_else(|| self.options.person.clone()) })
+    }
+
+    pub(super) async fn pair_by_link(self: Arc<Server>, _: Unverified, call: Call<Empty, PairByLink>) -> Reply<Paired> {
+        let PairByLink { code, name } = call.body;
+        let paired = self.redeem(link(&code), PairingKind::Link, name, &call.address).await;
+        ok(self.counted(paired, &call.address)?)
+    }
+
+    pub(super) async fn claim_code(self: Arc<Server>, _: Unverified, call: Call<Empty, ClaimCode>) -> Reply<Paired> {
+        let ClaimCode { code, secret, name } = call.body;
+        let id = pairing::code_id(&code);
+        match self.redeem((&id, &secret), PairingKind::Code, name, &call.address).await {
+            Err(PairingError::NotYet) => {
+                let not_yet = Paired { approved: false, token: None, name: None, person: None };
+                raw(json(StatusCode::ACCEPTED, &not_yet))
             }
-            ["pair", "claim"] => (PairingKind::Code, pairing::code_id(text("code")), text("secret")),
-            _ => {
-                let (id, secret) = text("code").split_once('.').unwrap_or_default();
-                (PairingKind::Link, id.to_owned(), secret)
-            }
-        };
-        let owner = &self.options.person;
-        let paired = async {
-            if path[..] == ["pair", "person"] {
-                let known = pairing::known(store, (&id, secret), kind).await?;
-                return Ok(json!({"person": known.person.as_deref().unwrap_or(owner)}));
-            }
-            let token = pairing::redeem(store, (&id, secret), kind, (&name, owner, call.address.clone())).await?;
-            let known = token::credential(store, &token).await?.ok_or(PairingError::Gone)?.made;
-            Ok(json!({"token": token, "name": known.name, "person": known.acts_as()}))
-        };
-        match paired.await {
-            Ok(body) => Ok(reply::ok(&body)),
-            Err(PairingError::NotYet) => Ok(reply::json(StatusCode::ACCEPTED, &json!({"approved": false}))),
-            Err(error) => {
-                if matches!(error, PairingError::Gone) {
-                    drop(store.credential_failed(&call.address));
-                }
-                Err(problem(error))
-            }
+            paired => ok(self.counted(paired, &call.address)?),
         }
     }
-}
 
-fn problem(error: PairingError) -> Problem {
-    match error {
-        PairingError::Store(error) => error.into(),
-        PairingError::Random(error) => StoreError::unavailable("cannot pair", error).into(),
-        error => Problem::gone(error.to_string()),
+    async fn redeem(
+        &self,
+        code: (&str, &str),
+        kind: PairingKind,
+        name: Option<String>,
+        address: &str,
+    ) -> Result<Paired, PairingError> {
+        let store = &*self.credentials;
+        let name = name.filter(|name| !askuser::sanitize::is_blank(name));
+        let name = people::name("name", name.as_deref().unwrap_or("browser")).map_err(PairingError::Name)?;
+        let owner = &self.options.person;
+        let token = pairing::redeem(store, code, kind, (&name, owner, address.to_owned())).await?;
+        let known = token::credential(store, &token).await?.ok_or(PairingError::Gone)?.made;
+        let person = Some(known.acts_as().to_owned());
+        Ok(Paired { approved: true, token: Some(token), person, name: Some(known.name) })
+    }
+
+    /// Counts a code that is not valid as a credential that is not.
+    fn counted<T>(&self, paired: Result<T, PairingError>, address: &str) -> Result<T, Problem> {
+        if matches!(paired, Err(PairingError::Gone)) {
+            drop(self.credentials.credential_failed(address));
+        }
+        Ok(paired?)
     }
 }
 
-/// A name that fits into a line; none where it is missing or blank.
-fn name(body: &Value, field: &str) -> Result<Option<String>, Problem> {
-    match &body[field] {
-        Value::Null => Ok(None),
-        Value::String(name) if askuser::sanitize::line(name).trim().is_empty() => Ok(None),
-        Value::String(name) => people::name(field, name)
-            .map(Some)
-            .map_err(|wrong| Problem::violation(&wrong.path, wrong.fact, &wrong.limit)),
-        _ => Err(Problem::violation(field, "not a string", "must be a string")),
-    }
+/// The id and the secret of a link's code.
+fn link(code: &str) -> (&str, &str) {
+    code.split_once('.').unwrap_or_default()
 }
 
-/// Whose it is; a person who is named and blank is a mistake.
-fn name_of_person(body: &Value) -> Result<Option<String>, Problem> {
-    let person = name(body, "person")?;
-    match person.is_none() && !body["person"].is_null() {
-        true => Err(Problem::violation("person", "blank", "must be a name")),
-        false => Ok(person),
+fn no_code() -> Problem {
+    Problem::not_found("no device shows this code")
+}
+
+impl From<PairingError> for Problem {
+    fn from(error: PairingError) -> Problem {
+        match error {
+            PairingError::Store(error) => error.into(),
+            PairingError::Random(error) => StoreError::unavailable("cannot pair", error).into(),
+            PairingError::Name(wrong) => wrong.into(),
+            error => Problem::new(Code::Gone, error.to_string()),
+        }
     }
 }

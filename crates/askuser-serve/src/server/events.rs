@@ -5,8 +5,10 @@
 //! queue is told that there is a gap. Streams end when the server does, when their credential is revoked, and after a while anyway: numbers
 //! make coming back free.
 
-use super::reply::{self, Problem};
-use super::{Call, Caller, Options, Reply, Server};
+use super::call::{Call, Participant};
+use super::reply::{Reply, ok, raw};
+use super::{Body, Caller, Options, Response, Server};
+use crate::api::{After, Code, Events, Problem};
 use askuser::store::{
     Change, CredentialScope, Credentials, Principal, QuestionId, Scope, Store, StoreError, StoreEvent, Watch, Watched,
 };
@@ -14,14 +16,14 @@ use askuser::{Request, Via};
 use bytes::Bytes;
 use futures_util::future::try_join_all;
 use futures_util::stream::{self, FuturesOrdered, StreamExt};
-use http_body_util::{BodyExt, StreamBody};
+use http_body_util::StreamBody;
 use hyper::body::Frame;
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use serde_json::json;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::convert::Infallible;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{Mutex, broadcast};
@@ -34,29 +36,27 @@ const OWN_QUEUE: usize = 64;
 /// How many events are told again to a stream that comes back; for more there is a gap.
 const REPLAYED: u32 = 1000;
 
-/// What all streams are told.
+/// A message to all streams.
 #[derive(Clone)]
-enum Told {
-    /// This happened, to this question.
-    Event(Arc<Heard>),
+enum StreamMessage {
+    /// An event of a question.
+    Event(Arc<QuestionEvent>),
     /// The store lagged.
     Gap,
     Heartbeat,
-    /// Only these credentials are left.
-    Live(Arc<HashSet<String>>),
 }
 
-struct Heard {
+struct QuestionEvent {
     event: StoreEvent,
-    /// `None` where it cannot be read: then nobody hears of it.
+    /// `None` if it cannot be read: then no stream gets the event.
     request: Option<Arc<Request>>,
     frame: Bytes,
 }
 
-impl Heard {
-    fn new(event: StoreEvent, request: Option<Arc<Request>>) -> Heard {
+impl QuestionEvent {
+    fn new(event: StoreEvent, request: Option<Arc<Request>>) -> QuestionEvent {
         let frame = frame(Some(event.seq), "question", &json!(event).to_string());
-        Heard { event, request, frame }
+        QuestionEvent { event, request, frame }
     }
 }
 
@@ -66,26 +66,28 @@ pub(super) struct Hub {
     heartbeat: Duration,
     lasts: Duration,
     end: CancellationToken,
-    /// To the streams that are there, if any.
+    /// The streams, if there are any.
     channels: Mutex<Channels>,
 }
 
 #[derive(Default)]
 struct Channels {
     /// By the credential whose questions they hear of; `None` for those who hear of all.
-    to: HashMap<Option<String>, broadcast::WeakSender<Told>>,
-    /// Whether somebody tells them.
+    to: HashMap<Option<String>, broadcast::WeakSender<StreamMessage>>,
+    /// The revocations that something waits for, by the id of their credential.
+    revocations: HashMap<String, Weak<CancellationToken>>,
+    /// Whether a task sends to them.
     is_pumped: bool,
 }
 
 impl Channels {
-    fn sender(&self, of: &Option<String>) -> Option<broadcast::Sender<Told>> {
+    fn sender(&self, of: &Option<String>) -> Option<broadcast::Sender<StreamMessage>> {
         self.to.get(of).and_then(broadcast::WeakSender::upgrade)
     }
 
     /// Tells those whom it concerns. Whether any are left.
-    fn tell(&mut self, told: &Told) -> bool {
-        if let Told::Event(heard) = told {
+    fn tell(&mut self, told: &StreamMessage) -> bool {
+        if let StreamMessage::Event(heard) = told {
             let credential = heard.request.as_ref().and_then(|request| request.origin().credential.clone());
             for sender in [self.sender(&None), credential.and_then(|of| self.sender(&Some(of)))].into_iter().flatten() {
                 let _ = sender.send(told.clone());
@@ -99,8 +101,18 @@ impl Channels {
             }
             None => false,
         });
-        self.is_pumped = !self.to.is_empty();
+        self.revocations.retain(|_, revocation| revocation.strong_count() > 0);
+        self.is_pumped = !(self.to.is_empty() && self.revocations.is_empty());
         self.is_pumped
+    }
+
+    /// Revokes every credential but these.
+    fn revoke_others(&mut self, live: &HashSet<String>) {
+        for (id, revocation) in &self.revocations {
+            if let Some(revocation) = revocation.upgrade().filter(|_| !live.contains(id)) {
+                revocation.cancel();
+            }
+        }
     }
 }
 
@@ -135,29 +147,59 @@ impl Hub {
     async fn subscribe(
         self: &Arc<Hub>,
         of: Option<String>,
-    ) -> Result<(Arc<broadcast::Sender<Told>>, broadcast::Receiver<Told>), StoreError> {
+    ) -> Result<(Arc<broadcast::Sender<StreamMessage>>, broadcast::Receiver<StreamMessage>), StoreError> {
         let mut channels = self.channels.lock().await;
         if let Some(sender) = channels.sender(&of).filter(|_| channels.is_pumped) {
             let receiver = sender.subscribe();
             return Ok((Arc::new(sender), receiver));
         }
+        self.start_pump(&mut channels).await?;
+        let (sender, receiver) = broadcast::channel(if of.is_some() { OWN_QUEUE } else { QUEUE });
+        channels.to.insert(of, sender.downgrade());
+        Ok((Arc::new(sender), receiver))
+    }
+
+    async fn start_pump(self: &Arc<Hub>, channels: &mut Channels) -> Result<(), StoreError> {
         if !channels.is_pumped {
             let watch = self.store.watch(&follower(), &Watched::All).await?;
             let revocations = self.credentials.watch_revocations().await?;
             channels.is_pumped = true;
             tokio::spawn(self.clone().pump(watch, revocations));
         }
-        let (sender, receiver) = broadcast::channel(if of.is_some() { OWN_QUEUE } else { QUEUE });
-        channels.to.insert(of, sender.downgrade());
-        Ok((Arc::new(sender), receiver))
+        Ok(())
     }
 
-    /// Tells the streams, as long as there are any.
+    /// A token that is cancelled when the credential is revoked. `None` if it is revoked already.
+    pub(super) async fn revocation(self: &Arc<Hub>, id: &str) -> Result<Option<Arc<CancellationToken>>, StoreError> {
+        let revocation = {
+            let mut channels = self.channels.lock().await;
+            self.start_pump(&mut channels).await?;
+            let known = channels.revocations.get(id).and_then(Weak::upgrade);
+            let revocation = known.unwrap_or_default();
+            channels.revocations.insert(id.to_owned(), Arc::downgrade(&revocation));
+            revocation
+        };
+        // It may have been revoked before.
+        Ok(self.credentials.credential(id).await?.map(|_| revocation))
+    }
+
+    /// Completes when a credential is revoked, at once if it is already.
+    pub(super) async fn revoked(self: &Arc<Hub>, id: &str) {
+        loop {
+            match self.revocation(id).await {
+                Ok(Some(revocation)) => return revocation.cancelled().await,
+                Ok(None) => return,
+                Err(_) => tokio::time::sleep(self.heartbeat).await,
+            }
+        }
+    }
+
+    /// Sends to the streams while there are any.
     async fn pump(self: Arc<Hub>, mut watch: Watch, mut revocations: Watch) {
         let mut heartbeat = tokio::time::interval(self.heartbeat);
         heartbeat.tick().await;
         // What happened, and is being read: many at once, so that a busy store holds none of them up. Told in its order.
-        let mut read = FuturesOrdered::<Pin<Box<dyn Future<Output = Told> + Send>>>::new();
+        let mut read = FuturesOrdered::<Pin<Box<dyn Future<Output = StreamMessage> + Send>>>::new();
         loop {
             let told = tokio::select! {
                 change = watch.next(), if read.len() < QUEUE => {
@@ -166,22 +208,26 @@ impl Hub {
                             let question = self.store.get(&reader(), &(&event.id).into());
                             read.push_back(Box::pin(async move {
                                 match question.await {
-                                    Ok(question) => Told::Event(Arc::new(Heard::new(event, Some(question.request)))),
-                                    Err(StoreError::NotFound(_)) => Told::Event(Arc::new(Heard::new(event, None))),
+                                    Ok(question) => StreamMessage::Event(Arc::new(QuestionEvent::new(event, Some(question.request)))),
+                                    Err(StoreError::NotFound(_)) => StreamMessage::Event(Arc::new(QuestionEvent::new(event, None))),
                                     // Whose it is cannot be read now: whoever listens looks at everything anew.
-                                    Err(_) => Told::Gap,
+                                    Err(_) => StreamMessage::Gap,
                                 }
                             }));
                         }
-                        Change::Lagged => read.push_back(Box::pin(std::future::ready(Told::Gap))),
+                        Change::Lagged => read.push_back(Box::pin(std::future::ready(StreamMessage::Gap))),
                         Change::Disconnected(_) => break,
                     }
                     continue;
                 }
                 Some(told) = read.next() => told,
-                // Where it cannot be read who is left, nobody is: streams come back, and show their tokens.
-                _ = revocations.next() => Told::Live(Arc::new(self.live().await.unwrap_or_default())),
-                _ = heartbeat.tick() => Told::Heartbeat,
+                // If the credentials cannot be read, all streams end. They come back and show their tokens.
+                _ = revocations.next() => {
+                    let live = self.live().await.unwrap_or_default();
+                    self.channels.lock().await.revoke_others(&live);
+                    continue;
+                }
+                _ = heartbeat.tick() => StreamMessage::Heartbeat,
             };
             if !self.channels.lock().await.tell(&told) {
                 return;
@@ -189,30 +235,8 @@ impl Hub {
         }
         // The store is gone: streams end, come back, and are told why.
         let mut channels = self.channels.lock().await;
-        channels.tell(&Told::Live(Arc::default()));
+        channels.revoke_others(&HashSet::new());
         *channels = Channels::default();
-    }
-
-    /// Completes when a credential is revoked; at once where it is already.
-    pub(super) async fn revoked(self: Arc<Hub>, caller: Caller) {
-        let (of, id) = (heard_by(&caller), caller.id());
-        loop {
-            let Ok((_sender, mut receiver)) = self.subscribe(of.clone()).await else {
-                tokio::time::sleep(self.heartbeat).await;
-                continue;
-            };
-            if self.live().await.is_some_and(|live| !live.contains(id)) {
-                return;
-            }
-            loop {
-                match receiver.recv().await {
-                    Ok(Told::Live(live)) if !live.contains(id) => return,
-                    Ok(_) => {}
-                    // It may have been missed.
-                    Err(_) => break,
-                }
-            }
-        }
     }
 
     async fn live(&self) -> Option<HashSet<String>> {
@@ -221,21 +245,16 @@ impl Hub {
 }
 
 impl Server {
-    pub(super) async fn events(&self, caller: &Caller, call: &Call) -> Result<Reply, Problem> {
-        let after = match call.header("last-event-id") {
-            Some(id) => Some(id.parse().map_err(|_| Problem::bad(format!("Last-Event-ID: {id:?} is no number")))?),
-            None => call.number("after")?,
-        };
+    pub(super) async fn events(self: Arc<Server>, caller: Participant, call: Call<After>) -> Reply<Events> {
+        let no_number = |id: &str| Problem::new(Code::BadRequest, format!("Last-Event-ID: {id:?} is no number"));
+        let last = call.header("last-event-id").map(|id| id.parse().map_err(|_| no_number(id))).transpose()?;
+        let after = last.or(call.query.after);
         let is_stream = call.header(ACCEPT).is_some_and(|kinds| kinds.contains("text/event-stream"));
         if !is_stream {
-            return self.list_events(caller, call, after.unwrap_or_default()).await;
+            return self.list_events(&caller, after.unwrap_or_default(), call.query.limit).await;
         }
-        // From before it is read what has happened, so that nothing falls between.
-        let (sender, receiver) = self.hub.subscribe(heard_by(caller)).await?;
-        // It may have been revoked before.
-        if self.credentials.credential(caller.id()).await?.is_none() {
-            return Err(Problem::refused(crate::gate::Refusal::NoToken));
-        }
+        // Subscribed before the past is read, so that no event falls between.
+        let (sender, receiver) = self.hub.subscribe(heard_by(&caller)).await?;
         let stretch = self.store.events(&follower(), after.unwrap_or(u64::MAX), REPLAYED).await?;
         let is_cut = stretch.events.last().is_some_and(|event| event.seq < stretch.last);
         let is_gap = after.is_some() && (stretch.gap || is_cut);
@@ -245,25 +264,23 @@ impl Server {
         let begins = if is_gap || after.is_none() { stretch.last } else { after.unwrap_or_default() };
         frames.push_back(frame(None, first, &json!({ "seq": begins }).to_string()));
         if after.is_some() && !is_gap {
-            let theirs = self.theirs(caller, stretch.events).await?;
-            frames.extend(theirs.into_iter().map(|event| Heard::new(event, None).frame));
+            let theirs = self.theirs(&caller, stretch.events).await?;
+            frames.extend(theirs.into_iter().map(|event| QuestionEvent::new(event, None).frame));
         }
         let stream = Stream {
             frames,
             receiver: Some(receiver),
             _sender: sender,
             told: stretch.last,
-            credential: caller.id().to_owned(),
             principal,
             until: Instant::now() + self.hub.lasts,
             end: self.hub.end.clone(),
         };
-        let body = StreamBody::new(stream::unfold(stream, Stream::next));
-        let mut reply = Reply::new(body.boxed_unsync());
+        let mut reply = Response::new(Body::new(StreamBody::new(stream::unfold(stream, Stream::next))));
         reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-        // A proxy that gathers what it passes on would keep it.
+        // A proxy that buffers replies would hold events back.
         reply.headers_mut().insert("x-accel-buffering", HeaderValue::from_static("no"));
-        Ok(reply)
+        raw(reply)
     }
 
     /// What they may hear of. A person sees every question; an agent's are read all at once, each question once. What cannot be read
@@ -288,14 +305,12 @@ impl Server {
         Ok(events.into_iter().filter(|event| theirs.contains(&event.id)).collect())
     }
 
-    async fn list_events(&self, caller: &Caller, call: &Call, after: u64) -> Result<Reply, Problem> {
-        let limit = call.number("limit")?.unwrap_or(u64::from(REPLAYED));
-        let limit = u32::try_from(limit.min(u64::from(REPLAYED))).unwrap_or(REPLAYED);
-        let stretch = self.store.events(&follower(), after, limit).await?;
-        // What is not theirs is left out; where the next stretch begins is said all the same.
+    async fn list_events(&self, caller: &Caller, after: u64, limit: Option<u32>) -> Reply<Events> {
+        let stretch = self.store.events(&follower(), after, limit.unwrap_or(REPLAYED).min(REPLAYED)).await?;
+        // Events of others are left out. The next stretch begins behind them all the same.
         let next = stretch.events.last().map_or(after, |event| event.seq);
         let events = self.theirs(caller, stretch.events).await?;
-        Ok(reply::ok(&json!({"events": events, "gap": stretch.gap, "next": next, "last": stretch.last})))
+        ok(Events { events, gap: stretch.gap, next, last: stretch.last })
     }
 }
 
@@ -304,11 +319,10 @@ struct Stream {
     /// What is to be sent before anything else.
     frames: VecDeque<Bytes>,
     /// `None` once it has said good-bye.
-    receiver: Option<broadcast::Receiver<Told>>,
-    _sender: Arc<broadcast::Sender<Told>>,
+    receiver: Option<broadcast::Receiver<StreamMessage>>,
+    _sender: Arc<broadcast::Sender<StreamMessage>>,
     /// What was told, or happened before.
     told: u64,
-    credential: String,
     principal: Principal,
     until: Instant,
     end: CancellationToken,
@@ -327,18 +341,16 @@ impl Stream {
                 told = receiver.recv() => told,
             };
             match told {
-                Ok(Told::Event(heard)) => {
+                Ok(StreamMessage::Event(heard)) => {
                     let is_theirs = heard.request.as_ref().is_some_and(|request| self.principal.sees(request));
                     if heard.event.seq > self.told && is_theirs {
                         self.told = heard.event.seq;
                         break heard.frame.clone();
                     }
                 }
-                Ok(Told::Gap) | Err(RecvError::Lagged(_)) => break frame(None, "gap", "{}"),
-                Ok(Told::Heartbeat) if Instant::now() >= self.until => break self.bye("time"),
-                Ok(Told::Heartbeat) => break Bytes::from_static(b": heartbeat\n\n"),
-                Ok(Told::Live(live)) if !live.contains(&self.credential) => break self.bye("revoked"),
-                Ok(Told::Live(_)) => {}
+                Ok(StreamMessage::Gap) | Err(RecvError::Lagged(_)) => break frame(None, "gap", "{}"),
+                Ok(StreamMessage::Heartbeat) if Instant::now() >= self.until => break self.bye("time"),
+                Ok(StreamMessage::Heartbeat) => break Bytes::from_static(b": heartbeat\n\n"),
                 Err(RecvError::Closed) => return None,
             }
         };
@@ -347,8 +359,13 @@ impl Stream {
 
     fn bye(&mut self, why: &str) -> Bytes {
         self.receiver = None;
-        frame(None, "bye", &json!({ "why": why }).to_string())
+        bye(why)
     }
+}
+
+/// The last event of a stream.
+pub(super) fn bye(why: &str) -> Bytes {
+    frame(None, "bye", &json!({ "why": why }).to_string())
 }
 
 fn frame(id: Option<u64>, event: &str, data: &str) -> Bytes {

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | no credential, CORS for everybody: a shell from any tab | opencode CVE-2026-22812 | `every_request_needs_a_token_that_counts_on_loopback_too`, `a_page_of_another_origin_is_refused_whatever_it_shows` |
 //! | reached through 0.0.0.0 and a rebinding name | MCP Inspector CVE-2025-49596 | `a_name_that_was_made_to_point_here_is_not_ours` |
-//! | no Host check | MCP SDKs CVE-2025-66414, CVE-2025-66416, rmcp CVE-2026-42559 | `a_name_that_was_made_to_point_here_is_not_ours`, `only_the_token_the_name_and_the_origin_of_this_very_server_are_let_in` |
+//! | no Host check | MCP SDKs CVE-2025-66414, CVE-2025-66416, rmcp CVE-2026-42559 | `a_name_that_was_made_to_point_here_is_not_ours`, `localhost_is_a_name_of_a_local_server_for_mcp_alone` |
 //! | WebSocket without an origin | Claude Code IDE CVE-2025-52882, OpenClaw CVE-2026-25253 | `there_is_no_cors_no_websocket_and_no_frame` |
 //! | the page sent its token to an address from the query | OpenClaw CVE-2026-25253 | `a_link_cannot_name_another_server` |
 //! | a client declared its own scopes | OpenClaw GHSA-rqpp-rjj8-7wv8, CVE-2026-53821 | `a_scope_comes_from_the_stored_token_and_who_asks_cannot_answer` |

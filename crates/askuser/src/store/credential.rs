@@ -11,6 +11,7 @@ pub type Digest = [u8; 32];
 
 /// What a credential is for. There is none that asks and answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CredentialScope {
     /// Put questions; see, wait for, use and withdraw its own.
@@ -51,6 +52,7 @@ impl NewCredential {
 
 /// Somebody whom questions can be for, on any of their devices.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Person {
     /// Names them.
     pub name: String,
@@ -59,7 +61,8 @@ pub struct Person {
 }
 
 /// What removing a person has left behind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Removed {
     /// How many of their tokens and devices were revoked.
     pub revoked: u64,

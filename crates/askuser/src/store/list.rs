@@ -117,6 +117,7 @@ const OTHERS: u64 = 1;
 
 /// A place in a list, as text `RANK-NUMBER`. It stays valid while other questions come and go.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(into = "String", try_from = "String")]
 pub struct Cursor {
     /// The part of the list; in a history the time of ending, in milliseconds since 1970.

@@ -15,6 +15,7 @@ mod handle;
 mod list;
 mod principal;
 mod question;
+mod question_json;
 mod register;
 mod saved_draft;
 mod series;
@@ -36,6 +37,7 @@ pub use principal::{Operation, Principal, Scope};
 pub use question::{
     AskerPresence, Attempt, Claim, End, Ending, QuestionId, QuestionRef, Requests, State, StoredQuestion,
 };
+pub use question_json::{AskerJson, QuestionJson, SettledJson};
 pub use register::{Entry, Register, RegisterCommand, RegisterReply, RegisterWrite, admit};
 pub use saved_draft::{DraftSave, DraftStep, DraftVersion, MAX_DRAFTS, MAX_UNSENT_CHARS, SavedDraft, UnsentWords};
 pub use series::{PERMISSION_LASTS, Series};
@@ -43,6 +45,7 @@ pub use step::{Candidate, Found, Record, step};
 pub use watch::{Change, Events, Feed, StoreEvent, Watch, WatchSender, Watched, Watchers};
 
 use crate::request::Request;
+use serde::{Deserialize, Serialize};
 use std::future::Future;
 use std::pin::Pin;
 
@@ -148,7 +151,8 @@ pub struct Purged {
 }
 
 /// A person could not be called to a question.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NotifierFailure {
     /// When, in milliseconds since 1970; the store says.
     pub at_ms: u64,

@@ -16,6 +16,7 @@ const UNREADABLE: &str = "cannot read a stored question";
 
 /// Names a question in its store: whole, never abbreviated.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct QuestionId(String);
 
 impl QuestionId {
@@ -252,6 +253,7 @@ enum StoredEnding {
 
 /// Where a question stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "they are the statuses of an outcome, and two more")]
 pub enum State {

@@ -15,6 +15,7 @@ pub const MAX_DRAFTS: usize = 16;
 
 /// The name of one save: its writer, and the number of that writer's save.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct DraftVersion {
     /// One opening of the question at one surface.
@@ -51,6 +52,7 @@ impl From<Draft> for DraftSave {
 
 /// A draft that is stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SavedDraft {
     /// The text.
     #[serde(flatten)]
@@ -97,6 +99,7 @@ pub struct DraftStep {
 
 /// The words of an unsent draft, for a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UnsentWords {
     /// The words, a text for each thing typed.
     pub words: Vec<String>,

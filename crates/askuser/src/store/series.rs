@@ -1,10 +1,13 @@
 //! The same thing asked again: when a call attaches to a question that is there, and when it asks anew.
 
 use super::Ending;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// Questions that are the same to a person: what is asked, by which agent, where. A store finds the open one among them.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Series {
     /// The same for all of them.
     pub name: String,

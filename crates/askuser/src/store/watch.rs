@@ -12,6 +12,7 @@ use std::task::{Context, Poll, Waker};
 ///
 /// They become visible in the order of their numbers: a reader that has seen one never finds a smaller number later.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StoreEvent {
     /// Grows, and never repeats in a store.
     pub seq: u64,

@@ -1,17 +1,17 @@
 //! The list line by line, for screen readers and terminals that cannot be drawn on: it is printed, and a line says what to do.
 
-use super::live::{List, News, Row, Which, broken, console, withdraw};
+use super::live::{News, Row, Section, broken, console, withdraw};
 use super::open;
 use crate::config::Settings;
 use crate::failure::{Failure, exit};
-use crate::store::{failed, words};
+use crate::store::{block_on, done, words};
 use crate::surfaces::terminal_options;
-use askuser::store::{Handle, StoredQuestion};
+use askuser::store::{Cursor, Filter, Handle, QuestionId, StoredQuestion};
 use askuser::{Key, KeyCode, sanitize};
 use askuser_terminal::text::Line;
 use askuser_terminal::{Console, ConsoleEvent, Options, TerminalInput, wrap};
 
-const PAGE: usize = 20;
+const PAGE: u32 = 20;
 
 /// What a line asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,21 +45,20 @@ impl Asked<'_> {
 
 pub(super) fn run(store: &Handle, settings: &Settings) -> Result<u8, Failure> {
     let options = terminal_options(settings);
-    let mut page = Page { list: List::new(), first: 1 };
-    page.list.height = PAGE;
+    let mut page = Page::default();
     let mut terminal = Lines::open(&options, store)?;
-    page.show(Which::Waiting, store)?;
-    terminal.print(&page.text());
+    page.show(Section::Waiting, store)?;
+    terminal.print(&page.lines());
     while let Some(line) = terminal.read("Number to answer (? for help): ", store, settings)? {
-        let which = page.list.which;
+        let section = page.section;
         let asked = Asked::by(&line);
         match asked {
             Asked::Leave => break,
-            Asked::List => page.show(which, store)?,
-            Asked::Other => page.show(which.other(), store)?,
+            Asked::List => page.show(section, store)?,
+            Asked::Other => page.show(section.other(), store)?,
             Asked::Filter(text) => {
-                let _ = page.list.filter.set(text);
-                page.show(which, store)?;
+                page.text = text.to_owned();
+                page.show(section, store)?;
             }
             Asked::More if page.more(store)? => {}
             Asked::Open(number) | Asked::Withdraw(number) if page.at(number).is_some() => {
@@ -73,75 +72,96 @@ pub(super) fn run(store: &Handle, settings: &Settings) -> Result<u8, Failure> {
                 } else {
                     terminal.print(&["Withdraw it? It cannot be answered then. Type yes to withdraw it.".to_owned()]);
                     let reply = terminal.read("Withdraw: ", store, settings)?;
-                    reply.filter(|reply| reply.trim() == "yes").map(|_| withdraw(&question, store))
+                    let is_yes = reply.is_some_and(|reply| reply.trim() == "yes");
+                    if is_yes { Some(pollster::block_on(withdraw(&question, store))) } else { None }
                 };
                 terminal.print(&notice.map(|notice| notice.text).into_iter().collect::<Vec<_>>());
-                page.show(which, store)?;
+                page.show(section, store)?;
             }
             Asked::More | Asked::Open(_) | Asked::Withdraw(_) | Asked::Unknown => {
                 terminal.print(&[page.help()]);
                 continue;
             }
         }
-        terminal.print(&page.text());
+        terminal.print(&page.lines());
     }
     Ok(exit::ANSWERED)
 }
 
-/// What was printed last, and the number of its first question.
+/// The page that was printed last.
 struct Page {
-    list: List,
+    section: Section,
+    /// The text that questions contain.
+    text: String,
+    /// The number of the first question, and of all of them.
     first: usize,
+    total: u64,
+    rows: Vec<Row>,
+    unreadable: Vec<QuestionId>,
+    next: Option<Cursor>,
+}
+
+impl Default for Page {
+    fn default() -> Page {
+        let section = Section::Waiting;
+        Page { section, text: String::new(), first: 1, total: 0, rows: Vec::new(), unreadable: Vec::new(), next: None }
+    }
 }
 
 impl Page {
-    /// From the first one on.
-    fn show(&mut self, which: Which, store: &Handle) -> Result<(), Failure> {
-        self.list.show(which);
-        self.first = 1;
-        self.list.load(store).map_err(failed)
+    /// Reads a section from its first question on.
+    fn show(&mut self, section: Section, store: &Handle) -> Result<(), Failure> {
+        *self = Page { section, text: std::mem::take(&mut self.text), ..Page::default() };
+        self.total = done(store.count(&self.filter()))?;
+        self.read(store, self.filter())
+    }
+
+    fn filter(&self) -> Filter {
+        self.section.filter(&self.text)
+    }
+
+    fn read(&mut self, store: &Handle, filter: Filter) -> Result<(), Failure> {
+        let page = done(store.list(&filter.at_most(PAGE)))?;
+        self.rows = page.questions.into_iter().map(Row::from).collect();
+        (self.unreadable, self.next) = (page.unreadable, page.next);
+        Ok(())
     }
 
     /// Goes on to the next page, if there is one.
     fn more(&mut self, store: &Handle) -> Result<bool, Failure> {
-        let printed = self.list.rows.len();
-        let more = self.list.next_page(store).map_err(failed)?;
-        if more {
-            self.first += printed;
-        }
-        Ok(more)
+        let Some(next) = self.next else { return Ok(false) };
+        self.first += self.rows.len();
+        self.read(store, self.filter().after(next))?;
+        Ok(true)
     }
 
     /// The question of this number, if it still waits.
     fn at(&self, number: usize) -> Option<&StoredQuestion> {
-        let row = self.list.rows.get(number.checked_sub(self.first)?)?;
+        let row = self.rows.get(number.checked_sub(self.first)?)?;
         Some(&row.question).filter(|question| question.ending.is_none())
     }
 
     fn help(&self) -> String {
-        let of_number = match self.list.which {
-            Which::Waiting => "a number: answer that question; w and a number: withdraw it; h: what has ended",
-            Which::History => "h: what is waiting",
+        let of_number = match self.section {
+            Section::Waiting => "a number: answer that question; w and a number: withdraw it; h: what has ended",
+            Section::History => "h: what is waiting",
         };
         format!("{of_number}; m: more; / and a text: filter; Enter: list again; q: leave")
     }
 
     /// A line each.
-    fn text(&self) -> Vec<String> {
-        let what = match self.list.which {
-            Which::Waiting => format!("Inbox: {} waiting", self.list.total),
-            Which::History => format!("History: {} ended", self.list.total),
+    fn lines(&self) -> Vec<String> {
+        let what = match self.section {
+            Section::Waiting => format!("Inbox: {} waiting", self.total),
+            Section::History => format!("History: {} ended", self.total),
         };
-        let filter = match self.list.filter.is_empty() {
-            true => String::new(),
-            false => format!(", filter: {}", self.list.filter.as_str()),
-        };
-        let rows = self.list.rows.iter().enumerate();
+        let filter = if self.text.is_empty() { String::new() } else { format!(", filter: {}", self.text) };
+        let rows = self.rows.iter().enumerate();
         let rows = rows.map(|(i, row)| format!("{}. {}", self.first + i, sentence(row)));
-        let printed = self.first - 1 + self.list.rows.len() + self.list.unreadable.len();
-        let left = self.list.total.saturating_sub(printed as u64);
+        let printed = self.first - 1 + self.rows.len() + self.unreadable.len();
+        let left = self.total.saturating_sub(printed as u64);
         let more = (left > 0).then(|| format!("{left} more: m"));
-        let unreadable = self.list.unreadable.iter().map(words::unreadable);
+        let unreadable = self.unreadable.iter().map(words::unreadable);
         [String::new(), format!("{what}{filter}")].into_iter().chain(rows).chain(unreadable).chain(more).collect()
     }
 }
@@ -201,8 +221,9 @@ impl Lines {
         self.console.print_prompt(prompt);
         let (mut inputs, mut line) = (Vec::new(), String::new());
         loop {
-            if let Some(new) = self.news.look(store)?.1 {
-                self.print(&[String::new(), new.text]);
+            let new = self.news.look()?.1.and_then(|id| block_on(store.get(&id)).ok());
+            if let Some(new) = new.filter(|new| new.ending.is_none() && store.principal().is_asked(&new.request)) {
+                self.print(&[String::new(), words::new_question(&new)]);
                 self.console.print_prompt(prompt);
                 if settings.notify {
                     self.console.bell();

@@ -14,8 +14,7 @@ use crate::result::write;
 use crate::store::{self, block_on, done, for_each_page, only_a_person, open_for_person, words};
 use crate::surfaces::terminal_options;
 use askuser::prompt::Trigger;
-use askuser::report;
-use askuser::store::{Change, Filter, Handle, State, StoreError, StoredQuestion, Watched};
+use askuser::store::{Change, Filter, Handle, QuestionJson, State, StoreError, StoredQuestion, Watched};
 use askuser_terminal::{Presentation, Role};
 use clap::ArgMatches;
 use std::io::IsTerminal;
@@ -114,7 +113,7 @@ fn print_all(store: &Handle, json: bool) -> Result<(), Failure> {
 /// `3f2a9c0d11aa  2 min  Claude Code ~/shop: Which database?`
 fn line(question: &StoredQuestion, json: bool) -> String {
     if json {
-        return format!("{}\n", escape_invisible(&report::stored(question)));
+        return format!("{}\n", escape_invisible(&serde_json::json!(QuestionJson::from(question))));
     }
     let is_pending = question.state() == State::Pending;
     let waits = if is_pending { words::duration(question.age()) } else { question.state().name().to_owned() };

@@ -1,7 +1,7 @@
 //! The clients that can be set up: where each keeps its MCP servers, and how it writes one down.
 
 use super::format::Format;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
 /// The name of our server in every configuration.
@@ -24,6 +24,8 @@ pub(in crate::commands) struct Client {
     pub(super) servers: &'static str,
     /// The entry of the server that this command starts.
     pub(super) entry: fn(&str) -> Value,
+    /// The entry of a server at this address, with these headers.
+    http: fn(&str, Value) -> Value,
     user_file: fn(&Home<'_>) -> PathBuf,
     /// Its file in a project, if it reads one there.
     project_file: Option<&'static str>,
@@ -84,7 +86,7 @@ impl Home<'_> {
 }
 
 impl Client {
-    pub(super) fn named(name: &str) -> Option<&'static Client> {
+    pub(in crate::commands) fn named(name: &str) -> Option<&'static Client> {
         CLIENTS.iter().find(|client| client.name == name)
     }
 
@@ -93,7 +95,20 @@ impl Client {
         self.offer.is_none()
     }
 
-    pub(super) fn user_file(&self, home: &Home<'_>) -> PathBuf {
+    /// The entry of a server at this address, for a client that shows this token.
+    pub(in crate::commands) fn http_entry(&self, url: &str, token: &str) -> Map<String, Value> {
+        match (self.http)(url, json!({"Authorization": format!("Bearer {token}")})) {
+            Value::Object(fields) => fields,
+            _ => Map::new(),
+        }
+    }
+
+    /// The file of a client without any other server.
+    pub(in crate::commands) fn http_file(&self, url: &str, token: &str) -> Result<String, String> {
+        self.format.add("", self.servers, &self.http_entry(url, token))
+    }
+
+    pub(in crate::commands) fn user_file(&self, home: &Home<'_>) -> PathBuf {
         or_with_comments((self.user_file)(home))
     }
 
@@ -139,6 +154,7 @@ const USUAL: Client = Client {
     format: Format::Json,
     servers: "mcpServers",
     entry: |command| json!({"command": command, "args": ["mcp"]}),
+    http: |url, headers| json!({"url": url, "headers": headers}),
     user_file: |home| home.folder.clone(),
     project_file: None,
     programs: &[],
@@ -153,6 +169,7 @@ pub(super) const CLIENTS: &[Client] = &[
         tried: Some("2.1.328"),
         beside: Some(&CLAUDE_SETTINGS),
         entry: stdio,
+        http: |url, headers| json!({"type": "http", "url": url, "headers": headers}),
         user_file: |home| {
             home.absolute("CLAUDE_CONFIG_DIR").unwrap_or_else(|| home.folder.clone()).join(".claude.json")
         },
@@ -165,6 +182,7 @@ pub(super) const CLIENTS: &[Client] = &[
         tried: Some("0.169.0"),
         format: Format::Toml,
         servers: "mcp_servers",
+        http: |url, headers| json!({"url": url, "http_headers": headers}),
         user_file: |home| home.moved("CODEX_HOME", ".codex").join("config.toml"),
         project_file: Some(".codex/config.toml"),
         ..USUAL
@@ -175,6 +193,7 @@ pub(super) const CLIENTS: &[Client] = &[
         tried: Some("0.61.0"),
         // Trusted: asking whether we may ask is of no use.
         entry: |command| json!({"command": command, "args": ["mcp"], "trust": true}),
+        http: |url, headers| json!({"httpUrl": url, "headers": headers, "trust": true}),
         user_file: |home| home.join(".gemini/settings.json"),
         project_file: Some(".gemini/settings.json"),
         ..USUAL
@@ -184,6 +203,7 @@ pub(super) const CLIENTS: &[Client] = &[
         title: "Copilot CLI",
         tried: Some("1.0.102"),
         entry: |command| json!({"type": "local", "command": command, "args": ["mcp"], "tools": ["*"]}),
+        http: |url, headers| json!({"type": "http", "url": url, "headers": headers, "tools": ["*"]}),
         user_file: |home| home.moved("COPILOT_HOME", ".copilot").join("mcp-config.json"),
         project_file: Some(".github/mcp.json"),
         ..USUAL
@@ -194,6 +214,7 @@ pub(super) const CLIENTS: &[Client] = &[
         tried: Some("0.24.4"),
         // Always loaded: it is hidden behind a search otherwise.
         entry: |command| json!({"command": command, "args": ["mcp"], "trust": true, "alwaysLoadTools": true}),
+        http: |url, headers| json!({"httpUrl": url, "headers": headers, "trust": true, "alwaysLoadTools": true}),
         user_file: |home| home.join(".qwen/settings.json"),
         project_file: Some(".qwen/settings.json"),
         ..USUAL
@@ -204,6 +225,7 @@ pub(super) const CLIENTS: &[Client] = &[
         tried: Some("1.18.33"),
         servers: "mcp",
         entry: |command| json!({"type": "local", "command": [command, "mcp"]}),
+        http: |url, headers| json!({"type": "remote", "url": url, "headers": headers}),
         user_file: |home| home.config().join("opencode/opencode.json"),
         project_file: Some("opencode.json"),
         ..USUAL
@@ -214,6 +236,7 @@ pub(super) const CLIENTS: &[Client] = &[
         tried: Some("7.7.7"),
         servers: "mcp",
         entry: |command| json!({"type": "local", "command": [command, "mcp"]}),
+        http: |url, headers| json!({"type": "remote", "url": url, "headers": headers}),
         user_file: |home| home.config().join("kilo/kilo.json"),
         project_file: Some("kilo.json"),
         ..USUAL
@@ -233,6 +256,7 @@ pub(super) const CLIENTS: &[Client] = &[
         is_desktop: true,
         servers: "servers",
         entry: stdio,
+        http: |url, headers| json!({"type": "http", "url": url, "headers": headers}),
         user_file: |home| home.vscode().join("mcp.json"),
         project_file: Some(".vscode/mcp.json"),
         programs: &["code"],
@@ -255,6 +279,7 @@ pub(super) const CLIENTS: &[Client] = &[
         name: "cline",
         title: "Cline",
         tried: Some("3.0.65"),
+        http: |url, headers| json!({"type": "streamableHttp", "url": url, "headers": headers}),
         user_file: |home| {
             let usual = || home.join(".cline/data/settings/cline_mcp_settings.json");
             home.absolute("CLINE_MCP_SETTINGS_PATH").unwrap_or_else(usual)
@@ -267,6 +292,7 @@ pub(super) const CLIENTS: &[Client] = &[
         tried: Some("1.5.47"),
         is_desktop: true,
         format: Format::YamlFileOfItsOwn,
+        http: |url, headers| json!({"type": "streamable-http", "url": url, "requestOptions": {"headers": headers}}),
         user_file: |home| home.moved("CONTINUE_GLOBAL_DIR", ".continue").join("mcpServers/askuser.yaml"),
         project_file: Some(".continue/mcpServers/askuser.yaml"),
         programs: &["cn"],

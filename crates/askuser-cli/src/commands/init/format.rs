@@ -38,6 +38,8 @@ impl Format {
         let found = table.as_object_mut().map(|table| table.entry(SERVER).or_insert_with(|| Map::new().into()));
         if let Some(Value::Object(fields)) = found {
             fields.extend(value.clone());
+            // A field that is null is removed.
+            fields.retain(|_, field| !field.is_null());
         }
         match self.read(&edited) {
             Ok(found) if found == expected => Ok(edited),

@@ -69,6 +69,8 @@ fn add_in_line(text: &str, servers: &str, value: &Map<String, Value>) -> Option<
 
 fn set(object: &CstObject, name: &str, value: &Value) {
     match object.get(name) {
+        Some(found) if value.is_null() => found.remove(),
+        None if value.is_null() => {}
         None => drop(object.append(name, input(value))),
         Some(found) if found.value().and_then(|found| found.to_serde_value()).as_ref() == Some(value) => {}
         Some(found) => found.set_value(input(value)),

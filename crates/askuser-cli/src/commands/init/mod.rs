@@ -19,20 +19,26 @@ use crate::config::Settings;
 use crate::failure::{Failure, OrFail, exit, notice};
 use crate::result::write;
 use crate::state_folder::state_folder;
+use crate::store::{administration, done, location, origin};
+use askuser::store::{CredentialScope, NewCredential};
+use askuser_inbox::Location;
 use askuser_terminal::Confirm;
 use clap::ArgMatches;
 use clients::{CLIENTS, Client, EXTRAS, Home, SERVER};
 use detect::Ticked;
 use file::{File, Owner};
 use format::Format;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use server_command::Programs;
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use undo::{Changes, LockedChanges, Splice};
 
 pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
     let project = args.get_flag("project").then(current_project).transpose()?;
-    let setup = Setup { project, ..Setup::new(args, settings, args.get_flag("remove"))? };
+    let http = args.get_one::<String>("http").map(|server| HttpEntry::new(server, settings)).transpose()?;
+    let setup = Setup { project, http, ..Setup::new(args, settings, args.get_flag("remove"))? };
     let is_guided = args.get_many::<String>("client").is_none() && !args.get_flag("all");
     let Some(chosen) = setup.chosen()? else { return Ok(exit::ANSWERED) };
     let (mut code, mut added) = setup.change_all(chosen)?;
@@ -99,6 +105,74 @@ struct Setup<'a> {
     removing: bool,
     /// The project whose file is changed instead of the user's.
     project: Option<PathBuf>,
+    /// The server to reach over HTTP, instead of one that the client starts.
+    http: Option<HttpEntry>,
+}
+
+/// An entry with the address of `askuser serve`, and a token for each client.
+struct HttpEntry {
+    url: String,
+    host: String,
+    made: RefCell<HashMap<&'static str, (String, NewCredential)>>,
+}
+
+impl HttpEntry {
+    fn new(server: &str, settings: &Settings) -> Result<HttpEntry, Failure> {
+        let host = origin("").host.unwrap_or_else(|| "here".to_owned());
+        Ok(HttpEntry {
+            url: mcp_url(Some(server).filter(|server| !server.is_empty()), settings)?,
+            host,
+            made: RefCell::default(),
+        })
+    }
+
+    /// The fields for a client. An entry of the same server keeps its token.
+    fn fields(
+        &self,
+        client: &Client,
+        found: Option<&Value>,
+        is_shown_only: bool,
+    ) -> Result<Map<String, Value>, Failure> {
+        let found = found.map(Value::to_string).filter(|found| found.contains(&json!(self.url).to_string()));
+        let known = found.as_deref().and_then(|found| found.split("Bearer ").nth(1)?.split('"').next());
+        let token = match known {
+            Some(token) => token.to_owned(),
+            None if is_shown_only => "TOKEN".to_owned(),
+            None => self.token(client)?,
+        };
+        Ok(client.http_entry(&self.url, &token))
+    }
+
+    /// The token of a client. It counts once [`HttpEntry::store`] was called.
+    fn token(&self, client: &Client) -> Result<String, Failure> {
+        let mut made = self.made.borrow_mut();
+        if let Some((token, _)) = made.get(client.name) {
+            return Ok(token.clone());
+        }
+        let name = format!("{} on {}", client.name, self.host);
+        let new = askuser_serve::token::make(&name, CredentialScope::Ask, None).or_fail("cannot make a token")?;
+        Ok(made.entry(client.name).or_insert(new).0.clone())
+    }
+
+    /// Stores the token of a client, if it has a new one.
+    fn store(&self, client: &Client, settings: &Settings) -> Result<(), Failure> {
+        match self.made.borrow_mut().remove(client.name) {
+            Some((_, new)) => done(administration(settings)?.add_credential(&new)).map(drop),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The address at which `askuser serve` speaks the Model Context Protocol.
+pub(super) fn mcp_url(server: Option<&str>, settings: &Settings) -> Result<String, Failure> {
+    let base = match (server, location(settings)?) {
+        (Some(server), _) => {
+            askuser_serve::public_url(server).map_err(|wrong| Failure::new(format!("the address: {wrong}")))?
+        }
+        (None, Location::Address(address)) => address.trim_end_matches('/').to_owned(),
+        (None, _) => "http://127.0.0.1:7420".to_owned(),
+    };
+    Ok(format!("{base}/mcp"))
 }
 
 enum Done {
@@ -120,7 +194,7 @@ type Planned = (String, Vec<(String, Change)>);
 impl<'a> Setup<'a> {
     fn new(args: &'a ArgMatches, settings: &'a Settings, removing: bool) -> Result<Setup<'a>, Failure> {
         let programs = Programs::of(std::env::var_os("PATH"));
-        Ok(Setup { home: home()?, programs, settings, args, removing, project: None })
+        Ok(Setup { home: home()?, programs, settings, args, removing, project: None, http: None })
     }
 
     /// What was named, or what the person chooses among what is here; `None` if they choose nothing.
@@ -235,7 +309,9 @@ impl<'a> Setup<'a> {
 
     /// Starts the server once as a client would, and says what to do next.
     fn try_out(&self, added: &[&'static Client]) -> Result<(), Failure> {
-        if let Some(client) = added.iter().find(|client| client.is_server()) {
+        if self.http.is_some() {
+            notice("`askuser serve` has to run where the questions are kept");
+        } else if let Some(client) = added.iter().find(|client| client.is_server()) {
             let server = Value::Object(self.server(client)?);
             if let Some(Err(why)) = status::command(&server).map(|words| status::asks(&words)) {
                 return Err(Failure::new(format!("added, but {why}")).hint("`askuser doctor` tries it again"));
@@ -266,6 +342,20 @@ impl<'a> Setup<'a> {
         };
         let file = File::read(&path, owner)?;
         Ok((path, file))
+    }
+
+    /// The fields that an entry should have. Those of a command do not stand beside an address.
+    fn entry(&self, client: &Client, file: &File) -> Result<Map<String, Value>, Failure> {
+        let command = self.server(client)?;
+        let found = client.format.find(&file.text, client.servers).map_err(|why| unfit(file, why))?;
+        let (mut fields, other) = match self.http.as_ref().filter(|_| client.is_server()) {
+            Some(http) => (http.fields(client, found.as_ref(), self.args.get_flag("print"))?, command),
+            None => (command, client.http_entry("", "")),
+        };
+        for name in other.keys().filter(|name| found.as_ref().is_some_and(|found| found.get(name).is_some())) {
+            fields.entry(name.clone()).or_insert(Value::Null);
+        }
+        Ok(fields)
     }
 
     /// The content that a client's file should have.
@@ -329,6 +419,9 @@ impl<'a> Setup<'a> {
         if let Some((_, other)) = planned.iter().find(|(_, change)| !yes && !is_as_shown(change)) {
             return Err(other.file.changed_meanwhile());
         }
+        if let Some(http) = &self.http {
+            http.store(client, self.settings)?;
+        }
         planned.into_iter().try_for_each(|(_, change)| change.make(&mut changes))?;
         let untested = match client.tried.is_some() || !client.is_server() || removing {
             true => "",
@@ -355,9 +448,11 @@ impl<'a> Setup<'a> {
             true => self.home.shown(&path),
             false => format!("{} -> {}", self.home.shown(&path), self.home.shown(&file.path)),
         };
-        let planned = match self.removing {
-            true => removal(client, file, changes)?,
-            false => addition(client, file, changes, &self.server(client)?)?,
+        let planned = if self.removing {
+            removal(client, file, changes)?
+        } else {
+            let fields = self.entry(client, &file)?;
+            addition(client, file, changes, &fields)?
         };
         Ok((shown, planned))
     }

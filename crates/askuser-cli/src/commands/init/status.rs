@@ -17,6 +17,7 @@ use std::time::Duration;
 /// How long a server may take to start; a healthy one takes milliseconds.
 const PATIENCE: Duration = Duration::from_secs(5);
 const TOOL: &str = "AskUserQuestion";
+const GONE: &str = "`askuser mcp --http` served: use `askuser serve` and `askuser init NAME --http`";
 
 /// The checks of a client by name, each with what is wrong.
 pub(in crate::commands) type Checks = Vec<(&'static str, Result<(), String>)>;
@@ -51,7 +52,12 @@ fn state(
     // What Claude Code's settings hold of ours: the hooks, and the rule last.
     let settings = client.beside.map(|part| jsonc::our_settings(&read(part)?));
     let questions = server.and_then(|server| {
-        ask(command(&server.ok_or("not set up")?).ok_or_else(|| in_file("has no command".to_owned()))?)?;
+        let server = server.ok_or("not set up")?;
+        match server.get("url").or(server.get("httpUrl")).and_then(Value::as_str) {
+            Some(url) if url.contains(":8787/mcp") => return Err(in_file(format!("names {url}, which {GONE}"))),
+            Some(_) => {}
+            None => ask(command(&server).ok_or_else(|| in_file("has no command".to_owned()))?)?,
+        }
         let is_refused = matches!(&settings, Some(Ok(ours)) if ours.last() == Some(&None));
         if is_refused { Err("its settings do not allow the tool".to_owned()) } else { Ok(()) }
     });

@@ -3,7 +3,7 @@
 use super::clients::SERVER;
 use crate::source::from_toml;
 use serde_json::{Map, Value};
-use toml_edit::{Array, DocumentMut, Item, Table, value};
+use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, value};
 
 pub(super) fn read(text: &str) -> Result<Map<String, Value>, String> {
     match from_toml(text) {
@@ -48,6 +48,10 @@ fn update(text: &str, servers: &str, fields: &Map<String, Value>) -> Result<Stri
             return;
         };
         for (name, field) in fields {
+            if field.is_null() {
+                table.remove(name);
+                continue;
+            }
             let new = item(field);
             let is_same = table.get(name).is_some_and(|old| old.to_string().trim() == new.to_string().trim());
             if !is_same {
@@ -82,6 +86,10 @@ fn item(field: &Value) -> Item {
     match field {
         Value::Bool(truth) => value(*truth),
         Value::Array(items) => value(items.iter().filter_map(Value::as_str).collect::<Array>()),
+        Value::Object(fields) => {
+            let fields = fields.iter().filter_map(|(name, field)| Some((name, field.as_str()?)));
+            value(fields.collect::<InlineTable>())
+        }
         other => value(other.as_str().unwrap_or_default()),
     }
 }

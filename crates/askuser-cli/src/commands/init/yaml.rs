@@ -8,7 +8,8 @@ const MARK: &str = "# Written by `askuser init`; `askuser init continue --remove
 
 pub(super) fn file(servers: &str, fields: &Map<String, Value>) -> String {
     // JSON is YAML: quoted like that, no path can mean anything else.
-    let fields: String = fields.iter().map(|(name, value)| format!("    {name}: {value}\n")).collect();
+    let fields = fields.iter().filter(|(_, value)| !value.is_null());
+    let fields: String = fields.map(|(name, value)| format!("    {name}: {value}\n")).collect();
     format!("{MARK}\nname: {SERVER}\nversion: 1.0.0\nschema: v1\n{servers}:\n  - name: {SERVER}\n{fields}")
 }
 

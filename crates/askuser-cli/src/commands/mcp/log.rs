@@ -22,7 +22,7 @@ const OURS: [&str; 2] = ["askuser_mcp", "askuser_serve"];
 const PROTOCOL: &str = "rmcp";
 
 /// Listens as far as the arguments say.
-pub(super) fn start(args: &ArgMatches) -> Result<(), Failure> {
+pub(in crate::commands) fn start(args: &ArgMatches) -> Result<(), Failure> {
     let file = args.get_one::<PathBuf>("log-file");
     let level = args.get_one::<String>("log").and_then(|level| level.parse().ok());
     let Some(level) = level.or(file.map(|_| LevelFilter::INFO)) else { return Ok(()) };

@@ -1,34 +1,31 @@
 //! `askuser mcp`: other people's agents ask through our inbox.
 
-mod log;
+pub(super) mod log;
 mod secret;
 
 use crate::config::Settings;
-use crate::failure::{self, Failure, OrFail, exit};
+use crate::failure::{self, Failure, exit};
 use crate::signals;
 use crate::source;
-use crate::state_folder::state_folder;
 use crate::store::{actor, asker, done, open, origin, runtime};
 use crate::surfaces::Surfaces;
 use askuser::store::Principal;
 use askuser::{Decision, Inbox, Origin, Via};
 use askuser_inbox::InboxAsker;
-use askuser_mcp::{HTTP_PATH, HttpService, Options, Server};
+use askuser_mcp::{Options, Server};
 use clap::ArgMatches;
 use std::io::IsTerminal;
-use std::net::SocketAddr;
 use std::sync::Arc;
-use tokio::net::TcpListener;
-use tokio_util::sync::CancellationToken;
 
 /// Signs what clients carry while their dialog is open.
 const STATE_KEY: &str = "mcp-state.key";
-/// What clients over HTTP show.
-const HTTP_TOKEN: &str = "mcp-http.token";
 
 pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
-    let http = args.get_one::<SocketAddr>("http").copied();
-    if http.is_none() && std::io::stdin().is_terminal() {
+    if args.value_source("http").is_some() {
+        return Err(Failure::new("`askuser mcp --http` is gone: `askuser serve` offers /mcp at its own address")
+            .hint("askuser serve, then askuser token new NAME --ask --mcp-config CLIENT"));
+    }
+    if std::io::stdin().is_terminal() {
         return Err(Failure::new("`askuser mcp` talks to an agent on standard input, which is a terminal here")
             .hint("give the command to your agent as an MCP server: askuser mcp"));
     }
@@ -39,13 +36,8 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
     let runtime = runtime()?;
     let served = runtime.block_on(async {
         let end = signals::listen()?;
-        match http {
-            Some(address) => serve_http(server, address, end).await,
-            None => {
-                let (read, write) = askuser_mcp::stdio_streams();
-                askuser_mcp::serve(server, read, write, end).await.map_err(Failure::new)
-            }
-        }
+        let (read, write) = askuser_mcp::stdio_streams();
+        askuser_mcp::serve(server, read, write, end).await.map_err(Failure::new)
     });
     // A thread may still be reading standard input.
     runtime.shutdown_background();
@@ -75,20 +67,4 @@ pub(super) fn server(settings: &Settings, inbox: InboxAsker, approve: bool, orig
     let surfaces = Surfaces::of(settings)?;
     let inbox = inbox.deciding(move |request| surfaces.decide(request).unwrap_or(Decision::Ask(Vec::new())));
     Ok(Server::new(Arc::new(inbox), options))
-}
-
-/// Serves every client on this machine that knows the token, and says where.
-async fn serve_http(server: Server, address: SocketAddr, end: CancellationToken) -> Result<(), Failure> {
-    let file = state_folder()?.join(HTTP_TOKEN);
-    let is_new = !file.exists();
-    let token = secret::of(HTTP_TOKEN)?;
-    let listener = TcpListener::bind(address).await.or_fail(format!("cannot listen on {address}"))?;
-    let address = listener.local_addr().unwrap_or(address);
-    failure::notice(&format!("serves http://{address}{HTTP_PATH}; its bearer token is in {}", file.display()));
-    if is_new {
-        failure::notice(&format!("the token, shown this once: {token}"));
-    }
-    let service = HttpService::new(server, end.clone());
-    let handle = move |request, written| super::serve::spoken(service.clone(), request, written);
-    askuser_serve::serve_mcp(listener, &token, end, handle).await.map_err(Failure::new)
 }

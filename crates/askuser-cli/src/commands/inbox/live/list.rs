@@ -1,27 +1,38 @@
-//! What is listed, and the place in it. Only the rows on the screen are read, so a hundred thousand questions are as smooth as
-//! ten.
+//! The rows of the live list, and the place in it. It holds what was loaded: no key needs the store.
 
-use super::Notice;
-use crate::store::{attempt, block_on, words};
+use super::super::Notice;
+use super::update::Effect;
+use crate::store::words;
 use askuser::prompt::SideText;
-use askuser::store::{Cursor, Filter, Handle, Page, QuestionId, StoreError, StoredQuestion};
+use askuser::store::{Filter, Page, Principal, QuestionId, StoreError, StoredQuestion};
 use askuser::{Key, KeyCode, Text};
-use askuser_terminal::Role;
+use askuser_terminal::{Role, TerminalInput};
 
 const MAX_FILTER: usize = 200;
+/// The rows that are loaded at once.
+const PAGE: u32 = 200;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum Which {
+pub(in super::super) enum Section {
     Waiting,
     History,
 }
 
-impl Which {
-    pub(in super::super) fn other(self) -> Which {
+impl Section {
+    pub(in super::super) fn other(self) -> Section {
         match self {
-            Which::Waiting => Which::History,
-            Which::History => Which::Waiting,
+            Section::Waiting => Section::History,
+            Section::History => Section::Waiting,
         }
+    }
+
+    /// The questions of this section that contain the text.
+    pub(in super::super) fn filter(self, text: &str) -> Filter {
+        let filter = match self {
+            Section::Waiting => Filter::pending(),
+            Section::History => Filter { latest_first: true, ..Filter::ended() },
+        };
+        Filter { containing: (!text.is_empty()).then(|| text.to_owned()), ..filter }
     }
 }
 
@@ -44,24 +55,45 @@ impl From<StoredQuestion> for Row {
     }
 }
 
-pub(in super::super) struct List {
-    pub(in super::super) which: Which,
+/// The rows that a request loads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Load {
+    /// The first page of another list.
+    Other,
+    /// The rows that are there, as they are now.
+    Again,
+    /// One more page.
+    More,
+}
+
+pub(super) struct List {
+    pub(super) reader: Principal,
+    pub(super) section: Section,
     pub(super) mode: Mode,
-    pub(in super::super) filter: Text,
-    /// How many there are, and how many are before the one that the cursor is on.
-    pub(in super::super) total: u64,
-    pub(super) before: u64,
-    /// Those on the screen, the row of the cursor, and its place in the list: that stays when rows come and go.
-    pub(in super::super) rows: Vec<Row>,
-    pub(super) row: usize,
-    place: Option<Cursor>,
-    pub(in super::super) height: usize,
+    pub(super) filter: Text,
+    /// The rows from one end of the list on: its first, or after `G` its last.
+    loaded: Vec<Row>,
+    is_from_end: bool,
+    /// Whether there are more.
+    has_more: bool,
+    /// The rows of the cursor and at the top of the screen.
+    at: usize,
+    top: usize,
+    pub(super) height: usize,
     pub(super) help_pages: usize,
     /// The questions near the cursor that cannot be read.
-    pub(in super::super) unreadable: Vec<QuestionId>,
-    /// Something has happened since it was read.
-    pub(super) is_stale: bool,
-    /// Said once, until the next key.
+    pub(super) unreadable: Vec<QuestionId>,
+    /// The request under way, and the number of the last one.
+    loading: Option<Load>,
+    number: u64,
+    /// Whether something has changed since that request.
+    is_stale: bool,
+    /// Whether the rows are those of another list than the one asked for. Keys that are about rows wait.
+    pub(super) is_replaced: bool,
+    pub(super) deferred: Vec<TerminalInput>,
+    /// The new question to announce.
+    new: Option<QuestionId>,
+    /// Shown until the next key.
     pub(super) notice: Option<Notice>,
     /// The text that the preview shows whole.
     pub(super) opened: Option<SideText>,
@@ -70,146 +102,234 @@ pub(in super::super) struct List {
 }
 
 impl List {
-    pub(in super::super) fn new() -> List {
+    pub(super) fn new(reader: Principal) -> List {
         List {
-            which: Which::Waiting,
+            reader,
+            section: Section::Waiting,
             mode: Mode::Browsing,
             filter: Text::new(MAX_FILTER),
-            total: 0,
-            before: 0,
-            rows: Vec::new(),
-            row: 0,
-            place: None,
+            loaded: Vec::new(),
+            is_from_end: false,
+            has_more: false,
+            at: 0,
+            top: 0,
             height: 1,
             help_pages: 1,
             unreadable: Vec::new(),
+            loading: None,
+            number: 0,
             is_stale: false,
+            is_replaced: true,
+            deferred: Vec::new(),
+            new: None,
             notice: None,
             opened: None,
             withdrawing: None,
         }
     }
 
-    fn filter(&self) -> Filter {
-        let filter = match self.which {
-            Which::Waiting => Filter::pending(),
-            Which::History => Filter { latest_first: true, ..Filter::ended() },
-        };
-        Filter { containing: (!self.filter.is_empty()).then(|| self.filter.as_str().to_owned()), ..filter }
+    /// The rows on the screen.
+    pub(super) fn rows(&self) -> &[Row] {
+        let end = (self.top + self.height).min(self.loaded.len());
+        &self.loaded[self.top.min(end)..end]
+    }
+
+    /// The row of the cursor among those on the screen.
+    pub(super) fn row(&self) -> usize {
+        self.at.saturating_sub(self.top)
     }
 
     pub(super) fn current(&self) -> Option<&Row> {
-        self.rows.get(self.row)
+        self.loaded.get(self.at)
     }
 
-    /// Reads what is on the screen. The cursor stays on its question, wherever that has moved; where that is gone, on the next.
-    pub(in super::super) fn load(&mut self, store: &Handle) -> Result<(), StoreError> {
-        block_on(async {
-            let (filter, height) = (self.filter(), self.height as u32);
-            // As many rows before the cursor as may be on the screen, then those from there on.
-            let above = match self.place {
-                Some(place) => store.list(&filter.clone().reversed().after(place).at_most(height)).await?.questions,
-                None => Vec::new(),
-            };
-            let start = above.get(self.height - 1).map(|first| first.cursor);
-            let near = Filter { after: start, ..filter.clone() }.at_most(2 * height + 1);
-            let Page { questions: near, unreadable, .. } = store.list(&near).await?;
-            if self.unreadable != unreadable {
-                let words = unreadable.iter().map(words::unreadable).collect::<Vec<_>>().join("; ");
-                self.notice = (!words.is_empty()).then(|| Notice::new(Role::Danger, words));
-                self.unreadable = unreadable;
+    /// The number of questions in the list, with a `+` if there are more than are loaded.
+    pub(super) fn total(&self) -> String {
+        let count = self.loaded.len() + self.unreadable.len();
+        if self.has_more { format!("{count}+") } else { count.to_string() }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.loaded.is_empty() && self.unreadable.is_empty()
+    }
+
+    /// The number of the cursor's question in a list that is longer than the screen.
+    pub(super) fn position(&self) -> Option<usize> {
+        let is_known = !(self.is_from_end && self.has_more);
+        (is_known && self.loaded.len() > self.height).then_some(self.at + 1)
+    }
+
+    fn wanted(&self) -> Filter {
+        self.section.filter(self.filter.as_str())
+    }
+
+    /// Requests rows, unless a request is under way.
+    fn load(&mut self, load: Load) -> Vec<Effect> {
+        if self.loading.is_some() {
+            return Vec::new();
+        }
+        let filter = if self.is_from_end { self.wanted().reversed() } else { self.wanted() };
+        let outermost = if self.is_from_end { self.loaded.first() } else { self.loaded.last() };
+        let after = outermost.filter(|_| load == Load::More).map(|row| row.question.cursor);
+        let limit = if load == Load::Again { (self.loaded.len() as u32).max(PAGE) } else { PAGE };
+        self.number += 1;
+        self.loading = Some(load);
+        self.is_stale = false;
+        vec![Effect::Load { number: self.number, filter: Box::new(Filter { after, limit: Some(limit), ..filter }) }]
+    }
+
+    /// Requests another list, from this end on.
+    fn replace(&mut self, is_from_end: bool) -> Vec<Effect> {
+        self.loading = None;
+        self.is_replaced = true;
+        self.is_from_end = is_from_end;
+        self.load(Load::Other)
+    }
+
+    /// Requests the rows again, because something has changed.
+    pub(super) fn refresh(&mut self, new: Option<QuestionId>) -> Vec<Effect> {
+        self.new = new.or(self.new.take());
+        self.is_stale = true;
+        self.load(Load::Again)
+    }
+
+    /// The same before the list is shown: what was there may have been answered.
+    pub(super) fn show_again(&mut self) -> Vec<Effect> {
+        self.loading = None;
+        self.is_replaced = true;
+        self.load(Load::Again)
+    }
+
+    /// Takes a page that was requested. One that was requested before the last one is of no use.
+    pub(super) fn loaded(&mut self, number: u64, page: Result<Page, StoreError>) -> Vec<Effect> {
+        if number != self.number {
+            return Vec::new();
+        }
+        let Some(load) = self.loading.take() else { return Vec::new() };
+        self.is_replaced = false;
+        match page {
+            Ok(page) => self.take(load, page),
+            Err(error) => {
+                self.notice = Some(Notice::new(Role::Danger, error.chain()));
+                return Vec::new();
             }
-            let is_before = |question: &StoredQuestion| match (self.place, filter.latest_first) {
-                (None, _) => false,
-                (Some(place), false) => question.cursor < place,
-                (Some(place), true) => question.cursor > place,
-            };
-            let at = near.partition_point(is_before).min(near.len().saturating_sub(1));
-            let top = at
-                .saturating_sub(self.row)
-                .min(near.len().saturating_sub(self.height))
-                .max((at + 1).saturating_sub(self.height));
-            self.rows = near.into_iter().skip(top).take(self.height).map(Row::from).collect();
-            self.row = at - top;
-            self.place = self.current().map(|row| row.question.cursor);
-            self.total = store.count(&filter).await?;
-            self.before = match self.place {
-                Some(place) => store.count(&filter.reversed().after(place)).await?,
-                None => 0,
-            };
-            Ok(())
-        })
+        }
+        let mut effects = self.announce();
+        effects.extend(if self.is_stale { self.load(Load::Again) } else { self.load_near() });
+        effects
+    }
+
+    fn take(&mut self, load: Load, page: Page) {
+        let place = self.current().map(|row| row.question.cursor);
+        let row = self.row();
+        let mut rows: Vec<Row> = page.questions.into_iter().map(Row::from).collect();
+        if self.is_from_end {
+            rows.reverse();
+        }
+        self.has_more = page.next.is_some();
+        if load == Load::More && !self.is_from_end {
+            self.loaded.append(&mut rows);
+        } else {
+            rows.extend(self.loaded.drain(..).filter(|_| load == Load::More));
+            self.loaded = rows;
+        }
+        if self.unreadable != page.unreadable {
+            let words = page.unreadable.iter().map(words::unreadable).collect::<Vec<_>>().join("; ");
+            self.notice = (!words.is_empty()).then(|| Notice::new(Role::Danger, words));
+            self.unreadable = page.unreadable;
+        }
+        // The cursor stays on its question, wherever that has moved. If that is gone, it is on the next.
+        let is_latest_first = self.wanted().latest_first;
+        let is_before = |row: &Row| match place {
+            Some(place) if is_latest_first => row.question.cursor > place,
+            Some(place) => row.question.cursor < place,
+            None => false,
+        };
+        match load {
+            Load::Other if self.is_from_end => self.go_to(usize::MAX, self.height - 1),
+            Load::Other => self.go_to(0, 0),
+            _ => self.go_to(self.loaded.partition_point(is_before), row),
+        }
+    }
+
+    /// Moves the cursor to a row, and shows it in this row of the screen if there is room.
+    fn go_to(&mut self, at: usize, row: usize) {
+        self.at = at.min(self.loaded.len().saturating_sub(1));
+        let lowest = self.loaded.len().saturating_sub(self.height);
+        self.top = self.at.saturating_sub(row).min(lowest).max((self.at + 1).saturating_sub(self.height));
+    }
+
+    /// Requests one more page if the cursor is near the end of what is loaded.
+    fn load_near(&mut self) -> Vec<Effect> {
+        let rows_left = if self.is_from_end { self.at } else { self.loaded.len() - self.at };
+        if self.has_more && rows_left <= 2 * self.height { self.load(Load::More) } else { Vec::new() }
+    }
+
+    /// Announces the new question, if it is for the reader. One that is not among the rows is read by itself.
+    fn announce(&mut self) -> Vec<Effect> {
+        let Some(id) = self.new.take() else { return Vec::new() };
+        match self.loaded.iter().map(|row| &row.question).find(|question| question.id == id) {
+            Some(question) => self.announce_question(&question.clone()),
+            None => vec![Effect::Announce(id)],
+        }
+    }
+
+    pub(super) fn announce_question(&mut self, new: &StoredQuestion) -> Vec<Effect> {
+        if new.ending.is_some() || !self.reader.is_asked(&new.request) {
+            return Vec::new();
+        }
+        self.notice = Some(Notice::new(Role::Primary, words::new_question(new)));
+        vec![Effect::Bell]
+    }
+
+    pub(super) fn resize(&mut self, height: usize) {
+        self.height = height;
+        self.go_to(self.at, self.row());
     }
 
     /// Does what the key asks for, if it moves the cursor.
-    pub(super) fn go_by(&mut self, key: Key, store: &Handle) -> Result<(), StoreError> {
+    pub(super) fn go_by(&mut self, key: Key) -> Vec<Effect> {
         let page = self.height.max(2) - 1;
         match key.code {
-            KeyCode::Up => self.go(1, false, store),
-            KeyCode::Down => self.go(1, true, store),
-            KeyCode::PageUp => self.go(page, false, store),
-            KeyCode::PageDown => self.go(page, true, store),
-            _ => Ok(()),
+            KeyCode::Up => self.go(1, false),
+            KeyCode::Down => self.go(1, true),
+            KeyCode::PageUp => self.go(page, false),
+            KeyCode::PageDown => self.go(page, true),
+            _ => Vec::new(),
         }
     }
 
-    /// Reads the rows that follow, if there are any.
-    pub(in super::super) fn next_page(&mut self, store: &Handle) -> Result<bool, StoreError> {
-        let Some(last) = self.rows.last().map(|row| row.question.cursor) else { return Ok(false) };
-        block_on(async {
-            let next = store.list(&self.filter().after(last).at_most(self.height as u32)).await?.questions;
-            let has_more = !next.is_empty();
-            if has_more {
-                self.rows = next.into_iter().map(Row::from).collect();
-            }
-            Ok(has_more)
-        })
-    }
-
-    pub(super) fn go(&mut self, rows: usize, down: bool, store: &Handle) -> Result<(), StoreError> {
-        let Some(place) = self.place else { return Ok(()) };
-        let filter = if down { self.filter() } else { self.filter().reversed() };
-        let passed = block_on(store.list(&filter.after(place).at_most(rows as u32)))?.questions;
-        if let Some(last) = passed.last() {
-            self.place = Some(last.cursor);
-            self.row = match down {
-                true => (self.row + passed.len()).min(self.height - 1),
-                false => self.row.saturating_sub(passed.len()),
-            };
-        }
-        Ok(())
+    pub(super) fn go(&mut self, rows: usize, down: bool) -> Vec<Effect> {
+        let at = if down { self.at.saturating_add(rows) } else { self.at.saturating_sub(rows) };
+        let at = at.min(self.loaded.len().saturating_sub(1));
+        let row = if down { self.row() + (at - self.at) } else { self.row().saturating_sub(self.at - at) };
+        self.go_to(at, row.min(self.height - 1));
+        self.load_near()
     }
 
     pub(super) fn go_to_row(&mut self, row: usize) {
-        self.row = row;
-        self.place = self.current().map(|row| row.question.cursor);
+        self.go_to(self.top + row, row);
     }
 
-    pub(super) fn go_to_end(&mut self, store: &Handle) -> Result<(), StoreError> {
-        let last = block_on(store.list(&self.filter().reversed().at_most(1)))?.questions;
-        self.place = last.first().map(|question| question.cursor);
-        self.row = self.height - 1;
-        Ok(())
-    }
-
-    /// Lists these, from the first one on.
-    pub(in super::super) fn show(&mut self, which: Which) {
-        self.which = which;
-        (self.row, self.place) = (0, None);
-        self.rows.clear();
-    }
-}
-
-/// Takes a question back, and says what came of it.
-pub(in super::super) fn withdraw(question: &StoredQuestion, store: &Handle) -> Notice {
-    let withdrawn = attempt().map(|attempt| block_on(store.withdraw(&question.id, &attempt)));
-    match withdrawn {
-        Ok(Ok(_)) => Notice::new(Role::Success, format!("Withdrawn: {}", words::name(question))),
-        Ok(Err(StoreError::Ended(ending))) => {
-            let ended = words::ended(&question.request, &ending);
-            Notice::new(Role::Warning, format!("It {ended}"))
+    pub(super) fn go_to_start(&mut self) -> Vec<Effect> {
+        if self.is_from_end && self.has_more {
+            return self.replace(false);
         }
-        Ok(Err(error)) => Notice::new(Role::Danger, error.chain()),
-        Err(failure) => Notice::new(Role::Danger, failure.message),
+        self.go_to(0, 0);
+        Vec::new()
+    }
+
+    pub(super) fn go_to_end(&mut self) -> Vec<Effect> {
+        if !self.is_from_end && self.has_more {
+            return self.replace(true);
+        }
+        self.go_to(usize::MAX, self.height - 1);
+        Vec::new()
+    }
+
+    /// Lists this section, from its first question on.
+    pub(super) fn show(&mut self, section: Section) -> Vec<Effect> {
+        self.section = section;
+        self.replace(false)
     }
 }

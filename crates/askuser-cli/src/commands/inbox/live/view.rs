@@ -1,6 +1,6 @@
 //! The live list as lines: a pure function of what is listed, the size of the terminal and the time.
 
-use super::list::{List, Mode, Row, Which};
+use super::list::{List, Mode, Row, Section};
 use crate::commands::inbox::Notice;
 use crate::store::words;
 use crate::truncate::truncate;
@@ -44,16 +44,16 @@ pub(super) fn lines(list: &List, theme: &Theme, size: (u16, u16)) -> (Vec<Line<'
         return (lines, None);
     }
     let (footer, caret) = footer(list, theme, columns);
-    if list.total == 0 {
-        let nothing = match (list.filter.is_empty(), list.which) {
+    if !list.is_empty() {
+        lines.extend(table(list, theme, columns));
+    } else if !list.is_replaced {
+        let nothing = match (list.filter.is_empty(), list.section) {
             (false, _) => "Nothing contains that.",
-            (true, Which::Waiting) => "Nothing is waiting. New questions appear here by themselves.",
-            (true, Which::History) => "Nothing has been answered yet.",
+            (true, Section::Waiting) => "Nothing is waiting. New questions appear here by themselves.",
+            (true, Section::History) => "Nothing has been answered yet.",
         };
         let rows = wrapped(nothing, columns.saturating_sub(2));
         lines.extend(rows.map(|row| Line::styled(format!("  {row}"), theme.style(Role::Secondary))));
-    } else {
-        lines.extend(table(list, theme, columns));
     }
     let preview_room = room.saturating_sub(lines.len() + footer.len());
     if let Some(row) = list.current() {
@@ -69,18 +69,13 @@ pub(super) fn lines(list: &List, theme: &Theme, size: (u16, u16)) -> (Vec<Line<'
 
 /// `╭─ Inbox ─╮  3 waiting`, with the place of the cursor in a list that is longer than the screen.
 fn title(list: &List, theme: &Theme, columns: usize) -> Line<'static> {
-    let (name, what) = match (list.mode, list.which) {
+    let (name, what) = match (list.mode, list.section) {
         (Mode::Help { .. }, _) => ("Keys", String::new()),
-        (_, Which::Waiting) => ("Inbox", format!("{} waiting", list.total)),
-        (_, Which::History) => ("History", format!("{} ended", list.total)),
+        (_, Section::Waiting) => ("Inbox", format!("{} waiting", list.total())),
+        (_, Section::History) => ("History", format!("{} ended", list.total())),
     };
-    let here = list.rows.len() + list.unreadable.len();
-    let is_longer = list.total > here as u64;
-    let at = if is_longer && !matches!(list.mode, Mode::Help { .. }) {
-        format!("{} of ", list.before + 1)
-    } else {
-        String::new()
-    };
+    let position = list.position().filter(|_| !matches!(list.mode, Mode::Help { .. }));
+    let at = position.map(|position| format!("{position} of ")).unwrap_or_default();
     let filter = match list.filter.is_empty() || list.mode != Mode::Browsing {
         true => String::new(),
         false => format!(" {} filter: {}", theme.signs.dot, sanitize::line(list.filter.as_str())),
@@ -108,11 +103,11 @@ const GIVE_WAY: [usize; 4] = [PROJECT, AGE, STATE, AGENT];
 const LEGIBLE: usize = 20;
 
 fn table(list: &List, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
-    let heads = match list.which {
-        Which::Waiting => ["AGENT", "PROJECT", "QUESTION", "AGE", "STATE"],
-        Which::History => ["AGENT", "PROJECT", "DECISION", "ENDED", "STATE"],
+    let heads = match list.section {
+        Section::Waiting => ["AGENT", "PROJECT", "QUESTION", "AGE", "STATE"],
+        Section::History => ["AGENT", "PROJECT", "DECISION", "ENDED", "STATE"],
     };
-    let cells: Vec<[String; 5]> = list.rows.iter().map(cells).collect();
+    let cells: Vec<[String; 5]> = list.rows().iter().map(cells).collect();
     let mut widths = [0; 5];
     // Names are others' words: they may not crowd out the question.
     let longest_name = (columns / 6).clamp(11, 24);
@@ -140,8 +135,8 @@ fn table(list: &List, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     let shown = || (0..5).filter(|column| widths[*column] > 0);
     let head: String = shown().flat_map(|column| fit(&heads.map(str::to_owned), column)).collect();
     let mut lines = vec![Line::styled(format!("{:MARGIN$}{}", "", head.trim_end()), theme.style(Role::Detail))];
-    for (i, (row, cells)) in list.rows.iter().zip(&cells).enumerate() {
-        let is_selected = i == list.row;
+    for (i, (row, cells)) in list.rows().iter().zip(&cells).enumerate() {
+        let is_selected = i == list.row();
         let digit = if i < 9 && row.question.ending.is_none() { (i + 1).to_string() } else { " ".into() };
         let cursor = if is_selected { theme.signs.cursor } else { " " };
         let mut spans = vec![
@@ -338,9 +333,9 @@ fn footer(list: &List, theme: &Theme, columns: usize) -> (Vec<Line<'static>>, Op
         let keys = key_hints(keys.into(), theme, columns, |(key, _)| key == "enter");
         return (vec![Line::from(vec![Span::styled("/", theme.style(Role::Primary)), text]), keys], Some(caret));
     }
-    let (back, other) = match list.which {
-        Which::Waiting => ("leave", "history"),
-        Which::History => ("back", "waiting"),
+    let (back, other) = match list.section {
+        Section::Waiting => ("leave", "history"),
+        Section::History => ("back", "waiting"),
     };
     let back = match list.opened {
         Some(_) => "close the text",
@@ -348,9 +343,9 @@ fn footer(list: &List, theme: &Theme, columns: usize) -> (Vec<Line<'static>>, Op
         None => "clear filter",
     };
     let mut hints = vec![("/", "filter"), ("h", other), ("w", "withdraw"), ("?", "keys"), ("esc", back)];
-    let digits = format!("1-{}", list.rows.len().min(9));
+    let digits = format!("1-{}", list.rows().len().min(9));
     match list.current().is_some_and(|row| row.question.ending.is_none()) {
-        true if list.rows.len() == 1 => hints.insert(0, ("enter", "answer")),
+        true if list.rows().len() == 1 => hints.insert(0, ("enter", "answer")),
         true => _ = hints.splice(0..0, [("enter", "answer"), (&digits, "open")]),
         false => hints.retain(|(key, _)| *key != "w"),
     }

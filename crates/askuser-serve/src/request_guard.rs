@@ -6,45 +6,45 @@
 
 use core::net::SocketAddr;
 
-/// What one header says. Said twice, it says nothing that can be relied on.
+/// The value of a header. A repeated header is invalid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Said<'a> {
-    /// Nothing.
+pub(crate) enum HeaderValue<'a> {
+    /// There is no such header.
     #[default]
-    Nothing,
-    /// This, once.
+    Missing,
+    /// One value.
     Once(&'a str),
-    /// Several things, or what is no text.
-    Unclear,
+    /// Several values, or one that is no text.
+    Invalid,
 }
 
-impl<'a> Said<'a> {
-    /// What these values of one header say.
-    pub(crate) fn of(values: impl IntoIterator<Item = &'a [u8]>) -> Said<'a> {
+impl<'a> HeaderValue<'a> {
+    /// The value of a header with these values.
+    pub(crate) fn of(values: impl IntoIterator<Item = &'a [u8]>) -> HeaderValue<'a> {
         let mut values = values.into_iter();
         match (values.next(), values.next()) {
-            (None, _) => Said::Nothing,
-            (Some(value), None) => std::str::from_utf8(value).map_or(Said::Unclear, Said::Once),
-            _ => Said::Unclear,
+            (None, _) => HeaderValue::Missing,
+            (Some(value), None) => std::str::from_utf8(value).map_or(HeaderValue::Invalid, HeaderValue::Once),
+            _ => HeaderValue::Invalid,
         }
     }
 
     fn is(self, text: &str) -> bool {
-        self == Said::Once(text)
+        self == HeaderValue::Once(text)
     }
 }
 
 /// The headers that the gate reads.
 #[derive(Clone, Copy, Debug, Default)]
 #[allow(missing_docs, reason = "they are named as the headers are")]
-pub(crate) struct Headers<'a> {
-    pub(crate) host: Said<'a>,
-    pub(crate) origin: Said<'a>,
-    pub(crate) sec_fetch_site: Said<'a>,
-    pub(crate) sec_fetch_mode: Said<'a>,
-    pub(crate) authorization: Said<'a>,
-    pub(crate) content_type: Said<'a>,
-    pub(crate) x_askuser: Said<'a>,
+pub(crate) struct HeaderValues<'a> {
+    pub(crate) host: HeaderValue<'a>,
+    pub(crate) origin: HeaderValue<'a>,
+    pub(crate) sec_fetch_site: HeaderValue<'a>,
+    pub(crate) sec_fetch_mode: HeaderValue<'a>,
+    pub(crate) authorization: HeaderValue<'a>,
+    pub(crate) content_type: HeaderValue<'a>,
+    pub(crate) x_askuser: HeaderValue<'a>,
 }
 
 /// What a request is for.
@@ -79,16 +79,6 @@ pub(crate) enum Refusal {
 }
 
 impl Refusal {
-    /// The status of the reply.
-    pub(crate) fn status(self) -> u16 {
-        match self {
-            Refusal::Host | Refusal::CrossSite => 403,
-            Refusal::NoToken => 401,
-            Refusal::Unmarked => 400,
-            Refusal::NotJson => 415,
-        }
-    }
-
     /// Its words.
     pub(crate) fn words(self) -> &'static str {
         match self {
@@ -106,6 +96,8 @@ impl Refusal {
 pub(crate) struct Gate {
     hosts: Vec<String>,
     origins: Vec<String>,
+    /// `localhost:PORT` of a server on this machine, for other people's MCP clients.
+    localhost: Option<String>,
 }
 
 impl Gate {
@@ -120,13 +112,9 @@ impl Gate {
         }
         // No client connects to "any address", whatever it says.
         let hosts = if address.ip().is_unspecified() { Vec::new() } else { vec![host] };
-        Gate::named(scheme, hosts)
-    }
-
-    /// The same server, called by one more name, over the same scheme.
-    #[must_use]
-    pub(crate) fn or_localhost(self, port: u16) -> Gate {
-        self.or(Gate::named("http", vec![format!("localhost:{port}")]))
+        let is_local = address.ip().is_loopback() && !is_tls;
+        let localhost = is_local.then(|| format!("localhost:{}", address.port()));
+        Gate { localhost, ..Gate::named(scheme, hosts) }
     }
 
     /// The same server behind a proxy that calls it by the authority of this address; the path is of no interest.
@@ -140,7 +128,8 @@ impl Gate {
     }
 
     fn named(scheme: &str, hosts: Vec<String>) -> Gate {
-        Gate { origins: hosts.iter().map(|host| format!("{scheme}://{host}")).collect(), hosts }
+        let origins = hosts.iter().map(|host| format!("{scheme}://{host}")).collect();
+        Gate { hosts, origins, localhost: None }
     }
 
     fn or(mut self, other: Gate) -> Gate {
@@ -153,21 +142,23 @@ impl Gate {
     ///
     /// # Errors
     /// Why it is not let in.
-    pub(crate) fn admit<'a>(&self, headers: &Headers<'a>, area: Area) -> Result<Option<&'a str>, Refusal> {
-        if !self.hosts.iter().any(|host| headers.host.is(host)) {
+    pub(crate) fn admit<'a>(&self, headers: &HeaderValues<'a>, area: Area) -> Result<Option<&'a str>, Refusal> {
+        let localhost = self.localhost.as_ref().filter(|_| area == Area::Mcp);
+        if !self.hosts.iter().chain(localhost).any(|host| headers.host.is(host)) {
             return Err(Refusal::Host);
         }
         // A link that a person follows from another site opens the page, which is harmless.
         let is_followed = area == Area::Page && headers.sec_fetch_mode.is("navigate");
         let site = headers.sec_fetch_site;
-        let is_own_site = matches!(site, Said::Nothing | Said::Once("same-origin" | "none"));
-        let is_own_origin =
-            headers.origin == Said::Nothing || self.origins.iter().any(|origin| headers.origin.is(origin));
+        let is_own_site = matches!(site, HeaderValue::Missing | HeaderValue::Once("same-origin" | "none"));
+        let is_own_origin = headers.origin == HeaderValue::Missing
+            || self.origins.iter().any(|origin| headers.origin.is(origin))
+            || localhost.is_some_and(|host| headers.origin.is(&format!("http://{host}")));
         if !(is_followed || is_own_site && is_own_origin) {
             return Err(Refusal::CrossSite);
         }
         let token = match headers.authorization {
-            Said::Once(value) => value.strip_prefix("Bearer ").filter(|token| !token.is_empty()),
+            HeaderValue::Once(value) => value.strip_prefix("Bearer ").filter(|token| !token.is_empty()),
             _ => None,
         };
         let has_body = match area {
@@ -189,8 +180,8 @@ impl Gate {
     }
 }
 
-fn is_json(content_type: Said<'_>) -> bool {
-    let Said::Once(value) = content_type else { return false };
+fn is_json(content_type: HeaderValue<'_>) -> bool {
+    let HeaderValue::Once(value) = content_type else { return false };
     value.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
 }
 
@@ -212,31 +203,35 @@ mod tests {
     }
 
     /// A request of our own page.
-    fn own() -> Headers<'static> {
-        Headers {
-            host: Said::Once(HOST),
-            origin: Said::Once("http://127.0.0.1:7420"),
-            sec_fetch_site: Said::Once("same-origin"),
-            sec_fetch_mode: Said::Once("cors"),
-            authorization: Said::Once("Bearer secret"),
-            content_type: Said::Once("application/json"),
-            x_askuser: Said::Once("1"),
+    fn own() -> HeaderValues<'static> {
+        HeaderValues {
+            host: HeaderValue::Once(HOST),
+            origin: HeaderValue::Once("http://127.0.0.1:7420"),
+            sec_fetch_site: HeaderValue::Once("same-origin"),
+            sec_fetch_mode: HeaderValue::Once("cors"),
+            authorization: HeaderValue::Once("Bearer secret"),
+            content_type: HeaderValue::Once("application/json"),
+            x_askuser: HeaderValue::Once("1"),
         }
     }
 
     #[test]
     fn a_request_of_its_own_page_of_a_program_and_through_the_proxy_is_let_in() {
-        let program =
-            Headers { origin: Said::Nothing, sec_fetch_site: Said::Nothing, sec_fetch_mode: Said::Nothing, ..own() };
-        let typed = Headers { sec_fetch_site: Said::Once("none"), origin: Said::Nothing, ..own() };
-        let (host, origin) = (Said::Once("ask.example.org"), Said::Once("https://ask.example.org"));
-        let proxied = Headers { host, origin, ..own() };
-        let charset = Headers { content_type: Said::Once("Application/JSON; charset=utf-8"), ..own() };
+        let program = HeaderValues {
+            origin: HeaderValue::Missing,
+            sec_fetch_site: HeaderValue::Missing,
+            sec_fetch_mode: HeaderValue::Missing,
+            ..own()
+        };
+        let typed = HeaderValues { sec_fetch_site: HeaderValue::Once("none"), origin: HeaderValue::Missing, ..own() };
+        let origin = HeaderValue::Once("https://ask.example.org");
+        let proxied = HeaderValues { host: HeaderValue::Once("ask.example.org"), origin, ..own() };
+        let charset = HeaderValues { content_type: HeaderValue::Once("Application/JSON; charset=utf-8"), ..own() };
         for headers in [own(), program, typed, proxied, charset] {
             for area in [API, Area::Api { has_body: true }, Area::Mcp] {
                 assert_eq!(gate().admit(&headers, area), Ok(Some("secret")), "{headers:?}");
             }
-            let bare = Headers { authorization: Said::Nothing, ..headers };
+            let bare = HeaderValues { authorization: HeaderValue::Missing, ..headers };
             assert_eq!(gate().admit(&bare, Area::Page), Ok(None));
             assert_eq!(gate().admit(&bare, Area::Pairing), Ok(None));
         }
@@ -247,7 +242,6 @@ mod tests {
     fn a_name_that_was_made_to_point_here_is_not_ours() {
         for host in [
             "evil.example:7420",
-            "localhost:7420",
             "LOCALHOST:7420",
             "127.0.0.1",
             "127.0.0.1:7421",
@@ -266,36 +260,41 @@ mod tests {
             "",
         ] {
             for area in [Area::Page, Area::Pairing, API, Area::Mcp] {
-                let headers = Headers { host: Said::Once(host), ..own() };
+                let headers = HeaderValues { host: HeaderValue::Once(host), ..own() };
                 assert_eq!(gate().admit(&headers, area), Err(Refusal::Host), "{host:?}");
             }
         }
-        for host in [Said::Nothing, Said::Unclear] {
-            assert_eq!(gate().admit(&Headers { host, ..own() }, Area::Page), Err(Refusal::Host));
+        for host in [HeaderValue::Missing, HeaderValue::Invalid] {
+            assert_eq!(gate().admit(&HeaderValues { host, ..own() }, Area::Page), Err(Refusal::Host));
         }
     }
 
     /// CVE-2026-22812 (opencode): any tab could use the API.
     #[test]
     fn a_page_of_another_origin_is_refused_whatever_it_shows() {
-        for site in [Said::Once("cross-site"), Said::Once("same-site"), Said::Once(""), Said::Unclear] {
+        for site in [
+            HeaderValue::Once("cross-site"),
+            HeaderValue::Once("same-site"),
+            HeaderValue::Once(""),
+            HeaderValue::Invalid,
+        ] {
             for area in [Area::Page, Area::Pairing, API, Area::Mcp] {
-                let headers = Headers { sec_fetch_site: site, ..own() };
+                let headers = HeaderValues { sec_fetch_site: site, ..own() };
                 assert_eq!(gate().admit(&headers, area), Err(Refusal::CrossSite), "{site:?}");
             }
         }
-        for origin in ["http://127.0.0.1:7421", "https://127.0.0.1:7420", "http://localhost:7420", "null", ""] {
+        for origin in ["http://127.0.0.1:7421", "https://127.0.0.1:7420", "https://localhost:7420", "null", ""] {
             for area in [Area::Page, Area::Pairing, API, Area::Mcp] {
-                let headers = Headers { origin: Said::Once(origin), ..own() };
+                let headers = HeaderValues { origin: HeaderValue::Once(origin), ..own() };
                 assert_eq!(gate().admit(&headers, area), Err(Refusal::CrossSite), "{origin:?}");
-                let old_browser = Headers { sec_fetch_site: Said::Nothing, ..headers };
+                let old_browser = HeaderValues { sec_fetch_site: HeaderValue::Missing, ..headers };
                 assert_eq!(gate().admit(&old_browser, area), Err(Refusal::CrossSite), "{origin:?}");
             }
         }
-        let link = Headers {
-            sec_fetch_site: Said::Once("cross-site"),
-            sec_fetch_mode: Said::Once("navigate"),
-            origin: Said::Nothing,
+        let link = HeaderValues {
+            sec_fetch_site: HeaderValue::Once("cross-site"),
+            sec_fetch_mode: HeaderValue::Once("navigate"),
+            origin: HeaderValue::Missing,
             ..own()
         };
         assert_eq!(gate().admit(&link, Area::Page), Ok(None), "a link that a person follows opens the page");
@@ -306,21 +305,21 @@ mod tests {
     #[test]
     fn only_a_bearer_token_said_once_is_one() {
         for authorization in ["Bearer ", "bearer secret", "secret", "Basic c2VjcmV0", ""] {
-            let headers = Headers { authorization: Said::Once(authorization), ..own() };
+            let headers = HeaderValues { authorization: HeaderValue::Once(authorization), ..own() };
             for area in [API, Area::Mcp] {
                 assert_eq!(gate().admit(&headers, area), Err(Refusal::NoToken), "{authorization:?}");
             }
         }
-        for authorization in [Said::Nothing, Said::Unclear] {
-            assert_eq!(gate().admit(&Headers { authorization, ..own() }, API), Err(Refusal::NoToken));
+        for authorization in [HeaderValue::Missing, HeaderValue::Invalid] {
+            assert_eq!(gate().admit(&HeaderValues { authorization, ..own() }, API), Err(Refusal::NoToken));
         }
-        assert_eq!(Said::of([&b"Bearer a"[..], b"Bearer b"]), Said::Unclear);
-        assert_eq!(Said::of([&b"\xff"[..]]), Said::Unclear);
+        assert_eq!(HeaderValue::of([&b"Bearer a"[..], b"Bearer b"]), HeaderValue::Invalid);
+        assert_eq!(HeaderValue::of([&b"\xff"[..]]), HeaderValue::Invalid);
     }
 
     #[test]
     fn a_form_or_a_plain_request_does_not_reach_the_api() {
-        let unmarked = Headers { x_askuser: Said::Nothing, ..own() };
+        let unmarked = HeaderValues { x_askuser: HeaderValue::Missing, ..own() };
         for area in [API, Area::Pairing] {
             assert_eq!(gate().admit(&unmarked, area), Err(Refusal::Unmarked));
         }
@@ -330,7 +329,7 @@ mod tests {
             "other people's clients send no such header"
         );
         for kind in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""] {
-            let headers = Headers { content_type: Said::Once(kind), ..own() };
+            let headers = HeaderValues { content_type: HeaderValue::Once(kind), ..own() };
             for area in [Area::Api { has_body: true }, Area::Pairing] {
                 assert_eq!(gate().admit(&headers, area), Err(Refusal::NotJson), "{kind:?}");
             }
@@ -350,7 +349,23 @@ mod tests {
         let public = gate().or_public_url("https://Ask.example.org:443/x?y").or_public_url("http://h:81");
         assert_eq!(public.hosts[1..], ["ask.example.org", "ask.example.org", "h:81"]);
         assert_eq!(public.origins[2..], ["https://ask.example.org", "http://h:81"]);
-        assert!(gate().or_localhost(8787).hosts.contains(&"localhost:8787".to_owned()));
+    }
+
+    #[test]
+    fn localhost_is_a_name_of_a_local_server_for_mcp_alone() {
+        let origin = HeaderValue::Once("http://localhost:7420");
+        let headers = HeaderValues { host: HeaderValue::Once("localhost:7420"), origin, ..own() };
+        assert_eq!(gate().admit(&headers, Area::Mcp), Ok(Some("secret")));
+        for area in [Area::Page, Area::Pairing, API] {
+            assert_eq!(gate().admit(&headers, area), Err(Refusal::Host), "{area:?}");
+            let own_name = HeaderValues { host: own().host, ..headers };
+            assert_eq!(gate().admit(&own_name, area), Err(Refusal::CrossSite), "{area:?}");
+        }
+        for other in
+            [Gate::of_socket("192.168.1.5:7420".parse().unwrap(), false), Gate::of_socket(HOST.parse().unwrap(), true)]
+        {
+            assert_eq!(other.admit(&headers, Area::Mcp), Err(Refusal::Host), "{other:?}");
+        }
     }
 
     /// CVE-2026-28472 (OpenClaw): that there was a token was checked, and not which.

@@ -3,6 +3,6 @@
 use askuser::store::{Credentials, Store};
 
 /// A store that also holds credentials.
-pub trait Kept: Store + Credentials {}
+pub trait ServerStore: Store + Credentials {}
 
-impl<T: Store + Credentials> Kept for T {}
+impl<T: Store + Credentials> ServerStore for T {}

@@ -11,29 +11,29 @@ use tokio::net::TcpStream;
 
 /// A connection, to whoever hands something to it.
 #[derive(Clone, Default)]
-pub struct Written(Arc<Mutex<Vec<Then>>>);
+pub struct WriteReceipts(Arc<Mutex<Vec<OnFlushed>>>);
 
 /// Told whether the client was there.
-type Then = Box<dyn FnOnce(bool) + Send>;
+type OnFlushed = Box<dyn FnOnce(bool) + Send>;
 
-impl Written {
+impl WriteReceipts {
     /// Tells this once everything is written that the connection has by now, with whether the client still held its end. Where the
     /// connection breaks before, it is dropped.
     pub fn then(&self, tell: impl FnOnce(bool) + Send + 'static) {
         self.lock().push(Box::new(tell));
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Then>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<OnFlushed>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Whether the other end is still held.
-pub(super) trait Held {
+pub(super) trait PeerCheck {
     fn is_held(&self) -> bool;
 }
 
-impl Held for TcpStream {
+impl PeerCheck for TcpStream {
     /// The socket is asked: that it closed may not have been noticed yet.
     fn is_held(&self) -> bool {
         match SockRef::from(self).peek(&mut [MaybeUninit::uninit()]) {
@@ -43,23 +43,23 @@ impl Held for TcpStream {
     }
 }
 
-impl Held for tokio_rustls::server::TlsStream<TcpStream> {
+impl PeerCheck for tokio_rustls::server::TlsStream<TcpStream> {
     fn is_held(&self) -> bool {
         self.get_ref().0.is_held()
     }
 }
 
 /// A connection that says what it has written.
-pub(super) struct Telling<S> {
+pub(super) struct FlushObserver<S> {
     stream: S,
-    written: Written,
+    written: WriteReceipts,
     /// Whether the client was there when the last bytes were written. Afterwards it may leave: it has them.
     was_held: bool,
 }
 
-impl<S: Held> Telling<S> {
-    pub(super) fn new(stream: S, written: Written) -> Telling<S> {
-        Telling { stream, written, was_held: true }
+impl<S: PeerCheck> FlushObserver<S> {
+    pub(super) fn new(stream: S, written: WriteReceipts) -> FlushObserver<S> {
+        FlushObserver { stream, written, was_held: true }
     }
 
     fn look(&mut self) {
@@ -69,13 +69,13 @@ impl<S: Held> Telling<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Telling<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for FlushObserver<S> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_read(cx, bytes)
     }
 }
 
-impl<S: AsyncWrite + Held + Unpin> AsyncWrite for Telling<S> {
+impl<S: AsyncWrite + PeerCheck + Unpin> AsyncWrite for FlushObserver<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         self.look();
         Pin::new(&mut self.stream).poll_write(cx, bytes)
@@ -119,8 +119,8 @@ mod tests {
     async fn counts(is_held: bool) -> bool {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
-        let written = Written::default();
-        let mut connection = Telling::new(listener.accept().await.unwrap().0, written.clone());
+        let written = WriteReceipts::default();
+        let mut connection = FlushObserver::new(listener.accept().await.unwrap().0, written.clone());
         let _client = is_held.then_some(client);
         let (tell, told) = std::sync::mpsc::channel();
         written.then(move |was_held| tell.send(was_held).unwrap());
