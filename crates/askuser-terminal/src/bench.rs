@@ -1,7 +1,7 @@
 //! What the benchmarks measure. Not part of the public API.
 
 use crate::paint::Painter;
-use crate::view::{ColorDepth, PromptPhase, Role, Theme, View};
+use crate::view::{ColorDepth, LaidOut, PromptPhase, Role, Theme, View};
 use askuser::Prompt;
 use askuser::exact::Charset;
 
@@ -9,6 +9,7 @@ use askuser::exact::Charset;
 pub struct Frames {
     painter: Painter,
     theme: Theme,
+    laid_out: LaidOut,
 }
 
 impl Default for Frames {
@@ -21,12 +22,12 @@ impl Default for Frames {
 impl Frames {
     /// In the colours of a theme.
     pub fn new(theme: Theme) -> Frames {
-        Frames { painter: Painter::new(Charset::Utf8), theme }
+        Frames { painter: Painter::new(Charset::Utf8), theme, laid_out: LaidOut::default() }
     }
 
     /// Lays out a prompt and paints it over the previous frame, as the inline prompt does; returns the bytes to write.
     pub fn paint(&mut self, prompt: &Prompt) -> Vec<u8> {
-        let view = View::new(prompt, None, &self.theme, PromptPhase::Asking, 79, 23);
+        let view = View::after(&mut self.laid_out, prompt, None, &self.theme, PromptPhase::Asking, (79, 23));
         self.painter.paint(&view.lines, view.columns, view.caret);
         if view.caret.is_none() {
             self.painter.preset([self.theme.style(Role::Secondary), self.theme.focused(Role::Text)]);

@@ -187,10 +187,10 @@ impl InlinePrompt<'_> {
 
     fn repaint(&mut self) -> io::Result<()> {
         let (columns, rows) = self.room();
+        let theme = self.session.theme;
         let view = self.session.view(columns, rows);
         self.painter.paint(&view.lines, view.columns, view.caret);
         if view.caret.is_none() {
-            let theme = &self.session.theme;
             self.painter.preset([theme.style(Role::Secondary), theme.focused(Role::Text)]);
         }
         let viewport = view.viewport;

@@ -6,7 +6,9 @@
 
 use crate::decode::TerminalInput;
 use crate::editor::EditedText;
-use crate::view::{Confirm, PromptPhase, PromptWidget, Theme, View, closing_lines, context_lines, not_run_lines};
+use crate::view::{
+    Confirm, LaidOut, PromptPhase, PromptWidget, Theme, View, closing_lines, context_lines, not_run_lines,
+};
 use askuser::prompt::{Effect, Event, PromptOptions};
 use askuser::{Context, Outcome, Prompt, Request, Status};
 use ratatui_core::buffer::Buffer;
@@ -52,6 +54,7 @@ pub struct PromptSession {
     pub(crate) theme: Theme,
     pub(crate) phase: PromptPhase,
     pub(crate) first_frame: Option<Instant>,
+    pub(crate) laid_out: LaidOut,
 }
 
 impl PromptSession {
@@ -63,7 +66,14 @@ impl PromptSession {
 
     /// A session for a prompt that was set up by hand, such as one with another key delay. It has no context.
     pub fn from_prompt(prompt: Prompt, theme: Theme) -> PromptSession {
-        PromptSession { prompt, context: None, theme, phase: PromptPhase::Asking, first_frame: None }
+        PromptSession {
+            prompt,
+            context: None,
+            theme,
+            phase: PromptPhase::Asking,
+            first_frame: None,
+            laid_out: LaidOut::default(),
+        }
     }
 
     /// The prompt behind the session.
@@ -139,15 +149,21 @@ impl PromptSession {
 
     /// The rows the prompt needs in a width; in fewer rows it scrolls.
     pub fn height(&self, columns: u16) -> u16 {
-        self.view(columns, u16::MAX).lines.len() as u16
+        let widget = PromptWidget { theme: self.theme, phase: self.phase, context: self.context.as_ref() };
+        widget.height(&self.prompt, columns)
     }
 
     /// Draws into an area, as far as it is inside the buffer. Returns where the hardware cursor belongs while text is
     /// typed, so that input methods show up in the right place.
     pub fn render(&mut self, area: Rect, buffer: &mut Buffer, now: Instant) -> Option<Position> {
         self.first_frame.get_or_insert(now);
-        let widget = PromptWidget { theme: self.theme, phase: self.phase, context: self.context.as_ref() };
-        widget.render_with_cursor(area, buffer, &mut self.prompt)
+        let area = area.intersection(buffer.area);
+        if area.is_empty() {
+            return None;
+        }
+        let (cursor, viewport) = self.view(area.width, area.height).draw(area, buffer);
+        self.prompt.look(viewport);
+        cursor
     }
 
     /// The lines that show an outcome in the scrollback or in a conversation once the prompt is gone.
@@ -166,8 +182,9 @@ impl PromptSession {
     }
 
     /// The layout in so many columns and rows. Its viewport goes to [`Prompt::look`].
-    pub(crate) fn view(&self, columns: u16, rows: u16) -> View<'_> {
-        View::new(&self.prompt, self.context.as_ref(), &self.theme, self.phase, columns, rows)
+    pub(crate) fn view(&mut self, columns: u16, rows: u16) -> View<'_> {
+        let context = self.context.as_ref();
+        View::after(&mut self.laid_out, &self.prompt, context, &self.theme, self.phase, (columns, rows))
     }
 }
 

@@ -3,17 +3,19 @@
 //! All that has to be read to decide comes before decoration: when rows are short, a prompt is drawn compact, then without the
 //! descriptions of options without the focus; then context, options and preview scroll, each by itself.
 
+use super::laid_out::{LaidOut, Rows, Text};
 use super::pane::{Begin, Claim, Pane};
 use super::preview::{Place, Preview, preview};
-use super::prompt_lines::{EDGE, FooterKind, PromptLines, compose, footer};
+use super::prompt_lines::{Composer, EDGE, FooterKind, PromptLines, footer};
 use super::side_text;
 use super::wrap::spans_width;
-use super::{PromptPhase, PromptStyle, Theme, View, border, read_context};
+use super::{PromptPhase, PromptStyle, Theme, View, border};
 use askuser::prompt::{InputMode, Page, Scroll, SideText, Viewport, Window};
 use askuser::{Context, Prompt};
 use ratatui_core::layout::Position;
 use ratatui_core::style::Style;
 use ratatui_core::text::{Line, Span};
+use std::borrow::Cow;
 
 /// Lines longer than this are hard to read.
 const MAX_COLUMNS: u16 = 100;
@@ -34,18 +36,19 @@ pub(super) struct Layout<'a, 'b> {
 }
 
 impl<'a> Layout<'a, '_> {
-    pub(super) fn view(mut self, context: Option<&Context>) -> View<'a> {
+    pub(super) fn view(mut self, context: Option<&Context>, laid_out: &mut LaidOut) -> View<'a> {
         let on_question = matches!(self.prompt.page(), Page::Question(_)) && self.prompt.mode() != InputMode::Help;
-        let preview = if on_question { preview(self.prompt, self.theme, self.columns, EDGE) } else { None };
+        let preview = if on_question { preview(self.prompt, self.theme, self.columns, EDGE, laid_out) } else { None };
         self.columns = preview.as_ref().map_or(self.columns.min(MAX_COLUMNS), |preview| preview.columns);
         let inside = self.columns.saturating_sub(EDGE);
         let text = |kind| self.prompt.side_text(kind).filter(|_| on_question);
         let opened = self.prompt.opened().and_then(|kind| Some((kind, text(kind)?)));
-        let (context, first_change) = match (opened, context.filter(|_| on_question)) {
-            (Some((kind, text)), _) => (side_text::side_text_lines(kind, text, self.theme, inside.into()), 0),
-            (None, Some(context)) => read_context(context, self.theme, inside),
-            (None, None) => (Vec::new(), 0),
+        let above = match (opened, context.filter(|_| on_question)) {
+            (Some((kind, text)), _) => Some(Text::Side(kind, text.into())),
+            (None, context) => context.map(|context| Text::Context(Cow::Borrowed(context))),
         };
+        let context = above.map(|text| laid_out.rows(text, self.theme, inside)).unwrap_or_default();
+        let context_rows = context.0.len();
         let why = text(SideText::Why).filter(|_| self.prompt.opened() != Some(SideText::Why));
         let list = match &preview {
             // A column stays free between the two.
@@ -54,22 +57,23 @@ impl<'a> Layout<'a, '_> {
         };
         let below = preview.as_ref().map_or(0, Preview::rows_below);
         let fits = |content: &PromptLines<'_>, style: PromptStyle| {
-            let border = usize::from(style == PromptStyle::Proposal);
-            let others = context.len() + below + border;
+            let others = context_rows + below + usize::from(style == PromptStyle::Proposal);
             content.head.len() + content.body.len() + content.footer.len() + others <= self.rows
         };
         let compose = |style: PromptStyle, most: usize| {
             let first = why.map(|why| side_text::first_rows(why, self.theme, inside.into(), most));
             let (rows, is_whole) = first.unwrap_or((Vec::new(), true));
             let theme = Theme { prompt_style: style, ..*self.theme };
-            let mut content = compose(self.prompt, &theme, self.phase, self.columns.into(), list.into(), is_whole);
+            let composer = Composer::new(self.prompt, &theme, self.phase, self.columns.into(), list.into());
+            let mut content = composer.compose(is_whole);
             let blank = content.blank.clone();
-            let is_above_context = !rows.is_empty() && !context.is_empty();
+            let is_above_context = !rows.is_empty() && context_rows > 0;
             content.head.extend(rows.into_iter().map(|row| bordered(&blank, row, style)));
             content.head.extend(is_above_context.then_some(blank));
             content
         };
-        let mut style = self.theme.prompt_style;
+        let is_long = on_question && self.prompt.current().is_some_and(|(_, draft)| draft.listed().len() > self.rows);
+        let mut style = if is_long { PromptStyle::Compact } else { self.theme.prompt_style };
         let mut content = compose(style, MOST_OF_WHY);
         if !fits(&content, style) && style != PromptStyle::Compact {
             style = PromptStyle::Compact;
@@ -83,8 +87,8 @@ impl<'a> Layout<'a, '_> {
         }
         let theme = Theme { prompt_style: style, ..*self.theme };
         let layout = Layout { theme: &theme, ..self };
-        let (content, has_border) = layout.yield_to_question(content, usize::from(!context.is_empty()));
-        let begin = self.prompt.context_offset().map_or(Begin::For(first_change), Begin::At);
+        let (content, has_border) = layout.yield_to_question(content, usize::from(context_rows > 0));
+        let begin = self.prompt.context_offset().map_or(Begin::For(context.1), Begin::At);
         layout.fit(content, has_border, (context, begin), preview)
     }
 
@@ -111,18 +115,18 @@ impl<'a> Layout<'a, '_> {
         self,
         mut content: PromptLines<'a>,
         has_border: bool,
-        (context, begin): (Vec<Line<'static>>, Begin),
+        (context, begin): (Rows, Begin),
         preview: Option<Preview>,
     ) -> View<'a> {
         let room = self.rows - content.head.len() - usize::from(has_border) - content.footer.len();
         let below = preview.as_ref().map_or(0, Preview::rows_below);
         // The frame keeps its height while the cursor moves to a longer description or preview, if there is room for that.
         let wanted = (content.body.len() + content.spare).max(preview.as_ref().map_or(0, Preview::rows_beside));
-        let wanted = wanted.min(room.saturating_sub(context.len() + below));
+        let wanted = wanted.min(room.saturating_sub(context.0.len() + below));
         let missing = wanted.saturating_sub(content.body.len());
         content.body.extend(vec![content.blank.clone(); missing]);
         let total = content.body.len();
-        let context_rows = context.len();
+        let context_rows = context.0.len();
         // All options before a preview, until the person reads it.
         let preview_offset = self.prompt.preview_offset();
         let claim = if preview_offset.is_some() { Claim::Read } else { Claim::Offered };
@@ -137,7 +141,7 @@ impl<'a> Layout<'a, '_> {
             Some(Preview { rows, tallest, .. }) => {
                 (None, Pane::sharing(rows, tallest, room, total, claim, preview_begin))
             }
-            None => (None, Pane::new(Vec::new(), 0, Begin::At(0))),
+            None => (None, Pane::new(Rows::default(), 0, Begin::At(0))),
         };
         let height = if list.is_some() { room } else { room - preview.height }.min(total);
         let offset = offset(self.prompt, &content, height);
@@ -155,8 +159,9 @@ impl<'a> Layout<'a, '_> {
             } else {
                 (is_choosing && self.is_below(&viewport)).then_some(self.theme.signs.down)
             };
-            let most = if has_border { [0, 0] } else { [usize::from(self.columns / 2), ROOM_FOR_STATUS] };
-            let mut status = border::status(self.prompt, self.theme, self.phase, viewport.page, most);
+            let most = [usize::from(self.columns / 2), ROOM_FOR_STATUS];
+            let status = || border::status(self.prompt, self.theme, self.phase, viewport.page, most);
+            let mut status = if has_border { Vec::new() } else { status() };
             let room = usize::from(self.columns).saturating_sub(spans_width(&status));
             let mut hints = footer(key, self.prompt, content.is_why_whole, self.theme, room);
             if hints.spans.len() == 1 {
@@ -165,6 +170,9 @@ impl<'a> Layout<'a, '_> {
             hints.spans.splice(1..1, status);
             content.footer = vec![hints];
         }
+        let columns = usize::from(self.columns);
+        let mut composer = Composer::new(self.prompt, self.theme, self.phase, columns, columns);
+        composer.fill_list(&mut content.body, &viewport.rows, viewport.page.offset..viewport.page.end());
         let above = content.head.len() + context.height;
         let shown = offset..offset + height;
         let in_body = content.caret.filter(|(line, _)| shown.contains(line));

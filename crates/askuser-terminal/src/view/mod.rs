@@ -4,6 +4,7 @@ mod barred;
 mod border;
 mod closing;
 mod context;
+mod laid_out;
 mod layout;
 mod pane;
 mod preview;
@@ -18,6 +19,7 @@ pub(crate) use closing::{closed_lines, failed_lines, not_run_lines, unsent_lines
 use context::read_context;
 pub(crate) use context::role_of;
 pub use context::{ShownDiffLine, context_lines, diff_lines};
+pub(crate) use laid_out::LaidOut;
 pub(crate) use prompt_lines::ORIGIN_GAP;
 pub use prompt_lines::key_hints;
 pub use side_text::{first_rows, side_text_lines};
@@ -55,7 +57,7 @@ pub(crate) struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// Lays a prompt out in at most `columns` × `rows`, with `context` above the question.
+    #[cfg(test)]
     pub(crate) fn new(
         prompt: &'a Prompt,
         context: Option<&Context>,
@@ -64,12 +66,32 @@ impl<'a> View<'a> {
         columns: u16,
         rows: u16,
     ) -> View<'a> {
+        View::after(&mut LaidOut::default(), prompt, context, theme, phase, (columns, rows))
+    }
+
+    /// Lays a prompt out in at most `columns` × `rows`, with `context` above the question. The texts of the frame before are
+    /// not laid out again.
+    pub(crate) fn after(
+        laid_out: &mut LaidOut,
+        prompt: &'a Prompt,
+        context: Option<&Context>,
+        theme: &Theme,
+        phase: PromptPhase,
+        (columns, rows): (u16, u16),
+    ) -> View<'a> {
+        laid_out.begin_frame();
         // The proposal draws no prompt without a header.
         let is_own = matches!(prompt.set().questions(), [only] if only.form() != Form::Tool && only.chip().is_none());
         let is_small = is_own || prompt.trigger() == Trigger::Popup;
         let prompt_style = if is_small { PromptStyle::Compact } else { theme.prompt_style };
         let theme = Theme { dimmed: theme.dimmed || phase == PromptPhase::Expired, prompt_style, ..*theme };
-        Layout { prompt, theme: &theme, phase, columns, rows: usize::from(rows.max(1)) }.view(context)
+        Layout { prompt, theme: &theme, phase, columns, rows: usize::from(rows.max(1)) }.view(context, laid_out)
+    }
+
+    /// Draws into `area`. Returns where the hardware cursor belongs, and what is visible.
+    pub(crate) fn draw(self, area: Rect, buffer: &mut Buffer) -> (Option<Position>, Viewport) {
+        self.render(area, buffer);
+        (self.caret.map(|caret| Position::new(area.x + caret.x, area.y + caret.y)), self.viewport)
     }
 
     /// Draws into the top left of `area`.

@@ -1,5 +1,6 @@
 //! A text that scrolls by itself inside the frame, and says how much of it is hidden.
 
+use super::laid_out::Rows;
 use super::theme::{Role, Theme};
 use super::wrap::width;
 use super::{PromptPhase, border};
@@ -36,7 +37,7 @@ pub(super) enum Begin {
 const LEFT_FREE: usize = 2;
 
 pub(super) struct Pane {
-    rows: Vec<Line<'static>>,
+    rows: Rows,
     pub(super) window: Window,
     /// The rows it takes; the last says how much more there is, where there is more.
     pub(super) height: usize,
@@ -44,27 +45,20 @@ pub(super) struct Pane {
 
 impl Pane {
     /// A pane that would take `wanted` rows, and shares `room` rows with a page of `page` rows.
-    pub(super) fn sharing(
-        rows: Vec<Line<'static>>,
-        wanted: usize,
-        room: usize,
-        page: usize,
-        claim: Claim,
-        begin: Begin,
-    ) -> Pane {
+    pub(super) fn sharing(rows: Rows, wanted: usize, room: usize, page: usize, claim: Claim, begin: Begin) -> Pane {
         let most = room.saturating_sub(page.min(LEFT_FREE));
         let height = room.saturating_sub(page).max(claim.rows()).min(wanted).min(most);
         match claim {
-            Claim::Offered if height == 1 && rows.len() > 1 => {
-                Pane { window: Window { offset: 0, height: 0, total: rows.len() }, rows, height }
+            Claim::Offered if height == 1 && rows.0.len() > 1 => {
+                Pane { window: Window { offset: 0, height: 0, total: rows.0.len() }, rows, height }
             }
             _ => Pane::new(rows, height, begin),
         }
     }
 
     /// A pane that takes so many rows.
-    pub(super) fn new(rows: Vec<Line<'static>>, height: usize, begin: Begin) -> Pane {
-        let total = rows.len();
+    pub(super) fn new(rows: Rows, height: usize, begin: Begin) -> Pane {
+        let total = rows.0.len();
         let marked = height < total && height > 1;
         let shown = (height - usize::from(marked)).min(total);
         let offset = match begin {
@@ -77,7 +71,7 @@ impl Pane {
     /// The rows it shows, and under them how many it does not. That row has no bar, so no text can pass for it.
     pub(super) fn lines(self, theme: &Theme, phase: PromptPhase, columns: usize) -> Vec<Line<'static>> {
         let Window { offset, height, total } = self.window;
-        let mut lines: Vec<_> = self.rows.into_iter().skip(offset).take(height).collect();
+        let mut lines = self.rows.0[offset..offset + height].to_vec();
         if height < total && height < self.height {
             let down = theme.signs.down;
             let forms = match height {

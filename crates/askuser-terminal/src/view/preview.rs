@@ -1,11 +1,8 @@
 //! The preview of an option: Markdown beside the options where there is room for it, below them otherwise.
 
-use super::barred;
+use super::laid_out::{LaidOut, Rows, Text};
 use super::theme::Theme;
-use crate::markdown;
 use askuser::Prompt;
-use ratatui_core::style::Style;
-use ratatui_core::text::Line;
 
 /// The columns from which a preview stands beside the options. A terminal's last column stays free.
 const BESIDE_FROM: u16 = 99;
@@ -26,7 +23,7 @@ pub(super) struct Preview {
     pub(super) place: Place,
     /// The columns of the whole prompt.
     pub(super) columns: u16,
-    pub(super) rows: Vec<Line<'static>>,
+    pub(super) rows: Rows,
     pub(super) tallest: usize,
 }
 
@@ -44,7 +41,13 @@ impl Preview {
 
 /// The preview in a terminal of so many columns; `None` if no option of the question has one. `edge` is what stands to the
 /// left of text.
-pub(super) fn preview(prompt: &Prompt, theme: &Theme, columns: u16, edge: u16) -> Option<Preview> {
+pub(super) fn preview(
+    prompt: &Prompt,
+    theme: &Theme,
+    columns: u16,
+    edge: u16,
+    laid_out: &mut LaidOut,
+) -> Option<Preview> {
     let (question, draft) = prompt.current()?;
     if question.options().iter().all(|option| option.preview().is_none()) {
         return None;
@@ -57,10 +60,9 @@ pub(super) fn preview(prompt: &Prompt, theme: &Theme, columns: u16, edge: u16) -
         Place::Beside(list) => list,
         Place::Below => edge,
     };
-    let room = usize::from(columns.saturating_sub(left));
-    let rows = |text: &str| barred::prose(&markdown::rows(text), theme, room, Style::new());
-    let mut all: Vec<_> = question.options().iter().map(|option| option.preview().map(rows)).collect();
-    let tallest = all.iter().flatten().map(Vec::len).max().unwrap_or(0);
+    let mut rows = |text: &str| laid_out.rows(Text::Preview(text.into()), theme, columns.saturating_sub(left));
+    let mut all: Vec<_> = question.options().iter().map(|option| option.preview().map(&mut rows)).collect();
+    let tallest = all.iter().flatten().map(|rows| rows.0.len()).max().unwrap_or(0);
     let rows = all.get_mut(draft.focus).and_then(Option::take).unwrap_or_default();
     Some(Preview { place, columns, rows, tallest })
 }

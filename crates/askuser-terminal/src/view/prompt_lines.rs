@@ -16,7 +16,7 @@ use super::PromptPhase;
 use super::theme::{PromptStyle, Role, Theme};
 use super::wrap::{spans_width, width, wrap};
 use askuser::prompt::{InputMode, NoticeKind, Page, Prompt, TextField};
-use ratatui_core::style::Style;
+use ratatui_core::style::{Modifier, Style};
 use ratatui_core::text::{Line, Span};
 
 /// The message when the deadline has passed.
@@ -30,59 +30,12 @@ const MARGIN: &str = "  ";
 /// The fewest columns in which text is still readable.
 const LEGIBLE: usize = 10;
 
-/// The lines of a prompt of so many columns, whose question and options have `text_columns` of them. The footer names the key
-/// for the model's reason, unless it is whole on the screen.
-pub(super) fn compose<'a>(
-    prompt: &'a Prompt,
-    theme: &Theme,
-    phase: PromptPhase,
-    columns: usize,
-    text_columns: usize,
-    is_why_whole: bool,
-) -> PromptLines<'a> {
-    let border = match phase {
-        PromptPhase::Expired => Role::Warning,
-        PromptPhase::Asking if prompt.is_flashing() => Role::Danger,
-        PromptPhase::Asking if prompt.is_answer_fresh() => Role::Success,
-        PromptPhase::Asking | PromptPhase::Confirmed => Role::Muted,
-    };
-    let blank = Line::from(Span::styled(theme.signs.vertical, theme.style(border)));
-    let lines = PromptLines { blank, is_why_whole, ..PromptLines::default() };
-    let mut composer = Composer {
-        prompt,
-        theme,
-        phase,
-        columns,
-        text_columns,
-        number_column: 0,
-        beside: None,
-        is_origin_shown: false,
-        border,
-        lines,
-    };
-    composer.head();
-    match (prompt.mode(), prompt.page()) {
-        (InputMode::Help, _) => composer.help(),
-        (_, Page::Question(i)) => composer.question(&prompt.set().questions()[i], prompt.draft(i)),
-        (_, Page::Review) => composer.review(),
-    }
-    match prompt.mode() {
-        InputMode::Typing(TextField::Discuss) => composer.closing_field("What should we clarify first?", "Message: "),
-        InputMode::Typing(TextField::Decline) => {
-            let all = prompt.set().questions().len() > 1;
-            let words = if all { "Decline all of these questions?" } else { "Decline this question?" };
-            composer.closing_field(words, "Reason (optional): ")
-        }
-        InputMode::Typing(_) | InputMode::Choosing | InputMode::Leaving | InputMode::Help => {}
-    }
-    composer.gap();
-    composer.footer();
-    composer.lines
-}
-
-struct Composer<'a, 'b> {
+/// Composes the lines of a prompt.
+pub(super) struct Composer<'a, 'b> {
     prompt: &'a Prompt,
     theme: &'b Theme,
+    /// The style of each role.
+    styles: [Style; Role::ALL.len()],
     phase: PromptPhase,
     columns: usize,
     /// The columns of question and options, the border included.
@@ -94,6 +47,63 @@ struct Composer<'a, 'b> {
     is_origin_shown: bool,
     border: Role,
     lines: PromptLines<'a>,
+}
+
+impl<'a, 'b> Composer<'a, 'b> {
+    /// For a prompt of so many columns, whose question and options have `text_columns` of them.
+    pub(super) fn new(
+        prompt: &'a Prompt,
+        theme: &'b Theme,
+        phase: PromptPhase,
+        columns: usize,
+        text_columns: usize,
+    ) -> Composer<'a, 'b> {
+        let border = match phase {
+            PromptPhase::Expired => Role::Warning,
+            PromptPhase::Asking if prompt.is_flashing() => Role::Danger,
+            PromptPhase::Asking if prompt.is_answer_fresh() => Role::Success,
+            PromptPhase::Asking | PromptPhase::Confirmed => Role::Muted,
+        };
+        Composer {
+            prompt,
+            theme,
+            styles: Role::ALL.map(|role| theme.style(role)),
+            phase,
+            columns,
+            text_columns,
+            number_column: 0,
+            beside: None,
+            is_origin_shown: false,
+            border,
+            lines: PromptLines::default(),
+        }
+    }
+
+    /// The lines. Those of the labels in a list are blank until [`Composer::fill_list`]. The footer names the key for the model's
+    /// reason, unless it is whole on the screen.
+    pub(super) fn compose(mut self, is_why_whole: bool) -> PromptLines<'a> {
+        let prompt = self.prompt;
+        self.lines.is_why_whole = is_why_whole;
+        self.lines.blank = self.bordered(0, []);
+        self.head();
+        match (prompt.mode(), prompt.page()) {
+            (InputMode::Help, _) => self.help(),
+            (_, Page::Question(i)) => self.question(&prompt.set().questions()[i], prompt.draft(i)),
+            (_, Page::Review) => self.review(),
+        }
+        match prompt.mode() {
+            InputMode::Typing(TextField::Discuss) => self.closing_field("What should we clarify first?", "Message: "),
+            InputMode::Typing(TextField::Decline) => {
+                let all = prompt.set().questions().len() > 1;
+                let words = if all { "Decline all of these questions?" } else { "Decline this question?" };
+                self.closing_field(words, "Reason (optional): ")
+            }
+            InputMode::Typing(_) | InputMode::Choosing | InputMode::Leaving | InputMode::Help => {}
+        }
+        self.gap();
+        self.footer();
+        self.lines
+    }
 }
 
 impl<'a> Composer<'a, '_> {
@@ -125,7 +135,7 @@ impl<'a> Composer<'a, '_> {
             (_, Role::Muted) => Role::Primary,
             (_, border) => border,
         };
-        let edge = self.theme.strong(chip);
+        let edge = self.strong(chip);
         let mut line = vec![Span::styled(signs.chip_left, edge)];
         line.extend(title.map(|title| self.chip(title)));
         line.extend(title.map(|_| Span::styled(signs.chip_right, edge)));
@@ -168,7 +178,7 @@ impl<'a> Composer<'a, '_> {
 
     /// The cursor before a row, or a blank.
     fn cursor(&self, is_here: bool) -> Span<'static> {
-        if is_here { Span::styled(self.theme.signs.cursor, self.theme.strong(Role::Text)) } else { Span::raw(" ") }
+        if is_here { Span::styled(self.theme.signs.cursor, self.strong(Role::Text)) } else { Span::raw(" ") }
     }
 
     fn chip(&self, title: &str) -> Span<'a> {
@@ -220,8 +230,11 @@ impl<'a> Composer<'a, '_> {
         }
         // The person chooses between two drafts by keys.
         if is_plain || rival.is_some() {
-            let hints = footer(None, self.prompt, self.lines.is_why_whole, self.theme, self.columns);
-            self.lines.footer.push(hints);
+            // The view writes hints that stand alone, once it knows what is on the screen.
+            self.lines.footer.push(match self.lines.footer_kind {
+                FooterKind::Hints => Line::default(),
+                FooterKind::Notice => footer(None, self.prompt, self.lines.is_why_whole, self.theme, self.columns),
+            });
         }
     }
 
@@ -247,7 +260,7 @@ impl<'a> Composer<'a, '_> {
     /// A blank line, where there is room for decoration.
     fn gap(&mut self) {
         if self.theme.prompt_style == PromptStyle::Proposal {
-            self.row(0, Vec::new());
+            self.row(0, []);
         }
     }
 
@@ -259,7 +272,7 @@ impl<'a> Composer<'a, '_> {
     fn paragraph(&mut self, indent: usize, text: &'a str, style: Style) {
         let room = self.room(indent);
         for range in wrap(text, room, room) {
-            self.row(indent, vec![Span::styled(text[range].trim_end_matches(' '), style)]);
+            self.row(indent, [Span::styled(text[range].trim_end_matches(' '), style)]);
         }
     }
 
@@ -267,21 +280,23 @@ impl<'a> Composer<'a, '_> {
     fn append(&mut self, indent: usize, text: &'a str, role: Role) {
         match self.lines.body.last_mut() {
             Some(line) if spans_width(&line.spans) + width(text) <= self.text_columns => {
-                line.spans.push(Span::styled(text, self.theme.style(role)));
+                line.spans.push(Span::styled(text, self.styles[role as usize]));
             }
             _ => self.paragraph(indent, text.trim_start(), self.style(role)),
         }
     }
 
     /// Adds a line to the body.
-    fn row(&mut self, indent: usize, spans: Vec<Span<'a>>) {
+    fn row(&mut self, indent: usize, spans: impl IntoIterator<Item = Span<'a>>) {
         let line = self.bordered(indent, spans);
         self.lines.body.push(line);
     }
 
-    fn bordered(&self, indent: usize, spans: Vec<Span<'a>>) -> Line<'a> {
+    fn bordered(&self, indent: usize, spans: impl IntoIterator<Item = Span<'a>>) -> Line<'a> {
         const BLANKS: &str = "                ";
-        let mut line = vec![Span::styled(self.theme.signs.vertical, self.style(self.border))];
+        let spans = spans.into_iter();
+        let mut line = Vec::with_capacity(2 + spans.size_hint().0);
+        line.push(Span::styled(self.theme.signs.vertical, self.style(self.border)));
         if indent > 0 {
             line.push(Span::raw(&BLANKS[..indent.min(BLANKS.len())]));
         }
@@ -295,6 +310,10 @@ impl<'a> Composer<'a, '_> {
     }
 
     fn style(&self, role: Role) -> Style {
-        self.theme.style(role)
+        self.styles[role as usize]
+    }
+
+    fn strong(&self, role: Role) -> Style {
+        self.style(role).add_modifier(Modifier::BOLD)
     }
 }

@@ -167,6 +167,14 @@ const GREY: u8 = 243;
 /// The contrast that text needs, by WCAG 2.
 const READABLE: f64 = 4.5;
 
+impl Role {
+    /// All of them, in their order.
+    pub(super) const ALL: [Role; 9] = {
+        use Role::{Chip, Danger, Detail, Muted, Primary, Secondary, Success, Text, Warning};
+        [Primary, Chip, Text, Secondary, Detail, Muted, Success, Warning, Danger]
+    };
+}
+
 impl Theme {
     /// The style of a role.
     pub fn style(&self, role: Role) -> Style {
@@ -383,18 +391,6 @@ mod tests {
         check(ColorDepth::None, Role::Danger, Color::Reset);
     }
 
-    const ROLES: [Role; 9] = [
-        Role::Primary,
-        Role::Chip,
-        Role::Text,
-        Role::Secondary,
-        Role::Detail,
-        Role::Muted,
-        Role::Success,
-        Role::Warning,
-        Role::Danger,
-    ];
-
     /// The RGB values of a colour that is ours; the first sixteen are the terminal's.
     fn rgb(colour: Color) -> [u8; 3] {
         const LEVELS: [u8; 6] = [0, 95, 135, 175, 215, 255];
@@ -425,7 +421,7 @@ mod tests {
     const EXACT: [ColorDepth; 2] = [ColorDepth::Ansi256, ColorDepth::TrueColor];
 
     fn contrasts(background: Background, on: [u8; 3]) -> impl Iterator<Item = (Role, ColorDepth, f64)> {
-        let all = EXACT.into_iter().flat_map(|depth| ROLES.map(|role| (role, depth)));
+        let all = EXACT.into_iter().flat_map(|depth| Role::ALL.map(|role| (role, depth)));
         all.map(move |(role, depth)| {
             let style = Theme { background, depth, ..Theme::default() }.style(role);
             (role, depth, contrast(rgb(style.fg.unwrap()), style.bg.map_or(on, rgb)))
@@ -491,7 +487,7 @@ mod tests {
         use Color::{Green, LightBlue, LightRed, Reset, Yellow};
         let own = |depth| {
             let theme = Theme { background: Background::Unknown, depth, ..Theme::default() };
-            ROLES.map(|role| theme.colour(role))
+            Role::ALL.map(|role| theme.colour(role))
         };
         let with = |muted| [LightBlue, LightBlue, Reset, Reset, Reset, muted, Green, Yellow, LightRed];
         let grey = Color::Indexed(GREY);
@@ -542,7 +538,7 @@ mod tests {
     #[test]
     fn the_contrast_theme_has_no_grey() {
         let theme = Theme { background: Background::Contrast, ..Theme::default() };
-        assert!(ROLES.iter().all(|&role| theme.style(role).fg == Some(Color::Reset)));
+        assert!(Role::ALL.iter().all(|&role| theme.style(role).fg == Some(Color::Reset)));
     }
 
     #[test]

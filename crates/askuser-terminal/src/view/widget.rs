@@ -1,6 +1,6 @@
 //! The prompt as a widget, for programs that draw with ratatui.
 
-use super::{PromptPhase, Theme, View};
+use super::{LaidOut, PromptPhase, Theme, View};
 use askuser::{Context, Prompt};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::{Position, Rect};
@@ -47,16 +47,13 @@ impl PromptWidget<'_> {
         if area.is_empty() {
             return None;
         }
-        let view = self.view(prompt, area.width, area.height);
-        view.render(area, buffer);
-        let cursor = view.caret.map(|caret| Position::new(area.x + caret.x, area.y + caret.y));
-        let viewport = view.viewport;
+        let (cursor, viewport) = self.view(prompt, area.width, area.height).draw(area, buffer);
         prompt.look(viewport);
         cursor
     }
 
     fn view<'p>(&self, prompt: &'p Prompt, columns: u16, rows: u16) -> View<'p> {
-        View::new(prompt, self.context, &self.theme, self.phase, columns, rows)
+        View::after(&mut LaidOut::default(), prompt, self.context, &self.theme, self.phase, (columns, rows))
     }
 }
 

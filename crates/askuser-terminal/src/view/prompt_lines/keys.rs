@@ -55,33 +55,36 @@ pub fn key_hints<K: Ord>(
 ) -> Line<'static> {
     let is_compact = theme.prompt_style == PromptStyle::Compact;
     let gap = format!(" {} ", if is_compact { theme.signs.dot } else { theme.signs.bullet });
-    let spelled = |hint: &Hint| spell(&hint.0, theme);
-    let columns_of = |hints: &[Hint]| {
-        let words = hints.iter().map(|hint| width(&spelled(hint)) + 1 + width(hint.1)).sum::<usize>();
-        MARGIN.len() + words + width(&gap) * hints.len().saturating_sub(1)
-    };
-    while columns_of(&hints) > columns
-        && let Some(least) = (0..hints.len()).rev().min_by_key(|i| rank(&hints[*i]))
+    hints.iter_mut().for_each(|(key, _)| *key = spell(std::mem::take(key), theme));
+    let wide = |(key, word): &Hint| width(key) + 1 + width(word) + width(&gap);
+    let room = columns.saturating_add(width(&gap)).saturating_sub(MARGIN.len());
+    let mut taken = hints.iter().map(wide).sum::<usize>();
+    let mut ranks: Vec<K> = if taken > room { hints.iter().map(rank).collect() } else { Vec::new() };
+    while taken > room
+        && let Some(least) = (0..hints.len()).rev().min_by_key(|i| &ranks[*i])
     {
-        hints.remove(least);
+        taken -= wide(&hints.remove(least));
+        ranks.remove(least);
     }
-    let mut spans = vec![Span::raw(MARGIN)];
-    for (i, hint) in hints.iter().enumerate() {
-        let gap = if i == 0 { "" } else { &gap };
-        spans.push(Span::styled(gap.to_owned(), theme.style(Role::Detail)));
-        spans.push(Span::styled(spelled(hint), theme.key()));
-        spans.push(Span::styled(format!(" {}", hint.1), theme.style(Role::Detail)));
+    let detail = theme.style(Role::Detail);
+    let bright = theme.key();
+    let mut spans = Vec::with_capacity(1 + 3 * hints.len());
+    spans.push(Span::raw(MARGIN));
+    for (i, (key, word)) in hints.into_iter().enumerate() {
+        spans.push(Span::styled(if i == 0 { String::new() } else { gap.clone() }, detail));
+        spans.push(Span::styled(key, bright));
+        spans.push(Span::styled([" ", word].concat(), detail));
     }
     Line::from(spans)
 }
 
 /// Key names in characters that this terminal can show.
-fn spell(keys: &str, theme: &Theme) -> String {
+fn spell<'a>(keys: Cow<'a, str>, theme: &Theme) -> Cow<'a, str> {
     if theme.signs.up == "↑" {
-        return keys.to_owned();
+        return keys;
     }
     let arrows = [("↑ ↓", "Up Down"), ("← →", "Left Right"), ("↑↓", "up/down"), ("←→", "left/right"), ("–", "-")];
-    arrows.iter().fold(keys.to_owned(), |keys, (arrow, word)| keys.replace(arrow, word))
+    arrows.iter().fold(keys, |keys, (arrow, word)| keys.replace(arrow, word).into())
 }
 
 /// What the terminal's loop does by itself, without the prompt.
@@ -91,7 +94,7 @@ impl<'a> Composer<'a, '_> {
     pub(super) fn help(&mut self) {
         self.gap();
         let keys = self.prompt.help().chain([OF_THE_TERMINAL]);
-        let keys: Vec<_> = keys.map(|(spelled, does)| (spell(spelled, self.theme), does)).collect();
+        let keys: Vec<_> = keys.map(|(spelled, does)| (spell(spelled.into(), self.theme), does)).collect();
         let longest = keys.iter().map(|(spelled, _)| width(spelled)).max().unwrap_or(0) + 2;
         // Keys that leave too little room for the text get a line of their own.
         let fits = |column: &usize| column + 2 * LEGIBLE <= self.room(self.indent());

@@ -32,25 +32,17 @@ impl PromptLines<'_> {
     /// Leaves out the descriptions of options without the focus.
     pub(in crate::view) fn leave_out_descriptions(&mut self) {
         self.spare = self.longer;
-        let before = self.body.len();
-        // They are in order.
-        let mut ranges = std::mem::take(&mut self.descriptions).into_iter().peekable();
-        // Where each line is afterwards.
-        let mut places = Vec::with_capacity(before + 1);
-        let mut at = 0;
-        self.body.retain(|_| {
-            let line = places.len();
-            while ranges.next_if(|range| range.end <= line).is_some() {}
-            let kept = ranges.peek().is_none_or(|range| !range.contains(&line));
-            places.push(at);
-            at += usize::from(kept);
-            kept
-        });
-        places.push(at);
-        for range in &mut self.rows {
-            *range = places[range.start]..places[range.end];
+        let left_out = std::mem::take(&mut self.descriptions);
+        if left_out.is_empty() {
+            return;
         }
-        self.caret = self.caret.map(|(line, column)| (places[line], column));
+        // Where a line is afterwards.
+        let before =
+            |line: usize| left_out.iter().map(|lines| lines.len().min(line.saturating_sub(lines.start))).sum::<usize>();
+        let place = |line| line - before(line);
+        self.rows.iter_mut().for_each(|row| *row = place(row.start)..place(row.end));
+        self.caret = self.caret.map(|(line, column)| (place(line), column));
+        left_out.iter().rev().for_each(|lines| drop(self.body.drain(lines.clone())));
     }
 }
 

@@ -50,11 +50,17 @@ impl<'a> Composer<'a, '_> {
             _ => self.gap(),
         }
         if question.form() != Form::Tool {
-            for &row in entry.listed().iter() {
-                let start = self.lines.body.len();
-                self.label(question, entry, row, question.options()[row].name());
-                self.lines.rows.push(start..self.lines.body.len());
-            }
+            let room = self.room(self.label_column());
+            let mut end = self.lines.body.len();
+            let lines = |&row: &usize| {
+                let name = question.options()[row].name();
+                let start = end;
+                // No character takes more columns than bytes.
+                end += if name.len() <= room { 1 } else { wrap(name, room, room).len() };
+                start..end
+            };
+            self.lines.rows = entry.listed().iter().map(lines).collect();
+            self.lines.body.resize_with(end, Line::default);
             return;
         }
         let anything =
@@ -80,6 +86,19 @@ impl<'a> Composer<'a, '_> {
         }
         self.end_row(entry, row, start);
         self.lines.longer = tallest.any - tallest.shown;
+    }
+
+    /// Lays out those labels of a list that have some of these lines. The others stay blank: they are not on the screen.
+    pub(in crate::view) fn fill_list(&mut self, body: &mut [Line<'a>], rows: &[Range<usize>], shown: Range<usize>) {
+        let list = self.prompt.current().filter(|(question, _)| matches!(question.form(), Form::Pick | Form::Confirm));
+        let Some((question, entry)) = list else { return };
+        let first = rows.partition_point(|lines| lines.end <= shown.start);
+        let listed = entry.listed();
+        for (&row, lines) in listed.iter().zip(rows).skip(first).take_while(|(_, lines)| lines.start < shown.end) {
+            self.label(question, entry, row, question.options()[row].name());
+            debug_assert_eq!(lines.len(), self.lines.body.len());
+            lines.clone().zip(self.lines.body.drain(..)).for_each(|(at, line)| body[at] = line);
+        }
     }
 
     /// The field for an answer that is a text.
@@ -142,23 +161,25 @@ impl<'a> Composer<'a, '_> {
     /// Whether every label takes as many rows with a number before it as without.
     fn numbers_fit(&self, question: &Question) -> bool {
         let badge = |is_recommended| if is_recommended { BADGE } else { "" };
-        let labels =
-            question.options().iter().map(|option| format!("{}{}", option.name(), badge(option.is_recommended())));
         let room = self.room(self.label_column());
+        let narrow = room.saturating_sub(width("1 "));
         let rows = |label: &str, room: usize| wrap(label, room, room).len();
-        labels.into_iter().all(|label| rows(&label, room) == rows(&label, room.saturating_sub(width("1 "))))
+        question.options().iter().map(|option| (option.name(), badge(option.is_recommended()))).all(|(name, badge)| {
+            let label = || format!("{name}{badge}");
+            width(name) + width(badge) <= narrow || rows(&label(), room) == rows(&label(), narrow)
+        })
     }
 
     /// The text of a question. A row without a bar is ours, so one that takes several rows has a bar before each.
     fn question_text(&mut self, text: &'a str) {
         let room = self.room(self.indent());
         if self.prompt.wording() == Wording::Prose {
-            return self.prose(self.indent(), text, self.theme.strong(Role::Text), |_, rows| rows > 1);
+            return self.prose(self.indent(), text, self.strong(Role::Text), |_, rows| rows > 1);
         }
         if wrap_exactly(text, room).len() == 1 {
-            return self.paragraph(self.indent(), text, self.theme.strong(Role::Text));
+            return self.paragraph(self.indent(), text, self.strong(Role::Text));
         }
-        for row in barred::exactly(text, &[], self.theme, room, |_, _| self.theme.strong(Role::Text)) {
+        for row in barred::exactly(text, &[], self.theme, room, |_, _| self.strong(Role::Text)) {
             self.row(self.indent(), row.spans);
         }
     }
@@ -256,27 +277,28 @@ impl<'a> Composer<'a, '_> {
             (false, Role::Text) => self.theme.ticked(),
             (false, _) => self.style(text),
         };
-        let mark = if picked { self.theme.strong(mark) } else { self.style(mark) };
-        let number = match (self.number_column, row + 1) {
-            (0, _) => String::new(),
-            (_, number @ 1..=9) => format!("{number} "),
-            _ => "  ".to_owned(),
+        let mark = if picked { self.strong(mark) } else { self.style(mark) };
+        const NUMBERS: &str = "1 2 3 4 5 6 7 8 9 ";
+        let number = match self.number_column {
+            0 => "",
+            _ => NUMBERS.get(2 * row..2 * row + 2).unwrap_or("  "),
         };
         let column = self.label_column();
         let room = self.room(column);
         for (i, range) in wrap(name, room, room).into_iter().enumerate() {
             let label = Span::styled(name[range].trim_end_matches(' '), style);
             if i == 0 {
-                let number = Span::styled(number.clone(), self.style(Role::Detail));
+                let number = Span::styled(number, self.style(Role::Detail));
                 let cursor = self.cursor(focused);
                 let mut lead = [number, cursor, Span::raw(" ")];
                 if self.theme.prompt_style == PromptStyle::Compact {
                     lead.rotate_left(1);
                 }
                 let mark = Span::styled(sign, mark);
-                self.row(self.indent(), lead.into_iter().chain([mark, Span::raw(" "), label]).collect());
+                let [first, second, third] = lead;
+                self.row(self.indent(), [first, second, third, mark, Span::raw(" "), label]);
             } else {
-                self.row(column, vec![label]);
+                self.row(column, [label]);
             }
         }
     }

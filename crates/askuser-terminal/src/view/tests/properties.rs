@@ -3,8 +3,9 @@
 use super::*;
 use crate::fixtures::{any_event, authentication, events, features, long, nasty_set, nasty_text};
 use askuser::exact::{self, Charset};
+use askuser::input::QuestionInput;
 use askuser::prompt::{InputMode, PromptOptions, Scroll, TextField};
-use askuser::{Context, Key, KeyCode};
+use askuser::{Context, Key, KeyCode, QuestionSet, Request, RequestKey, Rules, ToolUse};
 use proptest::prelude::*;
 use ratatui_core::buffer::{Cell, CellWidth};
 use std::collections::BTreeSet;
@@ -29,6 +30,17 @@ fn any_theme() -> impl Strategy<Value = Theme> {
 fn any_context() -> impl Strategy<Value = Context> {
     let kinds = [Context::Command, Context::Diff, Context::ToolInput, Context::Prose as fn(String) -> Context];
     (nasty_text(), prop::sample::select(kinds.to_vec())).prop_map(|(text, kind)| kind(text))
+}
+
+/// With a context, a reason, an input or previews, so that there are texts to keep from one frame to the next.
+fn any_request() -> impl Strategy<Value = Request> {
+    let parts = (nasty_set(), prop::option::of(any_context()), nasty_text(), nasty_text());
+    parts.prop_map(|(set, context, why, command)| {
+        let call = ToolUse::new("Bash", serde_json::json!({ "command": command }).as_object().unwrap().clone());
+        let set = if context.is_none() { features() } else { set };
+        let context = context.unwrap_or(Context::ToolUse(call));
+        Request::new(RequestKey::new("s", "c"), set).with_context(context).with_why(why)
+    })
 }
 
 fn any_phase() -> impl Strategy<Value = PromptPhase> {
@@ -121,6 +133,41 @@ proptest! {
             assert!(cursor.is_none_or(|cursor| area.contains(cursor)), "{cursor:?} outside {area}");
         });
         prop_assert_eq!(faults, vec![]);
+    }
+
+    #[test]
+    fn a_frame_after_any_other_is_as_if_it_were_the_first(
+        requests in prop::collection::vec(any_request(), 1..3),
+        frames in prop::collection::vec((any_event(), any_theme(), 8u16..=130, 1u16..=60, 0usize..6), 1..12),
+    ) {
+        let mut laid_out = LaidOut::default();
+        for (i, (event, theme, columns, rows, key)) in frames.into_iter().enumerate() {
+            let request = &requests[i % requests.len()];
+            let mut prompt = Prompt::of(request, Duration::ZERO);
+            let opens = ['o', 'v'].get(key).map(|key| Event::Key(KeyCode::Char(*key).into()));
+            opens.into_iter().chain([event]).for_each(|event| _ = prompt.update(event, Duration::ZERO));
+            let context = request.context();
+            let fresh = View::new(&prompt, context, &theme, PromptPhase::Asking, columns, rows);
+            let view = View::after(&mut laid_out, &prompt, context, &theme, PromptPhase::Asking, (columns, rows));
+            prop_assert_eq!(&view.lines, &fresh.lines);
+            prop_assert_eq!((view.viewport, view.caret, view.columns), (fresh.viewport, fresh.caret, fresh.columns));
+        }
+    }
+
+    #[test]
+    fn no_row_of_a_list_stays_blank(
+        items in prop::collection::vec(nasty_text(), 1..40),
+        events in prop::collection::vec(any_event(), 0..15),
+        size in (8u16..=100, 4u16..=20),
+    ) {
+        let start = QuestionInput::new("Which?", "Pick");
+        let question = (0..).zip(&items).fold(start, |question, (i, item)| question.option(format!("{i} {item}"), ""));
+        let set = QuestionSet::new([question], &Rules::pick()).unwrap();
+        let mut prompt = Prompt::new(set, PromptOptions { key_delay: Duration::ZERO, deadline: None });
+        live(&mut prompt, events, size, |prompt, event| {
+            let view = view(prompt, &Theme::default(), PromptPhase::Asking, size);
+            assert!(view.lines.iter().all(|line| !line.spans.is_empty()), "after {event:?}");
+        });
     }
 
     #[test]
