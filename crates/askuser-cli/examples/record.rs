@@ -64,7 +64,7 @@ const AGENT: &[(&str, &[(&str, f32)])] = &[
 /// The keys at Claude Code, and then in the pane below.
 const HERO: &[(&str, &[(&str, f32)])] = &[
     ("Set up storage for the shop", &[("\r", 1.0)]),
-    ("claude-code", &[(DOWN_A_PANE, 0.0), ("\r", 1.4)]),
+    ("Claude Code  shop", &[(DOWN_A_PANE, 0.0), ("\r", 1.4)]),
     ("Type something else", &[("\x1b[B", 1.2), ("\r", 0.9)]),
 ];
 /// The keys of tmux for the pane below.

@@ -81,7 +81,7 @@ fn the_recorded_agent_is_the_programs() {
 /// The rows above are another program's.
 #[test]
 fn the_recorded_inbox_is_the_programs() {
-    let waiting = |frame: &Frame| frame.text.contains("claude-code");
+    let waiting = |frame: &Frame| frame.text.contains("1 waiting");
     let mut frames = frames("hero.svg");
     let first = frames.iter().position(waiting).expect("a question in the list");
     frames.drain(..first);
@@ -109,7 +109,8 @@ fn the_recorded_inbox_is_the_programs() {
     ];
     let messages: String = messages.iter().map(|message| format!("{message}\n")).collect();
     let stage = stage().file("shop/.keep", "").file("messages", messages).env("TERM", "tmux-256color");
+    let mut inbox = stage.clone().size(88, INBOX_ROWS).shell("cd shop; exec askuser inbox");
+    inbox.wait_for("0 waiting");
     let _server = stage.shell("cd shop; { cat ../messages; cat; } | exec askuser mcp --popup none >../out");
-    let mut inbox = stage.size(88, INBOX_ROWS).shell("cd shop; exec askuser inbox");
     replay(&mut inbox, &frames);
 }
