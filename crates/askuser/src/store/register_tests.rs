@@ -89,6 +89,7 @@ fn a_removed_person_takes_credentials_and_pairings_along() {
     ];
     assert_eq!((&writes[..], reply), (&expected[..], RegisterReply::Removed(Some(Removed { revoked: 1, waiting: 3 }))));
     assert_eq!(decide(&register, remove("bob")), (vec![], RegisterReply::Removed(None)));
+    assert_eq!((remove("bob").removed(), RegisterCommand::People.removed()), (Some("bob"), None));
     let repeated = Register { revoked_before: 2, ..Register::default() };
     let removed = Removed { revoked: 2, waiting: 0 };
     assert_eq!(decide(&repeated, remove("ada")).1, RegisterReply::Removed(Some(removed)));
