@@ -125,7 +125,10 @@ fn the_use_of_a_credential_is_noted_once_a_minute_or_from_elsewhere() {
     let seen = |register: &Register, address: &str| {
         decide(register, RegisterCommand::Seen { id: "c1".into(), address: address.into() }).0.len()
     };
-    assert_eq!(seen(&register, "here"), 1);
+    let (writes, _) = decide(&register, RegisterCommand::Seen { id: "c1".into(), address: "here".into() });
+    let mut used = register.credentials[1].clone();
+    (used.seen_ms, used.made.address) = (Some(NOW), Some("here".into()));
+    assert_eq!(writes, [RegisterWrite::Set(Entry::Credential(used))]);
     register.credentials[1].seen_ms = Some(NOW - SEEN_MS + 1);
     register.credentials[1].made.address = Some("here".into());
     assert_eq!((seen(&register, "here"), seen(&register, "there")), (0, 1));
