@@ -71,7 +71,7 @@ impl Format {
     }
 
     /// Whether what is added is no server.
-    fn is_beside(self) -> bool {
+    pub(super) fn is_beside(self) -> bool {
         matches!(self, Format::Line(_) | Format::ClaudeSettings)
     }
 

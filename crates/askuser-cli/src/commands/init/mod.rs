@@ -348,7 +348,7 @@ impl<'a> Setup<'a> {
     fn entry(&self, client: &Client, file: &File) -> Result<Map<String, Value>, Failure> {
         let command = self.server(client)?;
         let found = client.format.find(&file.text, client.servers).map_err(|why| unfit(file, why))?;
-        let (mut fields, other) = match self.http.as_ref().filter(|_| client.is_server()) {
+        let (mut fields, other) = match self.http.as_ref().filter(|_| !client.format.is_beside()) {
             Some(http) => (http.fields(client, found.as_ref(), self.args.get_flag("print"))?, command),
             None => (command, client.http_entry("", "")),
         };
