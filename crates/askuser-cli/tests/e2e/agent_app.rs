@@ -899,12 +899,12 @@ fn a_resumed_session_has_the_rows_of_the_live_one() {
         let stage = stage(json!([])).size(columns, rows).file("script.json", script.to_string());
         let mut live = start(&stage, &["hello"]);
         for (header, key) in [
-            ("╭─ Database ─╮", "2"),
+            ("Which database?", "2"),
             ("a.txt (+2)?", "1"),
-            ("╭─ Edit ─╮", "1"),
+            ("a.txt (+1", "1"),
             ("b.txt (+1)?", "3"),
-            ("╭─ Bash ─╮", "1"),
-            ("╭─ Crate ─╮", "<esc>"),
+            ("Run this command?", "1"),
+            ("Asked by: task 'audit deps'", "<esc>"),
             ("┃ echo below", "1"),
         ] {
             live.wait_for(header);
@@ -922,7 +922,7 @@ fn a_resumed_session_has_the_rows_of_the_live_one() {
         live.wait_for("I see.");
         live.wait_gone("Working");
         live.keys("run<enter>");
-        live.wait_for("╭─ Bash ─╮");
+        live.wait_for("Run this command?");
         live.keys("1");
         live.wait_for("Bash sleep 60");
         // A key right after a question is not taken.

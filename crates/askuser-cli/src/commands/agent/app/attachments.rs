@@ -10,7 +10,9 @@ const MAX_FILES: usize = 10;
 
 /// A message with the files it names. The person reads which were attached, and why others were not.
 pub(crate) async fn attach(agent: &AgentHandle, text: String, ui: &UiSender) -> String {
-    let (mut message, mut files, mut refused) = (text.clone(), Vec::<String>::new(), Vec::new());
+    let mut message = text.clone();
+    let mut files = Vec::<String>::new();
+    let mut refused = Vec::new();
     for path in mentions::paths(&text) {
         let short = mentions::without_punctuation(&path);
         let (path, read) = match agent.read_file(&path).await {
