@@ -1,5 +1,6 @@
 //! An agent: a model, tools, a person to ask, and the conversation so far.
 
+use crate::agent_context::{Retries, Shared};
 use crate::event::AgentEvent;
 use crate::event_channel::{EventSender, Run};
 use crate::message::{Message, ToolCall};
@@ -8,9 +9,8 @@ use crate::permission::{PermissionMode, Permissions};
 use crate::permission_rules::PermissionRules;
 use crate::sandbox::Sandbox;
 use crate::secrets::Secrets;
-use crate::shared::{Retries, Shared};
 use crate::tool::{Registry, Stop, ToolResult};
-use crate::tools::{Bash, ConfinedPath, KnownFiles};
+use crate::tools::{Bash, ConfinedPath, SeenFiles};
 use crate::transcript::{Entry, History, Next, Transcript, TranscriptError};
 use crate::turn;
 use crate::undo::{FileDiff, UndoError, UndoLog, Undone};
@@ -186,7 +186,7 @@ impl Agent {
         self.left_alone.clear();
         self.failed_summary = None;
         let shared = Arc::make_mut(&mut self.shared);
-        shared.known_files = transcript.seen_files(&[]);
+        shared.seen_files = transcript.seen_files(&[]);
         shared.transcript = transcript;
         shared.said = Arc::new(Mutex::new(self.history.said.clone()));
         self.keep_planning();
@@ -264,7 +264,7 @@ impl Agent {
     pub fn clear(&mut self) -> Result<(), TranscriptError> {
         self.shared.transcript.append(&[], &Entry::Cleared)?;
         self.history.apply(&Entry::Cleared);
-        Arc::make_mut(&mut self.shared).known_files = KnownFiles::default();
+        Arc::make_mut(&mut self.shared).seen_files = SeenFiles::default();
         Ok(())
     }
 

@@ -3,8 +3,8 @@
 //! A question is on the disk before a person sees it, and its outcome before anything acts on it or shows success. After
 //! a crash the same steps find the recorded resolution, or ask again.
 
+use crate::agent_context::Shared;
 use crate::event::{AgentEvent, Failure, FailureKind, QuestionOutcome};
-use crate::shared::Shared;
 use crate::tool::{Stop, ToolContext};
 use crate::transcript::{Entry, RecordedQuestion, TranscriptError};
 use askuser::{

@@ -5,12 +5,12 @@
 //! with the result, so it holds after a crash as well.
 
 use crate::agent::Agent;
+use crate::agent_context::Shared;
 use crate::asking::NO_ASKER;
 use crate::event::{AgentEvent, QuestionOutcome};
 use crate::event_channel::EventSender;
 use crate::message::ToolCall;
 use crate::permission::{self, Obtained};
-use crate::shared::Shared;
 use crate::tool::{Access, Stop, Tool, ToolContext, ToolResult};
 use crate::transcript::{self, Entry, Halt, Next};
 use askuser::{Purpose, Resolution, Status};

@@ -4,12 +4,12 @@
 //! which the work continues. The whole conversation stays in the transcript; only what the model reads becomes shorter.
 
 use crate::agent::Agent;
+use crate::agent_context::Shared;
 use crate::context::ContextUse;
 use crate::event::{AgentEvent, Failure, FailureKind};
 use crate::event_channel::EventSender;
 use crate::message::{Block, Message, ToolCall, aside};
 use crate::model::{ModelError, ModelEvent, ModelRequest};
-use crate::shared::Shared;
 use crate::text_call;
 use crate::tool::{Access, Stop};
 use crate::transcript::{Entry, History, Verbatim};

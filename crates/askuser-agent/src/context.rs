@@ -1,8 +1,8 @@
 //! How full the model's context is: what the provider counted last, and an estimate of what was added since.
 
+use crate::agent_context::Shared;
 use crate::message::{Block, Message};
 use crate::model::Model;
-use crate::shared::Shared;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -5,12 +5,12 @@
 //! at once.
 
 use crate::agent::Agent;
+use crate::agent_context::Shared;
 use crate::event::AgentEvent;
 use crate::event_channel::{EventSender, Run};
 use crate::message::Message;
 use crate::model::Model;
 use crate::permission::PermissionMode;
-use crate::shared::Shared;
 use crate::transcript::{Entry, Transcript, TranscriptError};
 use futures_util::future::{BoxFuture, ready};
 use futures_util::{Stream, StreamExt};

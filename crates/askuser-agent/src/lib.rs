@@ -23,7 +23,6 @@ mod context;
 mod conversation;
 mod event;
 mod event_channel;
-mod halting;
 mod message;
 mod model;
 mod permission;
@@ -31,13 +30,14 @@ mod permission_rules;
 #[cfg(feature = "providers")]
 #[cfg_attr(docsrs, doc(cfg(feature = "providers")))]
 pub mod provider;
+mod skipped_calls;
 mod user_command;
 // Only Linux has bubblewrap.
+mod agent_context;
 #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 mod sandbox;
 mod script;
 mod secrets;
-mod shared;
 pub mod shared_file;
 mod text_call;
 mod tool;

@@ -1,12 +1,12 @@
 //! What a tool is, what it gets, and the registry it stands in. Asking a person is a tool like any other.
 
+use crate::agent_context::Shared;
 use crate::event::{AgentEvent, Failure, FailureKind};
 use crate::event_channel::EventSender;
 use crate::message::ToolCall;
 use crate::permission::PermissionMode;
 use crate::permission_rules::PermissionRule;
 use crate::sandbox::Reach;
-use crate::shared::Shared;
 use askuser::{Asker, Context, ToolUse};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

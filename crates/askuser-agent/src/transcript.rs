@@ -16,7 +16,7 @@ pub(crate) use questions::RecordedQuestion;
 use crate::model::RecordedModel;
 use crate::permission::PermissionMode;
 use crate::regular_file::{self, Links};
-use crate::tools::KnownFiles;
+use crate::tools::SeenFiles;
 use askuser::{Purpose, Request};
 use std::fs::{self, File, TryLockError};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -222,16 +222,16 @@ impl Transcript {
     }
 
     /// The files that the model had read and written when the record was opened; a subagent's as they are now.
-    pub(crate) fn seen_files(&self, tasks: &[String]) -> KnownFiles {
+    pub(crate) fn seen_files(&self, tasks: &[String]) -> SeenFiles {
         let inner = self.inner();
         let lines = if tasks.is_empty() { &inner.read_back } else { &inner.open };
         let begin = lines.iter().rposition(|line| line.entry == Entry::Cleared).unwrap_or_default();
-        KnownFiles::recorded(lines[begin..].iter().filter(|line| line.tasks == tasks).filter_map(|line| {
-            match &line.entry {
+        SeenFiles::recorded(lines[begin..].iter().filter(|line| line.tasks == tasks).filter_map(
+            |line| match &line.entry {
                 Entry::Result { result, .. } => Some(result),
                 _ => None,
-            }
-        }))
+            },
+        ))
     }
 
     /// The last question that was asked for a call that is still open, and what came of it.

@@ -1,6 +1,7 @@
 //! The loop: look at the conversation, do what comes next, write down what happened, until it is the person's turn.
 
 use crate::agent::Agent;
+use crate::agent_context::{MAX_PAUSE, Retries, Shared};
 use crate::calls::{end_interrupted, leave_out, run_calls};
 use crate::compaction::{self, Tail};
 use crate::context::ContextUse;
@@ -9,7 +10,6 @@ use crate::event_channel::EventSender;
 use crate::message::{Block, Message, ToolCall};
 use crate::model::{ModelError, ModelEvent, ModelRequest};
 use crate::permission::PermissionMode;
-use crate::shared::{MAX_PAUSE, Retries, Shared};
 use crate::text_call;
 use crate::tool::Stop;
 use crate::transcript::{Entry, History, Next};

@@ -2,10 +2,10 @@
 
 use super::head_tail::HeadTail;
 use super::live_output::LiveOutput;
+use super::output_file::OutputFile;
 use super::process::{self, ProcessGroup};
 use super::sensitive::instructing_since;
 use super::utf8::Utf8Decoder;
-use super::whole_output::WholeOutput;
 use crate::command_prefix;
 use crate::event::AgentEvent;
 use crate::message::ToolCall;
@@ -283,14 +283,14 @@ struct Output<'a> {
     decoder: Utf8Decoder,
     redactor: Redactor<'a>,
     kept: HeadTail,
-    whole: WholeOutput,
+    whole: OutputFile,
     live: LiveOutput<'a>,
 }
 
 impl<'a> Output<'a> {
     fn new(call: &'a str, context: &'a ToolContext) -> Output<'a> {
         let live = LiveOutput::new(call, context);
-        let (kept, whole) = (HeadTail::new(MAX_OUTPUT), WholeOutput::new(context, MAX_OUTPUT));
+        let (kept, whole) = (HeadTail::new(MAX_OUTPUT), OutputFile::new(context, MAX_OUTPUT));
         let redactor = context.shared.secrets.redactor();
         Output { decoder: Utf8Decoder::default(), redactor, kept, whole, live }
     }

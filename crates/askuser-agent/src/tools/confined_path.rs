@@ -5,7 +5,7 @@
 //! variables, which belong to shells.
 
 use super::folder::{Folder, Opened};
-use super::whole_output;
+use super::output_file;
 use crate::message::ToolCall;
 use crate::shared_file::{Update, UpdateError};
 use crate::tool::{ToolContext, ToolResult};
@@ -77,7 +77,7 @@ impl ConfinedPath {
         context: &ToolContext,
     ) -> Result<ConfinedPath, ToolResult> {
         ConfinedPath::resolve(call, given, context).or_else(|refused| {
-            let outputs = whole_output::folder(&context.shared.transcript).ok_or_else(|| refused.clone())?;
+            let outputs = output_file::folder(&context.shared.transcript).ok_or_else(|| refused.clone())?;
             let context = ToolContext { allowed: vec![outputs], ..context.clone() };
             ConfinedPath::resolve(call, given, &context).map_err(|_| refused)
         })

@@ -110,7 +110,7 @@ pub(crate) async fn run(
         let _lock = change_lock();
         let change = plan(&call, &own_context)?;
         change.apply(&own_context, cancel)?;
-        let seen = own_context.shared.known_files.has_written(&change, tool == "Write");
+        let seen = own_context.shared.seen_files.has_written(&change, tool == "Write");
         Ok(change.result(tool, &seen))
     });
     Ok(made.await?.flatten().unwrap_or_else(|rejected| rejected))

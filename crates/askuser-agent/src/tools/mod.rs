@@ -13,17 +13,17 @@ mod glob;
 mod grep;
 mod head_tail;
 mod ignore_rules;
-mod known_files;
 mod live_output;
+mod output_file;
 mod process;
 mod read;
+mod seen_files;
 mod sensitive;
 mod task;
 #[cfg(test)]
 pub(crate) mod test_fixtures;
 mod utf8;
 pub(crate) mod walk;
-mod whole_output;
 mod write;
 
 pub use ask_user::AskUserQuestion;
@@ -35,9 +35,9 @@ pub use exit_plan_mode::{ExitPlanMode, plan_question};
 pub(crate) use folder::Opened;
 pub use glob::Glob;
 pub use grep::Grep;
-pub(crate) use known_files::{KnownFiles, digest};
 pub use process::STARTED_BY_AGENT;
 pub use read::Read;
+pub(crate) use seen_files::{SeenFiles, digest};
 pub use task::Task;
 pub use write::Write;
 

@@ -3,8 +3,8 @@
 use super::blocking::{self, CancellableFile};
 use super::confined_path::{self, ConfinedPath};
 use super::folder::{Folder, Opened};
-use super::known_files::{Digesting, KnownFiles};
 use super::s;
+use super::seen_files::{Digesting, SeenFiles};
 use crate::message::ToolCall;
 use crate::tool::{Access, Running, Tool, ToolContext, ToolDefinition, ToolResult};
 use crate::tool_input;
@@ -53,7 +53,7 @@ impl Tool for Read {
             let shown = path.display();
             ((path, range), shown)
         });
-        let known = context.shared.known_files.clone();
+        let known = context.shared.seen_files.clone();
         let work = move |(path, range): (ConfinedPath, LineRange), cancel: &CancellationToken| {
             read(&path, range, &known, cancel)
         };
@@ -83,7 +83,7 @@ fn parse(call: &ToolCall, context: &ToolContext) -> Result<(ConfinedPath, LineRa
     Ok((path, range))
 }
 
-fn read(path: &ConfinedPath, range: LineRange, known: &KnownFiles, cancel: &CancellationToken) -> ToolResult {
+fn read(path: &ConfinedPath, range: LineRange, known: &SeenFiles, cancel: &CancellationToken) -> ToolResult {
     let shown = path.display();
     let result = match path.open() {
         Ok(Opened::File(file, metadata)) => {

@@ -1,9 +1,9 @@
 //! Task: a subagent with a conversation of its own. Its questions reach the same person, who sees where they come from.
 
 use crate::agent::Agent;
+use crate::agent_context::Shared;
 use crate::event::{AgentEvent, Failure, FailureKind};
 use crate::message::{Message, ToolCall};
-use crate::shared::Shared;
 use crate::tool::{Access, Running, Stop, Tool, ToolContext, ToolDefinition, ToolResult};
 use crate::transcript::Next;
 use futures_util::StreamExt;
@@ -81,9 +81,8 @@ fn child(call: &ToolCall, description: &str, context: &ToolContext) -> Agent {
     // A subagent that starts subagents is hard to follow for a person it asks.
     let tools = parent.tools.clone().without(NAME).without("ExitPlanMode");
     let shared = parent.for_subagent(&call.id, description, tools);
-    let (history, known_files) =
-        (shared.transcript.history(&shared.tasks), shared.transcript.seen_files(&shared.tasks));
-    let shared = Shared { known_files, ..shared };
+    let (history, seen_files) = (shared.transcript.history(&shared.tasks), shared.transcript.seen_files(&shared.tasks));
+    let shared = Shared { seen_files, ..shared };
     Agent { abort: context.abort.clone(), ..Agent::of(shared, history) }
 }
 

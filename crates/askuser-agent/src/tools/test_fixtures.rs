@@ -55,7 +55,7 @@ impl TestFolder {
     pub(crate) fn with_file(self, name: &str, content: impl AsRef<[u8]>) -> TestFolder {
         let call = call(&super::Read, json!({"path": name}));
         if let Ok(path) = ConfinedPath::resolve(&call, name, &self.context) {
-            self.context.shared.known_files.has_read(&path, crate::tools::digest(content.as_ref()));
+            self.context.shared.seen_files.has_read(&path, crate::tools::digest(content.as_ref()));
         }
         write(&self.path(name), content);
         self

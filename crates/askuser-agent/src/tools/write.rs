@@ -61,7 +61,7 @@ fn plan(call: &ToolCall, context: &ToolContext) -> Result<Change, ToolResult> {
     if let Some(original) = &original
         && shared.transcript.question(&shared.tasks, &call.id, Purpose::Permission).is_none()
     {
-        shared.known_files.check(&path, original)?;
+        shared.seen_files.check(&path, original)?;
     }
     let (shown, lines) = (path.display(), content.lines().count());
     let did = if original.is_some() { "Replaced" } else { "Created" };

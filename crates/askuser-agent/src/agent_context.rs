@@ -5,7 +5,7 @@ use crate::model::Model;
 use crate::permission::{PermissionMode, Permissions};
 use crate::secrets::Secrets;
 use crate::tool::{Registry, Stop};
-use crate::tools::KnownFiles;
+use crate::tools::SeenFiles;
 use crate::transcript::{Entry, Transcript, TranscriptError};
 use askuser::{Asker, Origin, Purpose, RequestKey};
 use std::ffi::OsString;
@@ -40,7 +40,7 @@ pub(crate) struct Shared {
     /// What the person has said while the agent works, and it has not heard yet; a subagent's is never filled.
     pub(crate) said: Arc<Mutex<Vec<String>>>,
     /// What this conversation knows of files; a subagent's knows nothing yet.
-    pub(crate) known_files: KnownFiles,
+    pub(crate) seen_files: SeenFiles,
     /// Held while a person is asked and while a tool acts, by any agent of the session: nothing acts while a question is
     /// open, and no two tools act at once. First come, first served.
     pub(crate) exclusive: Arc<AsyncMutex<()>>,
@@ -95,7 +95,7 @@ impl Shared {
             max_requests: None,
             windows: Windows::default(),
             said: Arc::default(),
-            known_files: KnownFiles::default(),
+            seen_files: SeenFiles::default(),
             exclusive: Arc::default(),
         }
     }
@@ -104,8 +104,8 @@ impl Shared {
     pub(crate) fn for_subagent(&self, call: &str, description: &str, tools: Registry) -> Shared {
         let tasks = self.path(call);
         let origin = self.origin.clone().with_task(description);
-        let (said, known_files) = Default::default();
-        Shared { tools, tasks, origin, said, known_files, ..self.clone() }
+        let (said, seen_files) = Default::default();
+        Shared { tools, tasks, origin, said, seen_files, ..self.clone() }
     }
 
     pub(crate) fn model(&self) -> Arc<dyn Model> {

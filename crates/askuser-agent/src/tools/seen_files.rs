@@ -25,14 +25,14 @@ struct Seen {
 
 /// What one conversation knows. Clones are about the same.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct KnownFiles(Arc<Mutex<HashMap<PathBuf, Content>>>);
+pub(crate) struct SeenFiles(Arc<Mutex<HashMap<PathBuf, Content>>>);
 
-impl KnownFiles {
+impl SeenFiles {
     /// The files as the results of a session recorded them.
-    pub(crate) fn recorded<'a>(results: impl Iterator<Item = &'a ToolResult>) -> KnownFiles {
+    pub(crate) fn recorded<'a>(results: impl Iterator<Item = &'a ToolResult>) -> SeenFiles {
         let details = results.filter_map(|result| result.metadata.as_ref()?.details.as_ref());
         let seen = details.filter_map(|details| Seen::deserialize(&details["seen"]).ok());
-        KnownFiles(Arc::new(Mutex::new(seen.map(|seen| (seen.path, seen.sha256)).collect())))
+        SeenFiles(Arc::new(Mutex::new(seen.map(|seen| (seen.path, seen.sha256)).collect())))
     }
 
     /// The model has read lines of this file. Returns the file as the result records it.

@@ -4,7 +4,7 @@
 //! The later calls of a message know it from their conversation. Subagents that run beside each other each know only their own:
 //! they hear of it from the transcript, after a crash as before it.
 
-use crate::shared::Shared;
+use crate::agent_context::Shared;
 use crate::transcript::Halt;
 
 impl Halt {

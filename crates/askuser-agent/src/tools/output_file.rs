@@ -17,7 +17,7 @@ pub(crate) fn folder(transcript: &Transcript) -> Option<PathBuf> {
 }
 
 #[derive(Default)]
-pub(crate) struct WholeOutput {
+pub(crate) struct OutputFile {
     folder: Option<PathBuf>,
     /// What has not been written.
     text: String,
@@ -28,9 +28,9 @@ pub(crate) struct WholeOutput {
     file: Option<(PathBuf, File)>,
 }
 
-impl WholeOutput {
-    pub(crate) fn new(context: &ToolContext, short: usize) -> WholeOutput {
-        WholeOutput { folder: folder(&context.shared.transcript), short, ..WholeOutput::default() }
+impl OutputFile {
+    pub(crate) fn new(context: &ToolContext, short: usize) -> OutputFile {
+        OutputFile { folder: folder(&context.shared.transcript), short, ..OutputFile::default() }
     }
 
     pub(crate) fn push(&mut self, text: &str) {
