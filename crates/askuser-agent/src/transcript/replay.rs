@@ -49,7 +49,8 @@ fn replayed(lines: &[Line]) -> Vec<AgentEvent> {
         if let Entry::Assistant { content, .. } = &line.entry {
             for call in content.iter().filter_map(Block::as_call) {
                 if let Some(description) = call.input["description"].as_str() {
-                    descriptions.insert([&line.tasks[..], &[call.id.clone()]].concat(), description.to_owned());
+                    descriptions
+                        .insert([&line.tasks[..], std::slice::from_ref(&call.id)].concat(), description.to_owned());
                 }
             }
         }
