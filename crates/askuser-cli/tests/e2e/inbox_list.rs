@@ -79,7 +79,8 @@ fn a_question_is_found_opened_and_answered_and_moves_to_history() {
     terminal.keys("<enter>");
     terminal.wait_for("Asked by: Claude Code in ");
     terminal.keys("3");
-    terminal.wait_for("✔ Database: SQLite");
+    // The list says so, and takes the place of the confirmation.
+    terminal.wait_for("Answered: Database");
     terminal.wait_for("Inbox ─╮  1 waiting");
     terminal.keys("h");
     terminal.wait_for("History ─╮  1 ended");
