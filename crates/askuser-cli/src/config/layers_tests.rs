@@ -59,7 +59,7 @@ fn later_layers_win_and_the_origin_is_known() {
 
 /// Everything a project may say. A new setting is added here on purpose if it belongs to projects; none of these
 /// says who answers, what runs, or where a key goes.
-const OF_PROJECTS: [&str; 7] = ["plain", "repair", "confirm", "theme", "color", "format", "max_tokens"];
+const OF_PROJECTS: [&str; 8] = ["plain", "repair", "confirm", "style", "theme", "color", "format", "max_tokens"];
 
 #[test]
 fn a_project_sets_nothing_that_says_who_answers_what_runs_or_where_a_key_goes() {

@@ -446,7 +446,7 @@ fn the_demo_shows_choices_words_a_preview_a_diff_a_deadline_and_an_inbox_and_say
     terminal.keys("<down>");
     terminal.wait_for("• prints well");
     terminal.keys("<enter>");
-    terminal.wait_for("8 ┃ -    Duration::from_secs(1)");
+    terminal.wait_for("8   ┃ -    Duration::from_secs(1)");
     terminal.wait_for("2 min left · press any key to stop the clock");
     terminal.keys("1");
     terminal.wait_for("`askuser inbox` lists such questions");

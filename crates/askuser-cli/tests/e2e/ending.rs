@@ -29,7 +29,7 @@ fn nothing(status: &str) -> Value {
 fn escape_cancels() {
     let mut terminal = asked(&[]);
     terminal.keys("<esc>");
-    check(&terminal.finish(), nothing("cancelled"), "\n✘ Cancelled");
+    check(&terminal.finish(), nothing("cancelled"), "\n✘ Cancelled: Database");
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn escape_asks_once_more_before_a_mark_is_lost() {
     let ended = terminal.finish();
     assert_eq!(ended.status(), ("cancelled".into(), 1));
     assert_eq!(ended.picks(), json!([["PostgreSQL (Recommended)"]]));
-    assert_eq!((ended.screen.as_str(), ended.modes), ("\n• Database: PostgreSQL\n✘ Cancelled", RESTORED));
+    assert_eq!((ended.screen.as_str(), ended.modes), ("\n• Database: PostgreSQL\n✘ Cancelled: Database", RESTORED));
 }
 
 #[test]

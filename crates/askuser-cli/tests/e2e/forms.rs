@@ -23,12 +23,12 @@ fn nothing_but_a_yes_is_a_yes() {
         ("", "y", 0, "✔ Deploy? Yes"),
         ("", "<enter>", 0, "✔ Deploy? Yes"),
         ("", "n", 1, "✔ Deploy? No"),
-        ("", "<esc>", 1, "✘ Cancelled"),
+        ("", "<esc>", 1, "✘ Cancelled: Deploy?"),
         ("", "dcn", 1, "✔ Deploy? No"),
         ("--timeout 1ms", "", 1, "⚠ Timed out, no answer sent"),
         ("--plain", "yes<enter>", 0, "✔ Deploy? Yes"),
         ("--plain", "n<enter>", 1, "✔ Deploy? No"),
-        ("--plain", "\x04", 1, "✘ Cancelled"),
+        ("--plain", "\x04", 1, "✘ Cancelled: Deploy?"),
         ("", "<c-c>", 130, ""),
     ] {
         let ended = confirm(args, keys);
