@@ -1,9 +1,9 @@
 //! A question ends once, and the same attempt gets the same result.
 
 use crate::Place;
-use crate::support::{TestEnv, attempt, choice, ended, ok, request, set, wait};
+use crate::support::{TestEnv, attempt, choice, ended, ok, request, wait};
 use askuser::Outcome;
-use askuser::store::{End, State, StoreError};
+use askuser::store::{End, State};
 
 /// Repeated, an attempt gets the very ending it made; every other is told who was first, and the answer.
 pub fn a_repeated_attempt_gets_the_same_ending_and_any_other_hears_who_won(place: &dyn Place) {
@@ -29,23 +29,4 @@ pub fn a_repeated_attempt_gets_the_same_ending_and_any_other_hears_who_won(place
         }
         assert_eq!(there.get(&id).ending, Some(first), "a final state absorbs");
     }
-}
-
-/// An attempt that is no outcome of the question is refused, with the reason, and changes nothing.
-pub fn an_answer_to_another_question_is_refused_and_changes_nothing(place: &dyn Place) {
-    let process = TestEnv::new(place).open();
-    let (id, ada) = (process.ask(&request("1")), process.person("ada"));
-    let wrong = set("Drop it?");
-    let yes = wrong.questions()[0].answer(&[0], None, None).expect("an option");
-    let other = Outcome::answered(&wrong, vec![yes]).expect("every question");
-    let long = Outcome::declined(Some("x".repeat(100_000)));
-    for misfit in [other, long] {
-        let error = wait(ada.answer(&id, misfit, &attempt("k"))).expect_err("it does not fit");
-        assert!(matches!(error, StoreError::Misfit(_)), "{error:?}");
-    }
-    for none in [Outcome::timed_out(), Outcome::unavailable("no terminal")] {
-        let error = wait(ada.answer(&id, none, &attempt("k"))).expect_err("that is no answer");
-        assert!(matches!(error, StoreError::Forbidden(_)), "{error:?}");
-    }
-    assert_eq!(process.get(&id).state(), State::Pending, "nothing was recorded");
 }

@@ -98,8 +98,7 @@ macro_rules! conformance {
                 a_question_is_found_by_its_id_in_any_case_and_by_its_key,
                 an_abbreviation_names_some_of_the_questions_that_begin_so;
             attempts:
-                a_repeated_attempt_gets_the_same_ending_and_any_other_hears_who_won,
-                an_answer_to_another_question_is_refused_and_changes_nothing;
+                a_repeated_attempt_gets_the_same_ending_and_any_other_hears_who_won;
             attachments:
                 whether_a_process_waits_has_left_or_has_died_is_seen,
                 one_of_two_waiters_that_leaves_does_not_speak_for_the_other,
@@ -155,8 +154,7 @@ macro_rules! conformance {
                 a_call_shares_no_question_that_another_conversation_waits_for,
                 a_question_that_nothing_waits_for_is_taken_over;
             waiting:
-                many_wait_in_one_process_and_each_hears_of_its_own_question,
-                waiting_for_what_does_not_exist_is_an_error;
+                many_wait_in_one_process_and_each_hears_of_its_own_question;
         }
     };
     (@ $place:expr; $($module:ident: $($rule:ident),+;)+) => {$(

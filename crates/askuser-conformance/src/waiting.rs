@@ -2,7 +2,7 @@
 
 use crate::Place;
 use crate::support::{TestEnv, choice, new_attempt, ok, request, wait};
-use askuser::store::{QuestionId, State, StoreError};
+use askuser::store::{QuestionId, State};
 
 /// However many wait in one process, each hears how its own question ended, wherever that happened.
 pub fn many_wait_in_one_process_and_each_hears_of_its_own_question(place: &dyn Place) {
@@ -27,13 +27,4 @@ pub fn many_wait_in_one_process_and_each_hears_of_its_own_question(place: &dyn P
         let ending = ok(wait(waiting));
         assert_eq!((ending.state(), ending.by()), (State::Answered, Some(&*format!("person {i}"))));
     }
-}
-
-/// There is nothing to wait for.
-pub fn waiting_for_what_does_not_exist_is_an_error(place: &dyn Place) {
-    let process = TestEnv::new(place).open();
-    let id = QuestionId::parse("0123456789ab").expect("an id");
-    let error = wait(process.agent().wait(&id)).expect_err("there is none");
-    assert!(matches!(error, StoreError::NotFound(_)), "{error:?}");
-    assert!(wait(process.agent().attach(&id)).is_err(), "there is none");
 }

@@ -40,7 +40,7 @@ noticed! {
     SeriesIsNotFound: model::the_store_does_what_the_store_in_memory_does, "differ";
     SeriesComesBeforeTheKey: model::the_store_does_what_the_store_in_memory_does, "differ";
     KeyIsNotCompared: model::the_store_does_what_the_store_in_memory_does, "differ";
-    MisfitIsRecorded: attempts::an_answer_to_another_question_is_refused_and_changes_nothing, "it does not fit";
+    MisfitIsRecorded: model::the_store_does_what_the_store_in_memory_does, "differ";
     DeadlineIsIgnored: deadlines::time_runs_out_without_choosing_anything_and_only_where_a_deadline_was_given, "it is told how it ended before";
     DeadlineIsNotTold: deadlines::a_deadline_is_heard_of_by_a_waiter_when_nothing_else_happens, "still waiting after";
     HeldClockRunsOn: deadlines::a_person_who_holds_the_clock_clears_the_deadline, "its clock was stopped";
