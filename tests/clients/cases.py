@@ -187,7 +187,8 @@ def form_refused(scene):
     time.sleep(1)
     run.stage.keys(*run.agent.refuse)
     run.hears("Do not assume an answer.")
-    ends = [(one["state"], one["resolution"]["via"]) for one in run.inbox.asked() if "resolution" in one]
+    ends = [one.get("resolution") or one["settled"]["reported"] for one in run.inbox.asked() if "ended_ms" in one]
+    ends = [(end["status"], end["via"]) for end in ends]
     if ends not in ([("declined", "elicitation")], [("cancelled", "elicitation")]):
         raise Failed(f"it ended as {ends}")
 
