@@ -69,9 +69,12 @@ impl Data {
         let case = !self.errs(Fault::CaseMatters);
         let lower = |text: &str| if case { text.to_lowercase() } else { text.to_owned() };
         let agent = question.request.origin().agent.as_deref();
-        let contains = |text: &str| match self.errs(Fault::JsonIsSearched) {
-            true => serde_json::json!(*question.request).to_string().to_lowercase().contains(text),
-            false => kept.words.contains(text),
+        let contains = |text: &str| {
+            if self.errs(Fault::JsonIsSearched) {
+                serde_json::json!(*question.request).to_string().to_lowercase().contains(text)
+            } else {
+                kept.words.contains(text)
+            }
         };
         let mut words = filter.containing.iter().flat_map(|text| text.split_whitespace()).map(lower);
         let place = filter.place(part, question.cursor.n, question.ending.as_ref().and_then(Ending::at_ms));
