@@ -16,7 +16,7 @@ use crate::program::{Answers, Leaves, Program, QUESTION};
 use crate::pty::{Conditions, Replies, Session};
 use crate::screen::{LABELS, shows_focus, shows_row};
 
-/// Programs with a compiler or a scheduler of their own: valgrind counts that, too.
+/// Programs that bring a compiler or a scheduler: valgrind counts that, too.
 const LEFT_OUT: [&str; 2] = ["Bubble Tea", "Inquirer"];
 
 /// The lengths of the list, and how many arrow keys it gets.
@@ -33,7 +33,7 @@ const FIRST_CALLS: [&str; 3] = [
     r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#,
 ];
 
-/// What a program costs.
+/// The cost of a program.
 pub struct Count {
     pub name: String,
     /// Instructions from its start to its end.
@@ -91,7 +91,7 @@ fn count(name: String, keys: Option<usize>, run: impl Fn(Tool, usize) -> Result<
     Ok(Count { name, instructions, per_key, calls })
 }
 
-/// What counts.
+/// The counted events.
 #[derive(Clone, Copy)]
 enum Tool {
     Valgrind,

@@ -30,16 +30,16 @@ const QUIET: Duration = Duration::from_millis(3);
 /// A program that does not get to where it should within this time has failed.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How a program is run.
+/// The conditions that a program runs under.
 pub struct Conditions {
     pub colours: Colours,
     /// The command line before the program's own, such as valgrind's.
     pub wrapper: Vec<String>,
     pub home: PathBuf,
     pub replies: Replies,
-    /// How long no output comes before a burst is over.
+    /// The pause in the output that ends a burst.
     pub quiet: Duration,
-    /// How long a program may take to get to where it should.
+    /// The time limit for a program to show what is expected.
     pub patience: Duration,
 }
 
@@ -168,10 +168,8 @@ impl Session {
         let mut written = Vec::with_capacity(16 * 1024);
         let mut buffer = [0; 16 * 1024];
         loop {
-            let patience = match written.is_empty() {
-                true => deadline.saturating_duration_since(Instant::now()),
-                false => self.quiet,
-            };
+            let patience =
+                if written.is_empty() { deadline.saturating_duration_since(Instant::now()) } else { self.quiet };
             match self.read(&mut buffer, patience)? {
                 Output::Bytes(count) => {
                     burst.last_byte = Instant::now();

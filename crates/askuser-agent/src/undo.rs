@@ -189,9 +189,10 @@ impl UndoLog {
             let failed = |error: io::Error| UndoError::File { path: path.clone(), fact: error.to_string() };
             let before = self.before(first).map_err(failed)?;
             let now = read_now(&first.path).map_err(failed)?;
-            let text = match before == now {
-                true => String::new(),
-                false => askuser_markdown::file_change(&path, before.as_deref(), now.as_deref()).diff,
+            let text = if before == now {
+                String::new()
+            } else {
+                askuser_markdown::file_change(&path, before.as_deref(), now.as_deref()).diff
             };
             diffs.push(FileDiff { path, text });
         }

@@ -14,12 +14,14 @@ pub const MAX_DIFF: usize = 4_000_000;
 /// The change between two contents of a file; `None` stands for a file that does not exist.
 pub fn file_change(path: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> FileChange {
     let text = |content: Option<&[u8]>| String::from_utf8_lossy(content.unwrap_or_default()).into_owned();
-    let (old_text, new_text) = (text(old), text(new));
+    let old_text = text(old);
+    let new_text = text(new);
     // A carriage return alone ends no line: half a line would stand behind the sign of another.
     let lines = |text| str::split_inclusive(text, '\n').collect::<Vec<_>>();
     let compared = TextDiff::configure().timeout(DIFF_TIMEOUT).diff_slices(&lines(&old_text), &lines(&new_text));
     let count = |tag| compared.iter_all_changes().filter(|change| change.tag() == tag).count();
-    let (added, removed) = (count(ChangeTag::Insert), count(ChangeTag::Delete));
+    let added = count(ChangeTag::Insert);
+    let removed = count(ChangeTag::Delete);
     let name = |content: Option<&[u8]>, side| content.map_or("/dev/null".into(), |_| format!("{side}/{path}"));
     let mut diff = String::new();
     for hunk in compared.unified_diff().iter_hunks() {

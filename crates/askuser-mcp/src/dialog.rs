@@ -127,7 +127,8 @@ impl Dialog {
         let mut shown = Shown { peer: self.peer.clone(), request: Some(asked.id.clone()) };
         let opened = Instant::now();
         self.open().1 = Some(opened);
-        let (mut shown_at, mut is_awake) = (opened, false);
+        let mut shown_at = opened;
+        let mut is_awake = false;
         let (mut awaking, mut asking) = (pin!(ping.await_response()), pin!(asked.await_response()));
         let result = loop {
             tokio::select! {

@@ -53,7 +53,7 @@ const ALLOW_ONCE: &str = "Allow once";
 const ALWAYS_ALLOW: &str = "Always allow";
 const REFUSE: &str = "Don't run it";
 
-/// What the model reads if the file of an edit changed between the question and the answer.
+/// The words for the model if the file of an edit changed between the question and the answer.
 pub const FILE_CHANGED: &str =
     "Not run: the file changed since the user was shown this edit. Read the file again, then call again.";
 

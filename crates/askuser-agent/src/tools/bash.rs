@@ -290,7 +290,8 @@ struct Output<'a> {
 impl<'a> Output<'a> {
     fn new(call: &'a str, context: &'a ToolContext) -> Output<'a> {
         let live = LiveOutput::new(call, context);
-        let (kept, whole) = (HeadTail::new(MAX_OUTPUT), OutputFile::new(context, MAX_OUTPUT));
+        let kept = HeadTail::new(MAX_OUTPUT);
+        let whole = OutputFile::new(context, MAX_OUTPUT);
         let redactor = context.shared.secrets.redactor();
         Output { decoder: Utf8Decoder::default(), redactor, kept, whole, live }
     }

@@ -81,7 +81,8 @@ fn child(call: &ToolCall, description: &str, context: &ToolContext) -> Agent {
     // A subagent that starts subagents is hard to follow for a person it asks.
     let tools = parent.tools.clone().without(NAME).without("ExitPlanMode");
     let shared = parent.for_subagent(&call.id, description, tools);
-    let (history, seen_files) = (shared.transcript.history(&shared.tasks), shared.transcript.seen_files(&shared.tasks));
+    let history = shared.transcript.history(&shared.tasks);
+    let seen_files = shared.transcript.seen_files(&shared.tasks);
     let shared = Shared { seen_files, ..shared };
     Agent { abort: context.abort.clone(), ..Agent::of(shared, history) }
 }

@@ -85,7 +85,7 @@ pub(crate) fn new_question(question: &StoredQuestion) -> String {
     format!("New: {} asks: {}", who(question), question.request.title())
 }
 
-/// Who asks: `Claude Code (task 'tests')`.
+/// The agent and its task: `Claude Code (task 'tests')`.
 pub(crate) fn who(question: &StoredQuestion) -> String {
     let agent = question.request.origin().agent_name().unwrap_or_else(|| "an agent".to_owned());
     match question.request.asked_by() {
@@ -94,7 +94,7 @@ pub(crate) fn who(question: &StoredQuestion) -> String {
     }
 }
 
-/// Who asks, and where it works: `Claude Code in ~/shop`.
+/// The agent and its folder: `Claude Code in ~/shop`.
 pub(crate) fn who_and_where(question: &StoredQuestion) -> String {
     let folder = folder(question).map(|folder| format!(" in {folder}")).unwrap_or_default();
     format!("{}{folder}", who(question))

@@ -6,7 +6,7 @@ use ratatui_core::style::{Color, Style};
 use ratatui_core::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
 
-/// What stands in a column of a row.
+/// The content of a column of a row.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Glyph<'a> {
     pub(super) symbol: &'a str,

@@ -291,7 +291,8 @@ impl Theme {
                 let end = if is_dark { 255 } else { 0 };
                 let step = |n: u16| rgb.map(|v| ((u16::from(v) * (255 - n) + end * n) / 255) as u8);
                 // The contrast grows with each step, so the first that reads is found by halves.
-                let (mut first, mut last) = (0, 255);
+                let mut first = 0;
+                let mut last = 255;
                 while first < last {
                     let middle = (first + last) / 2;
                     (first, last) = if reads(&step(middle)) { (first, middle) } else { (middle + 1, last) };
@@ -319,7 +320,8 @@ fn contrast(a: [u8; 3], b: [u8; 3]) -> f64 {
 /// The power of 2.4 of a share, by Newton's method. The standard library's would load libm at every start.
 const fn to_the_power_of_2_4(share: f64) -> f64 {
     let square = share * share;
-    let (mut fifth_root, mut step) = (1.0, 0);
+    let mut fifth_root = 1.0;
+    let mut step = 0;
     while step < 20 {
         fifth_root = (4.0 * fifth_root + square / (fifth_root * fifth_root * fifth_root * fifth_root)) / 5.0;
         step += 1;
@@ -329,7 +331,8 @@ const fn to_the_power_of_2_4(share: f64) -> f64 {
 
 /// The light of each value of a channel.
 static LINEAR: [f64; 256] = {
-    let (mut linear, mut value) = ([0.0; 256], 0);
+    let mut linear = [0.0; 256];
+    let mut value = 0;
     while value < linear.len() {
         let share = value as f64 / 255.0;
         linear[value] = if share <= 0.04045 { share / 12.92 } else { to_the_power_of_2_4((share + 0.055) / 1.055) };

@@ -76,7 +76,8 @@ fn key(event: &Value, call: String) -> RequestKey {
 
 /// The call that an event is about, as it would run now.
 fn tool_use(event: &Value) -> Option<ToolUse> {
-    let (tool, input) = (event["tool_name"].as_str()?, event["tool_input"].as_object()?);
+    let tool = event["tool_name"].as_str()?;
+    let input = event["tool_input"].as_object()?;
     let folder = Path::new(event["cwd"].as_str().unwrap_or("/"));
     Some(askuser_markdown::tool_use(tool, input, folder, &regular_file::read_if_there))
 }

@@ -21,18 +21,17 @@ pub(super) fn of(
     }
     let is_answered = *status == Status::Answered;
     match kind {
-        HookEvent::QuestionsBeforeTool => Some(match is_answered {
-            true => json!({
-                "hookEventName": "PreToolUse",
-                "permissionDecision": "allow",
-                "updatedInput": report::claude_input(set, resolution),
-            }),
-            false => denied(kind, &report::prose(set, resolution)),
-        }),
-        HookEvent::QuestionsInDialog => Some(match is_answered {
-            true => in_dialog(json!({"behavior": "allow", "updatedInput": report::claude_input(set, resolution)})),
-            false => denied(kind, &report::prose(set, resolution)),
-        }),
+        HookEvent::QuestionsBeforeTool | HookEvent::QuestionsInDialog if !is_answered => {
+            Some(denied(kind, &report::prose(set, resolution)))
+        }
+        HookEvent::QuestionsBeforeTool => Some(json!({
+            "hookEventName": "PreToolUse",
+            "permissionDecision": "allow",
+            "updatedInput": report::claude_input(set, resolution),
+        })),
+        HookEvent::QuestionsInDialog => {
+            Some(in_dialog(json!({"behavior": "allow", "updatedInput": report::claude_input(set, resolution)})))
+        }
         HookEvent::Permission => permission(set, resolution, is_unchanged),
         HookEvent::Elicitation => elicitation(form?, resolution),
         HookEvent::ToolRan | HookEvent::TurnEnded => None,

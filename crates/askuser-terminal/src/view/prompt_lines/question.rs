@@ -184,7 +184,7 @@ impl<'a> Composer<'a, '_> {
         }
     }
 
-    /// Adds the description of an option, beside its label or below. Lines of its own have bars.
+    /// Adds the description of an option, beside its label or below it. Below, each line has a bar.
     fn description(&mut self, text: &'a str) {
         let style = self.style(Role::Detail);
         if text.is_empty() {
