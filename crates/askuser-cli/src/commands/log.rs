@@ -51,13 +51,14 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
         parts.reverse();
     }
     let mut show = |questions: &[StoredQuestion]| {
+        let questions: Vec<_> = questions.iter().filter(|question| json || !words::is_probe(question)).collect();
         is_empty &= questions.is_empty();
         let shown = |question| match (json, columns) {
             (true, _) => escape_invisible(&serde_json::json!(QuestionJson::from(question))) + "\n",
             (false, None) => line(question) + "\n",
             (false, Some(columns)) => styled(&entry(question, &theme, columns), &theme),
         };
-        write(&questions.iter().map(shown).collect::<String>())
+        write(&questions.into_iter().map(shown).collect::<String>())
     };
     for part in parts {
         for_each_page(&store, Filter { since_ms, from: from.clone(), latest_first, ..part }, &mut show)?;

@@ -85,6 +85,11 @@ pub(crate) fn new_question(question: &StoredQuestion) -> String {
     format!("New: {} asks: {}", who(question), question.request.title())
 }
 
+/// Whether `doctor` or `init` asked it to try an agent's server: no person was meant to see it.
+pub(crate) fn is_probe(question: &StoredQuestion) -> bool {
+    question.request.origin().agent.as_deref() == Some(askuser_mcp::PROBE_CLIENT)
+}
+
 /// The agent and its task: `Claude Code (task 'tests')`.
 pub(crate) fn who(question: &StoredQuestion) -> String {
     let agent = question.request.origin().agent_name().unwrap_or_else(|| "an agent".to_owned());

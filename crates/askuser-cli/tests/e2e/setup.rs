@@ -424,6 +424,7 @@ fn doctor_tries_the_server_and_the_hook_of_each_agent() {
     let probes: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(probes.len(), 2, "one of init, one of doctor for all agents: {log}");
     assert!(probes.iter().all(|probe| probe["state"] == "timed_out"), "{log}");
+    assert_eq!(stage.run(&["log"]).stdout, "", "they are no questions to a person");
 }
 
 #[test]

@@ -222,7 +222,8 @@ impl List {
     fn take(&mut self, load: Load, page: Page) {
         let place = self.current().map(|row| row.question.cursor);
         let row = self.row();
-        let mut rows: Vec<Row> = page.questions.into_iter().map(Row::from).collect();
+        let mut rows: Vec<Row> =
+            page.questions.into_iter().filter(|question| !words::is_probe(question)).map(Row::from).collect();
         if self.is_from_end {
             rows.reverse();
         }
