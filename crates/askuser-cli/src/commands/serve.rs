@@ -33,7 +33,8 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
     }
     let served = runtime()?.block_on(async {
         let listener = TcpListener::bind(listen).await;
-        let listener = listener.or_fail(format!("cannot listen on {listen}"))?;
+        let listener = listener.or_fail(format!("cannot listen on {listen}"));
+        let listener = listener.map_err(|failure| failure.hint("`--listen 127.0.0.1:0` takes a free port"))?;
         greet(&*store, listener.local_addr().unwrap_or(listen), &options).await?;
         let served = askuser_serve::serve(store.clone(), store.clone(), listener, options, end).await;
         served.or_fail("cannot serve")

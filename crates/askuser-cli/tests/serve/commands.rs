@@ -516,3 +516,13 @@ fn the_server_calls_its_own_user_to_a_question_that_comes_over_http() {
     });
     assert!(called.to_string().contains("Which?"), "{called}");
 }
+
+#[test]
+fn a_port_in_use_is_named_with_a_way_out() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let ended = Home::new().run(&["serve", "--listen", &address]);
+    let said = text(&ended.stderr);
+    assert!(said.starts_with(&format!("askuser: cannot listen on {address}: ")), "{said}");
+    assert!(said.ends_with("hint: `--listen 127.0.0.1:0` takes a free port\n"), "{said}");
+}
