@@ -43,8 +43,8 @@ impl Dialog {
         Dialog { peer, choices, open: Mutex::default(), closed: Notify::new(), person: call.person(), id, conversation }
     }
 
-    /// Whether a form is open, and the time that the client does not count. The clock of a client with single choices stands
-    /// still while a form is open.
+    /// The state of the form (`true` if it is open), and the time that the client does not count. The clock of a client with
+    /// single choices stands still while a form is open.
     pub(crate) fn open_time(&self) -> (bool, Duration) {
         let (before, since) = *self.open();
         let is_counted = !matches!(self.choices, Choices::OptionsOnly | Choices::Elsewhere);

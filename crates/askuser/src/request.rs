@@ -188,7 +188,7 @@ impl Request {
         self.set.input() == other.set.input() && self.context == other.context && self.audience == other.audience
     }
 
-    /// The title of the request: the question in one line. A command is told from others by its first line.
+    /// The title of the request: the question in one line, and the first line of a command.
     pub fn title(&self) -> String {
         let texts: Vec<_> = self.set.questions().iter().map(|question| sanitize::line(question.text())).collect();
         let command = self.context.as_ref().and_then(Context::command).filter(|_| self.is_agreed_to());
