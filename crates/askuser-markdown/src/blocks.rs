@@ -6,17 +6,17 @@ use crate::{Align, DiffLine, Kind, Look, Marker, Piece, Row, Table};
 use pulldown_cmark::{Alignment, CodeBlockKind, Event, Parser, Tag, TagEnd};
 use std::ops::Range;
 
-/// Text is indented no further than this.
+/// The largest indent of a text.
 const MAX_INDENT: usize = 12;
-/// Block quotes are shown no deeper than this.
+/// The deepest level at which block quotes are drawn.
 const MAX_QUOTES: usize = 6;
 
 /// A block of the document itself, with the blocks inside it.
 pub(crate) struct Block {
-    /// Where it is in the source.
+    /// The range of the block in the source.
     pub(crate) range: Range<usize>,
     pub(crate) rows: Vec<Row>,
-    /// How many of its rows do not change, whatever lines follow in the source.
+    /// The number of rows that no further line of the source can change.
     pub(crate) settled: usize,
     pub(crate) kind: BlockKind,
     /// Whether a blank line stands before it.
@@ -26,9 +26,9 @@ pub(crate) struct Block {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum BlockKind {
     Paragraph,
-    /// A heading with `#`, a rule: nothing that follows belongs to it.
+    /// A block on one line, such as a heading with `#` or a rule.
     Line,
-    /// A fence of so many of these characters.
+    /// A fence of this many characters.
     Fence(char, usize),
     Other,
 }
@@ -38,7 +38,7 @@ pub(crate) fn read(text: &str) -> Vec<Block> {
     read_behind("", text)
 }
 
-/// Reads the rest of a paragraph: a word before it makes the parser go on with one.
+/// Reads the rest of a paragraph. A word is put before it, so that the parser continues a paragraph.
 pub(crate) fn read_rest(text: &str) -> Vec<Block> {
     read_behind(OPENING, text)
 }
@@ -64,14 +64,14 @@ enum Container {
     List {
         is_numbered: bool,
     },
-    /// The columns of its marker.
+    /// The column of its marker.
     Item(usize),
 }
 
 #[derive(Default)]
 struct Reader<'s> {
     source: &'s str,
-    /// How many bytes at the beginning are not shown.
+    /// The number of leading bytes that are not drawn.
     hidden: usize,
     blocks: Vec<Block>,
     /// The rows of the block being read.
@@ -81,15 +81,15 @@ struct Reader<'s> {
     containers: Vec<Container>,
     /// The marker of an item that has no row yet.
     marker: Option<Marker>,
-    /// The text of a block of code or of HTML being read, and the kind of its rows.
+    /// The text of the code or HTML block being read, and the kind of its rows.
     verbatim: Option<(Kind, String)>,
-    /// Whether the block of code being read has a fence.
+    /// Whether the code block being read has a fence.
     is_fenced: bool,
-    /// Of the block of code being read.
+    /// The highlighter of the code block being read.
     highlighter: Highlighter,
     table: Option<Table>,
     runs: Option<(Runs<'s>, Kind)>,
-    /// Up to where the source was read, block by block.
+    /// The end of the last block that was read.
     end: usize,
 }
 
@@ -124,7 +124,7 @@ impl Reader<'_> {
                 }
             }
         }
-        // Of text that no block is around, such as that of a tight list item, nothing is left to be shown as a gap.
+        // The text of a tight list item has no block around it and leaves no gap.
         self.end = self.end.max(read);
     }
 
@@ -152,7 +152,7 @@ impl Reader<'_> {
                     Some(Container::List { is_numbered: true }) => {
                         let mark = &self.source[range.start..];
                         let digits = mark.len() - mark.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-                        // As it was written: `3)` or `3.`.
+                        // The marker as written: `3)` or `3.`.
                         mark.get(..=digits).map(str::to_owned)
                     }
                     _ => None,
@@ -263,7 +263,7 @@ impl Reader<'_> {
         self.leaf = self.rows.len();
     }
 
-    /// The text of a tight list item has no paragraph around it.
+    /// The text of a tight list item, which has no paragraph around it.
     fn open_text(&mut self, start: usize) {
         if self.runs.is_none() {
             self.open_leaf(start);
@@ -271,7 +271,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A blank row inside a block, where the source has one.
+    /// Adds a blank row inside a block if the source has one.
     fn space(&mut self, start: usize) {
         let is_blank = |row: &Row| row.kind == Kind::Blank;
         if self.rows.last().is_some_and(|row| !is_blank(row)) && has_blank_line(self.source, self.end, start) {
@@ -281,7 +281,7 @@ impl Reader<'_> {
         self.end = self.end.max(start);
     }
 
-    /// Definitions of link targets are no block to the parser, but they are text.
+    /// Adds definitions of link targets as text. The parser skips them.
     fn literal_gap(&mut self, to: usize) {
         let from = self.end.max(self.hidden).min(to);
         let gap = &self.source[from..to];
@@ -322,8 +322,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A table has as many columns as its header, and the parser drops what a row has beyond them. One of which something
-    /// would not be shown is shown as it was written.
+    /// Adds a table. The parser drops cells beyond the header's columns; a table with such cells is drawn as written.
     fn close_table(&mut self, range: Range<usize>) {
         let Some(table) = self.table.take() else { return };
         let source = &self.source[range.start.max(self.hidden)..range.end];
@@ -347,7 +346,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Text that no block was around.
+    /// Ends text outside any block.
     fn close_loose(&mut self, end: usize) {
         self.close_text();
         if !self.rows.is_empty() {
@@ -374,7 +373,7 @@ impl Reader<'_> {
         self.rows.push(Row { quotes: self.quotes(), indent, marker, kind, pieces });
     }
 
-    /// Ends a block, of the document itself if no other one is around it.
+    /// Ends a block. A top-level block becomes an item of the document.
     fn close_top(&mut self, range: Range<usize>, kind: BlockKind) {
         self.end = self.end.max(range.end);
         if !self.containers.is_empty() {
@@ -391,7 +390,7 @@ impl Reader<'_> {
     }
 }
 
-/// Whether a blank line is between two places. The end of a block may or may not include its line end.
+/// Whether a blank line separates two positions. The end of a block may or may not include its line end.
 fn has_blank_line(source: &str, from: usize, to: usize) -> bool {
     let from = from.min(to);
     let ended = source[..from].ends_with('\n');
@@ -400,7 +399,7 @@ fn has_blank_line(source: &str, from: usize, to: usize) -> bool {
     ends + usize::from(ended) >= 2 || blank_before
 }
 
-/// The fence that opens a block of code.
+/// The fence that opens a code block.
 fn fence(block: &str) -> BlockKind {
     match block.chars().next() {
         Some(mark @ ('`' | '~')) => BlockKind::Fence(mark, block.len() - block.trim_start_matches(mark).len()),

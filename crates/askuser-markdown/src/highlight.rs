@@ -1,10 +1,10 @@
-//! Colours for code: keywords, strings, comments and numbers of common languages, line by line. Deliberately no grammar: it
-//! helps the eye, and where it is wrong nothing is lost, for every character stays where it was.
+//! Colours for code: keywords, strings, comments and numbers of common languages, line by line. It has no grammar on
+//! purpose. A wrong colour loses no character.
 
 use crate::inline::push;
 use crate::{Look, Piece, Token};
 
-/// How a language spells what has a colour.
+/// The lexical syntax of a language, as far as it has colours.
 #[derive(Debug, PartialEq, Eq)]
 struct Language {
     names: &'static [&'static str],
@@ -12,11 +12,11 @@ struct Language {
     line_comments: &'static [&'static str],
     block_comment: Option<(&'static str, &'static str)>,
     quotes: &'static str,
-    /// Quotes of texts that may go over several lines.
+    /// Quotes of strings that may span lines.
     long_quotes: &'static [&'static str],
 }
 
-/// Comments as in C, and texts in quotes of either kind.
+/// Comments as in C; strings in single or double quotes.
 const LIKE_C: Language = Language {
     names: &[],
     keywords: "",
@@ -105,7 +105,7 @@ pub(crate) struct Highlighter {
     inside: Inside,
 }
 
-/// What the end of the last line was in, and what ends it.
+/// The construct that the last line left open, and its terminator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Inside {
     #[default]
@@ -115,7 +115,7 @@ enum Inside {
 }
 
 impl Highlighter {
-    /// For the language of a fence; code of others is left as it is.
+    /// A highlighter for the language of a fence. Code in unknown languages stays plain.
     pub(crate) fn new(fence: &str) -> Highlighter {
         let name = fence.split([' ', ',', '{']).next().unwrap_or_default().to_lowercase();
         let language = LANGUAGES.iter().find(|language| language.names.contains(&name.as_str()));
@@ -134,14 +134,14 @@ impl Highlighter {
             push(&mut pieces, &line[at..at + length], Look { token, ..Look::default() });
             at += length;
         }
-        // An empty line has a run as well, as any other.
+        // An empty line has one run, too.
         if pieces.is_empty() {
             pieces.push(Piece { text: String::new(), look: Look::default() });
         }
         pieces
     }
 
-    /// How many bytes the next run has, and what it is.
+    /// The length of the next run in bytes, and its kind.
     fn token(&mut self, language: &Language, line: &str, at: usize) -> (usize, Token) {
         let rest = &line[at..];
         let up_to = |end: &str| rest.find(end).map(|found| found + end.len());
@@ -159,7 +159,7 @@ impl Highlighter {
         let first = rest.chars().next().unwrap_or(' ');
         let is_word = |c: char| c.is_alphanumeric() || c == '_';
         let after_word = line[..at].chars().next_back().is_some_and(is_word);
-        // In a shell, `#` inside a word is none.
+        // `#` inside a word starts no comment in a shell.
         let begins = line[..at].chars().next_back().is_none_or(|c| c.is_whitespace() || ";({[,".contains(c));
         if language.line_comments.iter().any(|mark| rest.starts_with(mark) && (*mark != "#" || begins)) {
             return (rest.len(), Token::Comment);

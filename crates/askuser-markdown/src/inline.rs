@@ -5,7 +5,7 @@ use askuser::sanitize;
 use pulldown_cmark::{Event, LinkType, Options, Tag, TagEnd};
 use std::ops::Range;
 
-/// Begins a paragraph, and is not shown.
+/// A prefix that begins a paragraph and is not drawn.
 pub(crate) const OPENING: &str = "x ";
 
 pub(crate) const OPTIONS: Options =
@@ -16,7 +16,7 @@ pub(crate) struct Runs<'s> {
     source: &'s str,
     pieces: Vec<Piece>,
     look: Look,
-    /// What each open mark found, and what it shows when it closes.
+    /// The runs inside each open mark, and the text to show when it closes.
     open: Vec<(Look, String)>,
 }
 
@@ -38,7 +38,7 @@ impl<'s> Runs<'s> {
     /// Reads an event inside a paragraph.
     pub(crate) fn read(&mut self, event: &Event<'_>, range: Range<usize>) {
         match event {
-            // The source and not the text: an entity stays as it was written.
+            // The source instead of the parsed text: an entity stays as written.
             Event::Text(_) | Event::Html(_) | Event::InlineHtml(_) => {
                 self.add(&self.source[range]);
             }
@@ -76,7 +76,7 @@ impl<'s> Runs<'s> {
                     format!(" ({} \"{}\")", sanitize::line(dest_url), sanitize::line(title))
                 };
                 let bracket = if source.starts_with('!') { "![" } else { "[" };
-                // A target that is defined elsewhere is shown there, and nowhere else: every text as often as it was written.
+                // The definition of a target shows it. The link does not repeat it.
                 let (opening, closing) = match link_type {
                     LinkType::Shortcut => (bracket, "]".to_owned()),
                     LinkType::Collapsed => (bracket, "][]".to_owned()),
@@ -100,7 +100,7 @@ impl<'s> Runs<'s> {
 
 /// Adds a run, to the last one if it looks the same.
 pub(crate) fn push(pieces: &mut Vec<Piece>, text: &str, look: Look) {
-    // A combining character stood on a mark that is not shown: it has nothing to stand on any more.
+    // A combining character after a hidden mark has no base character any more.
     let text = &*sanitize::block(text);
     match pieces.last_mut() {
         _ if text.is_empty() => {}

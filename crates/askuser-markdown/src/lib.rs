@@ -1,4 +1,4 @@
-//! Markdown and diffs, read once into rows that every surface only draws.
+//! Markdown and diffs, parsed once into rows that every surface draws.
 //!
 //! Headings, lists, quotes, tables, fences, bold, italics and inline code are read as such; code has colours. HTML, entities
 //! and the targets of links stay as written, `_` marks nothing, and a line end stays a line end: a text cannot hide a part of

@@ -1,13 +1,12 @@
-//! The lines of a diff with their numbers, in the place of the lines that begin with `@@`.
-//!
-//! Only a diff that is whole has them: from what is shown of it, all of it can be told. Anything else is shown as it is.
+//! Numbers for the lines of a diff, instead of lines that begin with `@@`. Only a complete diff gets numbers. Other
+//! text is drawn as written.
 
 use crate::DiffLine;
 
 /// A line of a diff with its numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NumberedLine {
-    /// What it says.
+    /// The kind and text of the line.
     pub says: DiffLine,
     /// Its number in the old file; `None` for an added line.
     pub old: Option<usize>,
@@ -26,14 +25,14 @@ impl NumberedLine {
     }
 }
 
-/// Where a hunk stands in one of the files: its first line, and how many it has there.
+/// The place of a hunk in one file: its first line and its number of lines.
 #[derive(Clone, Copy)]
 struct Side {
     first: usize,
     count: usize,
 }
 
-/// Each line of a diff; `None` where a hunk is not what its first line says.
+/// The lines of a diff; `None` if a hunk does not match its header.
 ///
 /// ```
 /// use askuser_markdown::numbered;
@@ -45,16 +44,16 @@ struct Side {
 pub fn numbered(diff: &str) -> Option<Vec<NumberedLine>> {
     let mut numbered = Vec::new();
     let mut lines = diff.split('\n').peekable();
-    // How far the new file is ahead of the old one.
+    // The offset of the new file's line numbers from the old file's.
     let mut ahead = 0_isize;
     while let Some(line) = lines.next() {
         if !line.starts_with("@@") {
-            // Another file begins.
+            // The header of the next file.
             if line.starts_with("--- ") {
                 ahead = 0;
             }
             let is_name = line.starts_with("--- ") || line.starts_with("+++ ");
-            // A hunk that is longer than it says.
+            // The hunk is longer than its header says.
             if !is_name && line.starts_with([' ', '+', '-']) {
                 return None;
             }
@@ -95,7 +94,7 @@ pub fn numbered(diff: &str) -> Option<Vec<NumberedLine>> {
     numbered.iter().any(|line| line.number().is_some()).then_some(numbered)
 }
 
-/// `@@ -7,2 +7 @@ words`, written as nobody else would write the same.
+/// Parses `@@ -7,2 +7 @@ words` in its canonical spelling only.
 fn place(line: &str) -> Option<(Side, Side)> {
     let (old, rest) = line.strip_prefix("@@ -")?.split_once(" +")?;
     let (new, _) = rest.split_once(" @@")?;
@@ -103,7 +102,7 @@ fn place(line: &str) -> Option<(Side, Side)> {
         let (first, count) = text.split_once(',').unwrap_or((text, "1"));
         let (first, count): (usize, usize) = (first.parse().ok()?, count.parse().ok()?);
         let written = if count == 1 { first.to_string() } else { format!("{first},{count}") };
-        // Nothing stands behind the line that is named.
+        // An empty range names the line before it.
         (written == text && first < 1 << 40 && count < 1 << 40)
             .then_some(Side { first: first + usize::from(count == 0), count })
     };
@@ -114,7 +113,7 @@ fn place(line: &str) -> Option<(Side, Side)> {
 mod tests {
     use super::*;
 
-    /// The numbers of the lines; 0 where there is none.
+    /// The line numbers; 0 where a line has no number.
     fn numbers(diff: &str) -> Option<Vec<usize>> {
         Some(numbered(diff)?.into_iter().map(|line| line.number().unwrap_or(0)).collect())
     }

@@ -1,20 +1,20 @@
-//! What a text is, line by line: rows of pieces, whatever the width and the colours of the surface that draws them.
+//! A text as rows of styled pieces, independent of the width and colours of a surface.
 
 use crate::blocks;
 use askuser::sanitize;
 use serde::Serialize;
 
-/// A line of Markdown: what it shows, whatever the width and the colours.
+/// A line of Markdown, independent of width and colours.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     /// The depth of block quotes.
     pub quotes: usize,
     /// Columns of indentation.
     pub indent: usize,
-    /// What stands before it, in a list.
+    /// The list marker before the text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub marker: Option<Marker>,
-    /// What it is.
+    /// The kind of the row.
     #[serde(flatten)]
     pub kind: Kind,
     /// Its text, in runs of one look.
@@ -25,17 +25,17 @@ pub struct Row {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Marker {
-    /// Of a list without numbers.
+    /// A bullet.
     Bullet,
-    /// A task to be done.
+    /// An open task.
     Open,
-    /// A task that is done.
+    /// A finished task.
     Done,
-    /// As it was written: `3)` or `3.`.
+    /// A number as written: `3)` or `3.`.
     Number(String),
 }
 
-/// What a row is.
+/// The kind of a row.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", content = "of", rename_all = "snake_case")]
 pub enum Kind {
@@ -59,21 +59,21 @@ pub enum Kind {
     Table(Box<Table>),
 }
 
-/// A table, read.
+/// A parsed table.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Table {
-    /// The names of its columns.
+    /// The header.
     pub header: Vec<Cell>,
-    /// Its rows: no more cells than the header has.
+    /// The rows. None has more cells than the header.
     pub rows: Vec<Vec<Cell>>,
-    /// How the columns are aligned.
+    /// The alignment of each column.
     pub align: Vec<Align>,
 }
 
 /// The text of a cell.
 pub type Cell = Vec<Piece>;
 
-/// How a column is aligned.
+/// The alignment of a column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "they say it")]
@@ -89,15 +89,15 @@ pub enum Align {
 pub struct Piece {
     /// The text, sanitized.
     pub text: String,
-    /// How it looks.
+    /// The style of the run.
     #[serde(flatten)]
     pub look: Look,
 }
 
-/// How a run looks.
+/// The style of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Look {
-    /// What it is.
+    /// The kind of text.
     #[serde(skip_serializing_if = "Token::is_plain")]
     pub token: Token,
     /// Marked as important.
@@ -109,7 +109,7 @@ pub struct Look {
     /// Struck out.
     #[serde(skip_serializing_if = "is_false")]
     pub struck: bool,
-    /// The words of a link.
+    /// The text of a link.
     #[serde(skip_serializing_if = "is_false")]
     pub link: bool,
 }
@@ -118,7 +118,7 @@ fn is_false(flag: &bool) -> bool {
     !*flag
 }
 
-/// What a run is.
+/// The kind of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Token {
@@ -127,15 +127,15 @@ pub enum Token {
     Plain,
     /// Inline code.
     Code,
-    /// Where a link leads.
+    /// The target of a link.
     Target,
-    /// Of a language, in a block of code.
+    /// A keyword in a code block.
     Keyword,
-    /// A text in quotes, in a block of code.
+    /// A string in a code block.
     Text,
-    /// In a block of code.
+    /// A comment in a code block.
     Comment,
-    /// In a block of code.
+    /// A number in a code block.
     Number,
 }
 
@@ -145,24 +145,24 @@ impl Token {
     }
 }
 
-/// What a line of a diff says.
+/// The kind of a line in a diff.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DiffLine {
     /// The name of a file.
     File,
-    /// Where the lines that follow stand.
+    /// The position of the lines that follow.
     Place,
-    /// A line that is new.
+    /// An added line.
     Added,
-    /// A line that goes.
+    /// A removed line.
     Removed,
-    /// A line that stays.
+    /// An unchanged line.
     Kept,
 }
 
 impl DiffLine {
-    /// What this line of a diff says.
+    /// The kind of this line in a diff.
     pub fn of(line: &str) -> DiffLine {
         match line.as_bytes() {
             [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => DiffLine::File,
@@ -201,7 +201,7 @@ impl Row {
         Row { quotes: 0, indent: 0, marker: None, kind: Kind::Blank, pieces: Vec::new() }
     }
 
-    /// Its text, without looks.
+    /// The text without styles.
     pub fn text(&self) -> String {
         self.pieces.iter().map(|piece| piece.text.as_str()).collect()
     }

@@ -1,5 +1,4 @@
-//! Text that comes in piece by piece. A row is given once nothing that follows can change it, so what was printed never has
-//! to be taken back.
+//! Markdown that arrives in pieces. A row is emitted once no further text can change it, so printed rows stay as they are.
 
 use crate::blocks::{Block, BlockKind, read, read_rest};
 use crate::highlight::Highlighter;
@@ -9,16 +8,16 @@ use askuser::sanitize;
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 use std::ops::Range;
 
-/// Reads Markdown while it comes in.
+/// Reads Markdown as it arrives.
 #[derive(Clone, Debug, Default)]
 pub struct Stream {
     /// The lines of the block that may still change, sanitized.
     pending: String,
-    /// How many rows of that block were given.
+    /// The number of rows of that block that were emitted.
     given: usize,
     /// Whether that block is the rest of a paragraph.
     continues: bool,
-    /// The unfinished last line, as it came.
+    /// The unfinished last line, as received.
     partial: String,
     /// The fence that is open in the document itself.
     fence: Option<Fence>,
@@ -29,7 +28,7 @@ pub struct Stream {
 struct Fence {
     mark: char,
     length: usize,
-    /// How far it is indented; lines of code are as far.
+    /// The indent of the fence. Lines of code have the same indent.
     indent: usize,
     is_diff: bool,
     highlighter: Highlighter,
@@ -37,7 +36,7 @@ struct Fence {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Gap {
-    /// Nothing was given yet, so no blank line.
+    /// Before the first row: no blank line.
     #[default]
     Start,
     None,
@@ -45,15 +44,15 @@ enum Gap {
     Owed,
 }
 
-/// A block that is longer is given as it is, so that reading it again and again stays cheap.
+/// The size at which a block is emitted as it is. Reading a long block again and again would be slow.
 const MAX_PENDING: usize = 64_000;
-/// How much of an unfinished line is previewed: only its end is visible anyway.
+/// The part of an unfinished line in a preview: only its end is visible.
 const MAX_TAIL_BYTES: usize = 8_000;
-/// An unfinished paragraph is given row by row once it has this many rows.
+/// The number of rows after which an unfinished paragraph is emitted row by row.
 const ROWS_HELD: usize = 4;
 
 impl Stream {
-    /// Takes more text; returns the rows that cannot change any more.
+    /// Takes more text and returns the rows that are final.
     pub fn push(&mut self, text: &str) -> Vec<Row> {
         let mut rows = Vec::new();
         let mut rest = text;
@@ -71,7 +70,7 @@ impl Stream {
         rows
     }
 
-    /// Ends the text; returns the remaining rows.
+    /// Ends the text and returns the remaining rows.
     pub fn finish(&mut self) -> Vec<Row> {
         let mut rows = Vec::new();
         let line = std::mem::take(&mut self.partial);
@@ -122,7 +121,7 @@ impl Stream {
         }
     }
 
-    /// Inside a fence of the document itself every line is code, and is given at once.
+    /// Emits lines inside a top-level fence at once: each is code.
     fn code_line(&mut self, line: &str, fence: Fence, rows: &mut Vec<Row>) {
         if is_closing(line, fence.mark, fence.length) {
             self.fence = None;
@@ -138,7 +137,7 @@ impl Stream {
         }
     }
 
-    /// Gives what cannot change any more: all blocks but the last, and what is complete of the last.
+    /// Emits the final rows: all blocks but the last, and the finished part of the last.
     fn settle(&mut self, rows: &mut Vec<Row>) {
         if self.pending.len() > MAX_PENDING {
             return self.give_all(rows);
@@ -156,14 +155,14 @@ impl Stream {
                     _ => "",
                 };
                 let (is_diff, mut highlighter) = (language == "diff", Highlighter::new(language));
-                // Up to the closing fence, which has not come.
+                // The closing fence is still missing.
                 for row in &last.rows[1..last.rows.len() - 1] {
                     highlighter.line(&row.pieces.iter().map(|piece| piece.text.as_str()).collect::<String>());
                 }
                 let before = &self.pending[..last.range.start];
                 let indent = before.len() - before.rfind('\n').map_or(0, |end| end + 1);
                 self.fence = Some(Fence { mark, length, indent, is_diff, highlighter });
-                // All but the closing fence, which has not come.
+                // All rows but the closing fence, which is still missing.
                 let rows_so_far = last.rows.len() - 1;
                 self.give(last, rows_so_far, rows);
                 self.forget();
@@ -179,7 +178,7 @@ impl Stream {
                 }
             }
             _ => {
-                // With its indent: without it the block might be another.
+                // The indent stays: without it the block might be of another kind.
                 let before = &self.pending[..last.range.start.min(self.pending.len())];
                 let start = before.rfind('\n').map_or(0, |end| end + 1);
                 if start > 0 {
@@ -197,7 +196,7 @@ impl Stream {
         if self.continues { read_rest(&self.pending) } else { read(&self.pending) }
     }
 
-    /// Gives the rows of a block up to this one, but for those that were given.
+    /// Emits the rows of a block up to this one, without those emitted before.
     fn give(&mut self, block: Block, to: usize, rows: &mut Vec<Row>) {
         if block.is_spaced && self.given == 0 {
             self.owe_gap();
@@ -236,12 +235,11 @@ impl Stream {
         rows.push(row);
     }
 
-    /// The first rows of a long unfinished paragraph in this width, as far as they cannot change any more; `wrap` says where a
-    /// text is broken in it.
+    /// The first final rows of a long unfinished paragraph at this width. `wrap` returns the places where a text breaks.
     pub fn take_stable_rows(&mut self, columns: usize, wrap: impl Fn(&str) -> Vec<Range<usize>>) -> Vec<Row> {
         let mut rows = Vec::new();
         let long = self.pending.len() + self.partial.len() > columns;
-        // Text that `sanitize` changes has to be complete first.
+        // `sanitize` may still change this text, so it must be complete.
         if self.fence.is_some() || self.given > 0 || !long || sanitize::block(&self.partial) != self.partial {
             return rows;
         }
@@ -255,7 +253,7 @@ impl Stream {
         rows
     }
 
-    /// Gives rows from the beginning of a paragraph; returns how many bytes of it they take.
+    /// Emits rows from the beginning of a paragraph and returns their length in bytes.
     fn take_from(
         &mut self,
         source: &str,
@@ -271,7 +269,7 @@ impl Stream {
         if ranges.len() < ROWS_HELD {
             return None;
         }
-        // The last row that begins where the source is shown as it is.
+        // The last row that begins where the source is drawn as written.
         let (count, taken) = (1..ranges.len()).rev().find_map(|i| Some((i, stable.source_of(ranges[i].start)?)))?;
         for range in ranges.into_iter().take(count) {
             let pieces = within(&stable.pieces, range.start, range.end);
@@ -294,10 +292,10 @@ fn is_closing(line: &str, mark: char, length: usize) -> bool {
     indent < 4 && body.len() >= length && body.chars().all(|c| c == mark)
 }
 
-/// The beginning of an unfinished paragraph that no text after it can change.
+/// The beginning of an unfinished paragraph that no further text can change.
 struct StableStart {
     pieces: Vec<Piece>,
-    /// Runs that are shown as they are written: from here in the rendered text, from here in the source, so many bytes.
+    /// Runs drawn as written: start in the rendered text, start in the source, length in bytes.
     plain: Vec<(usize, usize, usize)>,
 }
 
@@ -308,7 +306,7 @@ impl StableStart {
     }
 }
 
-/// Reads it; `None` if the text is no paragraph of the document itself.
+/// Reads a paragraph; `None` if the text is another kind of block.
 fn stable_start(text: &str, continues: bool) -> Option<StableStart> {
     let hidden = if continues { OPENING.len() } else { 0 };
     let source = format!("{}{text}", &OPENING[..hidden]);
@@ -320,7 +318,7 @@ fn stable_start(text: &str, continues: bool) -> Option<StableStart> {
             Event::Start(Tag::Paragraph) if i == 0 => continue,
             _ if i == 0 => return None,
             Event::End(TagEnd::Paragraph) => break,
-            // Lines of their own; they come out when they are complete.
+            // Definitions take lines of their own and appear once complete.
             Event::SoftBreak | Event::HardBreak => break,
             _ => {}
         }
@@ -329,7 +327,7 @@ fn stable_start(text: &str, continues: bool) -> Option<StableStart> {
             continue;
         }
         let is_text = matches!(event, Event::Text(_)) && !runs.is_inside();
-        // Text that is not matched yet may be matched by what follows.
+        // Further text may match an open mark.
         let open = is_text.then(|| range.clone().find(|at| may_mark(&source, *at))).flatten();
         let end = open.unwrap_or(range.end);
         runs.read(&event, range.start..end);
@@ -350,22 +348,22 @@ fn stable_start(text: &str, continues: bool) -> Option<StableStart> {
     Some(start)
 }
 
-/// How far the end of a name in brackets is looked for.
+/// The distance within which the end of a bracketed name is searched.
 const MAX_NAME: usize = 200;
 
-/// Whether what stands here may be a mark, once more of the text is known.
+/// Whether this character may become a mark with further text.
 fn may_mark(source: &str, at: usize) -> bool {
     let bytes = source.as_bytes();
     let (before, after) = (at.checked_sub(1).map(|at| bytes[at]), bytes.get(at + 1));
     match bytes[at] {
-        // Between blanks it is no mark.
+        // A character between blanks is no mark.
         b'*' => !(before == Some(b' ') && after == Some(&b' ')),
-        // Inside a word neither.
+        // A character inside a word is no mark.
         b'_' => {
             !(before.is_some_and(|b| b.is_ascii_alphanumeric()) && after.is_some_and(|b| b.is_ascii_alphanumeric()))
         }
         b'<' => after != Some(&b' '),
-        // A name in brackets that no target follows.
+        // A bracketed name without a target.
         b'[' => {
             let name = &bytes[at..bytes.len().min(at + MAX_NAME)];
             let next = name.iter().position(|b| *b == b']').and_then(|end| bytes.get(at + end + 1));
@@ -377,7 +375,7 @@ fn may_mark(source: &str, at: usize) -> bool {
     }
 }
 
-/// The pieces inside a part of the whole text.
+/// The pieces inside a part of the text.
 fn within(pieces: &[Piece], start: usize, end: usize) -> Vec<Piece> {
     let mut at = 0;
     let mut out = Vec::new();
