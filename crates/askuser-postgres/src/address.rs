@@ -1,5 +1,4 @@
-//! What a `postgres://` address says, and what is taken for granted where it says nothing: encrypted with a certificate that is
-//! checked, and a server that can be written.
+//! Parses `postgres://` addresses. Defaults: TLS with a verified certificate, and a server that accepts writes.
 
 use crate::tls::Tls;
 use askuser::store::StoreError;
@@ -9,27 +8,27 @@ use std::time::Duration;
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 
-/// How long the network may stay silent about bytes that were sent, and before it is asked whether it is there.
+/// The longest time without a TCP acknowledgement, and the idle time before a keep-alive probe.
 const TCP_SILENCE: Duration = Duration::from_secs(20);
 
-/// Where a database is.
+/// The address of a database.
 pub(crate) struct Address {
-    /// One for each host, so that one that accepts and says nothing does not keep the others from being tried.
+    /// One configuration per host, so that a host that accepts and stays silent does not block the others.
     pub(crate) hosts: Vec<Config>,
     pub(crate) tls: Tls,
-    /// As it is shown: without the password.
+    /// The address without the password, for display.
     pub(crate) shown: String,
 }
 
 impl Address {
-    /// Reads an address. `PGPASSWORD` is used where it has no password, so that it need not stand in a command line.
+    /// Parses an address. `PGPASSWORD` supplies a missing password, so that it can stay out of the command line.
     pub(crate) fn parse(text: &str, password: Option<String>) -> Result<Address, StoreError> {
         let shown = without_password(text);
         let refused =
             |why: Box<dyn Error + Send + Sync>| StoreError::unavailable(format!("cannot use the address {shown}"), why);
         let (text, mode, roots) = take_tls(text).map_err(|why| refused(why.into()))?;
         let mut config: Config = text.parse().map_err(|error: tokio_postgres::Error| {
-            // The library quotes nothing of what it was given.
+            // The library's error quotes no part of its input.
             refused(askuser::error_chain(&error).into())
         })?;
         if config.get_password().is_none()
@@ -52,16 +51,13 @@ impl Address {
         config.keepalives_idle(TCP_SILENCE);
         let is_encrypted =
             mode == Mode::VerifyFull && config.get_hosts().iter().any(|host| matches!(host, Host::Tcp(_)));
-        let tls = match is_encrypted {
-            true => Tls::verifying(roots.as_deref()).map_err(refused)?,
-            false => Tls::none(),
-        };
+        let tls = if is_encrypted { Tls::verifying(roots.as_deref()).map_err(refused)? } else { Tls::none() };
         let hosts = (0..config.get_hosts().len()).map(|i| only(&config, i, mode)).collect();
         Ok(Address { hosts, tls, shown })
     }
 }
 
-/// The settings for one of the hosts.
+/// The configuration of one host.
 fn only(all: &Config, i: usize, mode: Mode) -> Config {
     let mut config = Config::new();
     let host = &all.get_hosts()[i];
@@ -91,14 +87,14 @@ fn only(all: &Config, i: usize, mode: Mode) -> Config {
     config
 }
 
-/// How a connection over a network is encrypted; one through a socket of this machine never is.
+/// The encryption of a network connection. A Unix socket is never encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     VerifyFull,
     Disable,
 }
 
-/// Takes out what we read ourselves: `sslmode` and `sslrootcert`.
+/// Removes the parameters that we parse: `sslmode` and `sslrootcert`.
 fn take_tls(text: &str) -> Result<(String, Mode, Option<PathBuf>), String> {
     let (mut mode, mut roots) = (Mode::VerifyFull, None);
     let Some((base, query)) = text.split_once('?') else { return Ok((text.to_owned(), mode, roots)) };
@@ -141,8 +137,8 @@ fn decode(text: &str) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|_| format!("sslrootcert is {text:?}, which is no UTF-8"))
 }
 
-/// An address as it may be shown to anybody: the hosts, the database and a few parameters. What stands before the last `@` is a
-/// password, or may be one that was not spelled as an address spells it.
+/// An address that is safe to display: hosts, database and a few parameters. Text before the last `@` may be a badly
+/// escaped password and is left out.
 pub fn without_password(text: &str) -> String {
     let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
     let place = match rest.rsplit_once('@') {

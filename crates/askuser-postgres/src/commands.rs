@@ -1,10 +1,11 @@
-//! Commands: looks up what each is about, asks [`step`] what to do, and writes it by one conditional statement.
+//! Runs commands: looks up the question, asks [`step`] for the decision, and writes it by one conditional statement.
 //!
-//! A write succeeds if the question still has the revision that was read and the credential still counts. Otherwise everything is
-//! looked up again. So a statement may be repeated after its reply was lost. Only a put in a series needs a transaction.
+//! A write succeeds only if the question still has the revision that was read and the credential is still valid.
+//! Otherwise the command starts again. So a statement may be repeated after its reply was lost. Only a put in a series
+//! needs a transaction.
 
-use crate::database::{Database, Doing, digest, named};
-use crate::fault::{Fault, unwritable};
+use crate::database::{CallKind, Database, digest, named};
+use crate::error::{DatabaseError, unwritable};
 use crate::pool::{Connection, Value};
 use crate::row::{SELECT, StoredRow, signed};
 use crate::schema::VERSION;
@@ -18,19 +19,19 @@ use futures_util::future::join;
 use sha2::{Digest as _, Sha256};
 use tokio_postgres::types::Type;
 
-/// The most times that a command looks again because another process was quicker.
+/// The maximum number of attempts of a command that other processes overtake.
 const TRIES: u32 = 20;
 
-/// Locks the credential `$1` as long as the statement runs, so that a revocation comes before or after it.
+/// Locks the credential `$1` while the statement runs, so that a revocation comes before or after it.
 const LIVE: &str = "live AS (
      SELECT 1 FROM askuser.register WHERE kind = 'credential' AND id = $1 AND revoked_by IS NULL FOR SHARE)";
 const IS_LIVE: &str = "($1::text IS NULL OR EXISTS (SELECT 1 FROM live))";
 
-/// The number of a question, and the name of the caller's waiter at it.
+/// The number of a question, and the name of the caller's waiter.
 pub(crate) type Waiter = (i64, String);
 
 impl Database {
-    /// Carries out a command. Returns the reply, and the caller's waiter if it waits.
+    /// Runs a command. Returns the reply, and the caller's waiter if it waits.
     pub(crate) async fn apply(&self, by: &Principal, command: &Command) -> Result<(Reply, Option<Waiter>), StoreError> {
         let waiter = random_id()?;
         let work = async |connection: &Connection| {
@@ -41,7 +42,7 @@ impl Database {
                 let once = async || self.try_once(connection, by, command, &waiter).await;
                 let done = match series_of(command) {
                     Some(series) => {
-                        // Of several that ask the same, one after the other looks for the open question.
+                        // Calls that ask the same question look for the open question one after the other.
                         let lock = i64::from_be_bytes(series[..8].try_into().unwrap_or_default());
                         let in_turn = async || {
                             connection.execute("SELECT pg_advisory_xact_lock($1)", &[(&lock, Type::INT8)]).await?;
@@ -58,11 +59,11 @@ impl Database {
             let why = "other processes were quicker every time";
             Err(StoreError::unavailable("cannot write a question", why).into())
         };
-        let doing = match command {
-            Command::Put { .. } | Command::End { .. } => Doing::Telling,
-            _ => Doing::Writing,
+        let kind = match command {
+            Command::Put { .. } | Command::End { .. } => CallKind::WriteWithEvent,
+            _ => CallKind::Write,
         };
-        let (n, Step { write, waiters, reply, .. }) = self.run(doing, work).await?;
+        let (n, Step { write, waiters, reply, .. }) = self.run(kind, work).await?;
         if let Write::Insert(record) = write {
             self.requests.borrow_mut().keep(record.question.id.clone(), record.question.request.clone());
         }
@@ -71,21 +72,21 @@ impl Database {
             Waiters::Remove => self.leases.forget(n),
             Waiters::Add => {
                 self.leases.waits(n, waiter.clone());
-                self.follower.lease_taken();
+                self.event_feed.lease_taken();
                 return Ok((reply, Some((n, waiter))));
             }
         }
         Ok((reply, None))
     }
 
-    /// Decides and writes once. `None` if another process was quicker.
+    /// Decides and writes once. Returns `None` if another process was faster.
     async fn try_once(
         &self,
         connection: &Connection,
         by: &Principal,
         command: &Command,
         waiter: &str,
-    ) -> Result<Option<(i64, Step)>, Fault> {
+    ) -> Result<Option<(i64, Step)>, DatabaseError> {
         let (now, found) = self.look_up(connection, by, command).await?;
         let mut step = step(&found, now, by, command)?;
         let credential = by.credential_id();
@@ -116,7 +117,12 @@ impl Database {
         Ok(Some((n, step)))
     }
 
-    async fn look_up(&self, connection: &Connection, by: &Principal, command: &Command) -> Result<(u64, Found), Fault> {
+    async fn look_up(
+        &self,
+        connection: &Connection,
+        by: &Principal,
+        command: &Command,
+    ) -> Result<(u64, Found), DatabaseError> {
         let no_question = || StoreError::damaged("cannot write a question", "the command names none");
         let which = command.question().ok_or_else(no_question)?;
         let (condition, name) = named(by, &which);
@@ -134,7 +140,7 @@ impl Database {
         let (moment, (rows, of_series)) = self.read(connection, by.credential_id(), look).await?;
         let read = |row| StoredRow::read(row, &mut self.requests.borrow_mut(), moment.now);
         let record = rows.first().map(read).transpose()?.map(|row| row.record);
-        // One that cannot be read does not keep others from being asked.
+        // An unreadable row must not block new questions.
         let candidates = of_series
             .iter()
             .filter_map(|row| read(row).ok())
@@ -147,7 +153,8 @@ impl Database {
         Ok((moment.now, Found { record, candidates, drafts, credential_is_live: moment.credential_is_live }))
     }
 
-    /// Stores a question with its event and its waiter. `None` if it is there already, or the credential was revoked.
+    /// Stores a question with its event and its waiter. Returns `None` if it exists already, or if the credential was
+    /// revoked.
     async fn insert(
         &self,
         connection: &Connection,
@@ -155,7 +162,7 @@ impl Database {
         record: &Record,
         command: &Command,
         waiter: &str,
-    ) -> Result<Option<i64>, Fault> {
+    ) -> Result<Option<i64>, DatabaseError> {
         let question = &record.question;
         let request = &question.request;
         let origin = question.request.origin();
@@ -198,14 +205,14 @@ impl Database {
         Ok(rows.first().map(|row| row.try_get("n")).transpose()?)
     }
 
-    /// Adds a waiter. `false` if the credential was revoked.
+    /// Adds a waiter. Returns `false` if the credential was revoked.
     async fn add_waiter(
         &self,
         connection: &Connection,
         credential: Option<&str>,
         n: i64,
         waiter: &str,
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool, DatabaseError> {
         let sql = format!(
             "WITH {LIVE}, added AS (
                  INSERT INTO askuser.waiter (question, id, process) SELECT $2, $3, $4 WHERE {IS_LIVE} ON CONFLICT DO NOTHING
@@ -217,7 +224,7 @@ impl Database {
         Ok(connection.row(&sql, &values).await?.try_get(0)?)
     }
 
-    /// Removes some at a time: others are not kept waiting for all of it, and neither is the reply.
+    /// Deletes in batches, so that other calls and the reply are not delayed.
     pub(crate) async fn purge(&self, by: &Principal, &before_ms: &u64) -> Result<Purged, StoreError> {
         const AT_ONCE: u64 = 5_000;
         let found = Found { credential_is_live: true, ..Found::default() };
@@ -231,7 +238,7 @@ impl Database {
         let mut count = 0;
         loop {
             let some = async |connection: &Connection| connection.execute(&sql, &[(&before, Type::INT8)]).await;
-            let gone = self.run_by(by, Doing::Writing, some).await?;
+            let gone = self.run_by(by, CallKind::Write, some).await?;
             count += gone;
             if gone < AT_ONCE {
                 return Ok(Purged { count, remains: None });
@@ -245,17 +252,18 @@ impl Database {
             by.check(Operation::Consider(&row.record.question.request))?;
             drafts_of(connection, number_of(&row.record), by).await
         };
-        self.run_by(by, Doing::Reading, read).await
+        self.run_by(by, CallKind::Read, read).await
     }
 }
 
-/// Writes the next revision of a question with its event. `false` if another process was quicker, or the credential was revoked.
+/// Writes the next revision of a question with its event. Returns `false` if another process was faster, or if the
+/// credential was revoked.
 async fn update(
     connection: &Connection,
     credential: Option<&str>,
     record: &Record,
     step: &Step,
-) -> Result<bool, Fault> {
+) -> Result<bool, DatabaseError> {
     let question = &record.question;
     let ending = question.ending.as_ref();
     let sql = format!(
@@ -292,9 +300,14 @@ async fn update(
     Ok(connection.query(&sql, &values).await?.len() == 1)
 }
 
-/// Writes drafts. Two saves at the same moment may each return without the other's draft. Both drafts are kept. `false` if the
-/// credential was revoked.
-async fn write_drafts(connection: &Connection, by: &Principal, n: i64, step: &DraftStep) -> Result<bool, Fault> {
+/// Writes drafts. Two concurrent saves keep both drafts, but each may return without the other's. Returns `false` if
+/// the credential was revoked.
+async fn write_drafts(
+    connection: &Connection,
+    by: &Principal,
+    n: i64,
+    step: &DraftStep,
+) -> Result<bool, DatabaseError> {
     let person = by.name().unwrap_or_default();
     let writers: Vec<&str> = step.removed.iter().map(|removed| removed.writer.as_str()).collect();
     let edits: Vec<i64> = step.removed.iter().map(|removed| removed.edit.into()).collect();
@@ -328,7 +341,7 @@ async fn write_drafts(connection: &Connection, by: &Principal, n: i64, step: &Dr
     Ok(connection.row(&sql, &values).await?.try_get(0)?)
 }
 
-async fn drafts_of(connection: &Connection, n: i64, by: &Principal) -> Result<Vec<SavedDraft>, Fault> {
+async fn drafts_of(connection: &Connection, n: i64, by: &Principal) -> Result<Vec<SavedDraft>, DatabaseError> {
     let sql = "SELECT draft FROM askuser.draft WHERE question = $1 AND person = $2";
     let person = by.name().unwrap_or_default();
     let rows = connection.query(sql, &[(&n, Type::INT8), (&person, Type::TEXT)]).await?;
@@ -346,7 +359,7 @@ pub(crate) fn new_id() -> Result<QuestionId, StoreError> {
     QuestionId::parse(&id[..12]).ok_or_else(|| StoreError::damaged("cannot name a question", id))
 }
 
-/// The digest of the series of a put. An index holds it, however long the name is.
+/// The digest of the series of a put. A digest fits an index; a name may not.
 fn series_of(command: &Command) -> Option<Vec<u8>> {
     match command {
         Command::Put { series: Some(series), .. } => Some(Sha256::digest(series.name.as_bytes()).to_vec()),
@@ -354,7 +367,7 @@ fn series_of(command: &Command) -> Option<Vec<u8>> {
     }
 }
 
-/// PostgreSQL keeps every character but one. Only what is searched by is written so; a request has it escaped.
+/// Removes NUL, the one character that PostgreSQL cannot store. Only search columns need this; a request escapes it.
 pub(crate) fn without_nul(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
 }

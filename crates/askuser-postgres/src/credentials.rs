@@ -1,10 +1,10 @@
 //! The people, tokens and devices that use the store through a server.
 
 use crate::PostgresStore;
-use crate::database::{Database, Doing};
-use crate::fault::Fault;
-use crate::following::CHANNEL;
-use crate::lanes::Lane;
+use crate::database::{CallKind, Database};
+use crate::error::DatabaseError;
+use crate::event_feed::CHANNEL;
+use crate::per_question_queue::Lane;
 use crate::pool::{Connection, Shared, Value};
 use crate::row::number;
 use crate::schema::REGISTER;
@@ -15,7 +15,7 @@ use tokio_postgres::types::Type;
 impl Credentials for PostgresStore {
     fn admit(&self, command: RegisterCommand) -> Call<RegisterReply> {
         self.call(Lane::Free, async move |database: Shared<Database>| {
-            // Names the call in what it revokes, so that it knows its own after its reply was lost.
+            // The name of the call marks the rows that it revokes, so that a retry recognises them.
             let call = match &command {
                 RegisterCommand::AddCredential { new } => new.id.clone(),
                 _ => random_id()?,
@@ -28,21 +28,21 @@ impl Credentials for PostgresStore {
                     write(connection, change, &call).await?;
                 }
                 if writes.iter().any(|change| matches!(change, RegisterWrite::Revoke(_))) {
-                    // Every process that has let one of them in hears of it.
+                    // Every process that has admitted one of these credentials is notified.
                     connection.execute("SELECT pg_notify($1, '')", &[(&CHANNEL, Type::TEXT)]).await?;
                 }
                 Ok(reply)
             };
             if command.is_reading() {
-                return database.run(Doing::Reading, work).await;
+                return database.run(CallKind::Read, work).await;
             }
             let in_turn = async |connection: &Connection| {
-                // Of two calls that take a name at once, one comes first.
+                // Concurrent calls that claim the same name run one after the other.
                 connection.batch(&format!("SELECT pg_advisory_xact_lock({REGISTER})")).await?;
                 work(connection).await
             };
             database
-                .run(Doing::Writing, async |connection| {
+                .run(CallKind::Write, async |connection| {
                     connection.transaction(async || in_turn(connection).await).await
                 })
                 .await
@@ -54,7 +54,7 @@ impl Credentials for PostgresStore {
     }
 }
 
-async fn load(connection: &Connection, command: &RegisterCommand, call: &str) -> Result<Register, Fault> {
+async fn load(connection: &Connection, command: &RegisterCommand, call: &str) -> Result<Register, DatabaseError> {
     let (kind, id) = command.entry().unzip();
     let sql = "SELECT entry FROM askuser.register
          WHERE revoked_by IS NULL AND ($1::text IS NULL OR (kind = $1 AND id = $2)) ORDER BY n";
@@ -71,7 +71,7 @@ async fn load(connection: &Connection, command: &RegisterCommand, call: &str) ->
     Ok(Register { revoked_before, waiting: number(&counts, "waiting")?, ..register })
 }
 
-async fn write(connection: &Connection, change: &RegisterWrite, call: &str) -> Result<(), Fault> {
+async fn write(connection: &Connection, change: &RegisterWrite, call: &str) -> Result<(), DatabaseError> {
     const SET: &str = "INSERT INTO askuser.register (kind, id, entry) VALUES ($1, $2, $3)
          ON CONFLICT (kind, id) DO UPDATE SET entry = EXCLUDED.entry";
     const DELETE: &str = "DELETE FROM askuser.register WHERE kind = $1 AND id = $2";

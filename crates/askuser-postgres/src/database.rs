@@ -1,8 +1,8 @@
-//! The database as the tasks of the store's thread use it: with the server's time, trying again what may succeed later.
+//! The database as the store's tasks see it: with the server's time, and with retries of transient errors.
 
 use crate::Options;
-use crate::fault::Fault;
-use crate::following::Follower;
+use crate::error::DatabaseError;
+use crate::event_feed::EventFeed;
 use crate::leases::Leases;
 use crate::pool::{Connection, Pool, Value};
 use crate::row::{SELECT, StoredRow, number, signed};
@@ -16,10 +16,10 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 use tokio_postgres::types::Type;
 
-/// How long to wait before the first repetition, and the longest pause between two.
+/// The first pause between retries, and the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
-/// How often to look again at rows that another process is ending.
+/// The interval at which rows that another process is ending are read again.
 const LOOKS: u32 = 100;
 
 pub(crate) struct Database {
@@ -27,71 +27,71 @@ pub(crate) struct Database {
     pub(crate) options: Options,
     pub(crate) requests: RefCell<Requests>,
     pub(crate) leases: Leases,
-    pub(crate) follower: Follower,
+    pub(crate) event_feed: EventFeed,
 }
 
-/// Whether a call changes anything: without a reply it is then unknown whether it did.
+/// The kind of a call. If the reply of a write is lost, its result is unknown.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Doing {
-    Reading,
-    Writing,
-    /// What others hear of: it is to be numbered.
-    Telling,
+pub(crate) enum CallKind {
+    Read,
+    Write,
+    /// A write that records an event, which must be numbered.
+    WriteWithEvent,
 }
 
-/// How things stand at a moment of the server's time.
+/// The state of the store at one moment of the server's time.
 pub(crate) struct Moment {
     pub(crate) now: u64,
     is_due: bool,
-    /// Whether the credential that was asked about is valid.
+    /// Whether the given credential is valid.
     pub(crate) credential_is_live: bool,
 }
 
 impl Database {
     pub(crate) fn new(pool: Pool, options: Options, leases: Leases) -> Database {
-        Database { pool, options, requests: RefCell::default(), leases, follower: Follower::default() }
+        Database { pool, options, requests: RefCell::default(), leases, event_feed: EventFeed::default() }
     }
 
-    /// Does something, and tries again while that may be of use. It must be such that doing it twice is doing it once.
+    /// Runs idempotent work and retries transient errors.
     pub(crate) async fn run<T>(
         &self,
-        doing: Doing,
-        work: impl AsyncFn(&Connection) -> Result<T, Fault>,
+        kind: CallKind,
+        work: impl AsyncFn(&Connection) -> Result<T, DatabaseError>,
     ) -> Result<T, StoreError> {
         let (give_up, mut pause, mut may_be_done) = (Instant::now() + self.options.patience, FIRST_PAUSE, false);
         loop {
-            let fault = match self.once(&work).await {
+            let error = match self.once(&work).await {
                 Ok(value) => {
-                    if doing == Doing::Telling {
-                        self.follower.has_written();
+                    if kind == CallKind::WriteWithEvent {
+                        self.event_feed.has_written();
                     }
                     return Ok(value);
                 }
-                Err(fault) => fault,
+                Err(error) => error,
             };
-            may_be_done |= doing != Doing::Reading && fault.may_be_done();
-            if may_be_done && doing == Doing::Telling {
-                // Somebody has to number what may have been written.
-                self.follower.has_written();
+            may_be_done |= kind != CallKind::Read && error.may_be_done();
+            if may_be_done && kind == CallKind::WriteWithEvent {
+                // The call may have written an event, so the feed has to look.
+                self.event_feed.has_written();
             }
-            if !fault.is_passing() || Instant::now() + pause > give_up {
-                return Err(fault.of(self.pool.shown(), may_be_done));
+            if !error.is_passing() || Instant::now() + pause > give_up {
+                return Err(error.into_store_error(self.pool.shown(), may_be_done));
             }
             sleep(pause).await;
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
 
-    /// Runs work for a principal, in a transaction that first checks its credential.
+    /// Runs work for a principal in a transaction that first checks the credential.
     pub(crate) async fn run_by<T>(
         &self,
         by: &Principal,
-        doing: Doing,
-        work: impl AsyncFn(&Connection) -> Result<T, Fault>,
+        kind: CallKind,
+        work: impl AsyncFn(&Connection) -> Result<T, DatabaseError>,
     ) -> Result<T, StoreError> {
-        let Some(id) = by.credential_id() else { return self.run(doing, work).await };
+        let Some(id) = by.credential_id() else { return self.run(kind, work).await };
         // A revocation waits for writes that use the credential.
-        let lock = if doing == Doing::Reading { "" } else { "FOR SHARE" };
+        let lock = if kind == CallKind::Read { "" } else { "FOR SHARE" };
         let sql = format!(
             "SELECT 1 FROM askuser.register WHERE kind = 'credential' AND id = $1 AND revoked_by IS NULL {lock}"
         );
@@ -101,10 +101,10 @@ impl Database {
             }
             work(connection).await
         };
-        match doing {
-            Doing::Reading => self.run(doing, checked).await,
+        match kind {
+            CallKind::Read => self.run(kind, checked).await,
             _ => {
-                self.run(doing, async |connection| connection.transaction(async || checked(connection).await).await)
+                self.run(kind, async |connection| connection.transaction(async || checked(connection).await).await)
                     .await
             }
         }
@@ -120,13 +120,16 @@ impl Database {
         self.options.stop.run_until_cancelled(work).await.unwrap_or_else(|| Err(stopped()))
     }
 
-    /// Does something once.
-    pub(crate) async fn once<T>(&self, work: impl AsyncFnOnce(&Connection) -> Result<T, Fault>) -> Result<T, Fault> {
+    /// Runs work once.
+    pub(crate) async fn once<T>(
+        &self,
+        work: impl AsyncFnOnce(&Connection) -> Result<T, DatabaseError>,
+    ) -> Result<T, DatabaseError> {
         let connection = self.pool.take().await?;
         let result = work(&connection).await;
         match &result {
-            Err(fault) if fault.breaks() => {
-                if matches!(fault, Fault::Silent(_)) {
+            Err(error) if error.breaks() => {
+                if matches!(error, DatabaseError::Silent(_)) {
                     self.pool.pass_over();
                 }
                 self.pool.discard(connection);
@@ -136,8 +139,9 @@ impl Database {
         result
     }
 
-    /// The server's time, whether a deadline has passed, whether a credential is valid, and whether the schema is still ours.
-    async fn moment(&self, connection: &Connection, credential: Option<&str>) -> Result<Moment, Fault> {
+    /// The server's time, whether a deadline has passed, whether a credential is valid, and whether the schema version
+    /// is current.
+    async fn moment(&self, connection: &Connection, credential: Option<&str>) -> Result<Moment, DatabaseError> {
         let sql = "SELECT askuser.now_ms() AS now, (SELECT version FROM askuser.schema_version) AS version,
              EXISTS (SELECT 1 FROM askuser.question WHERE state = 'pending' AND expires_ms <= (SELECT askuser.now_ms())) AS due,
              ($1::text IS NULL OR EXISTS (
@@ -152,13 +156,13 @@ impl Database {
         Ok(Moment { now: number(&row, "now")?, is_due, credential_is_live })
     }
 
-    /// Reads something as it is now, in one round trip; questions past their deadline are ended first.
+    /// Reads in one round trip. Questions past their deadline are ended first.
     pub(crate) async fn read<T>(
         &self,
         connection: &Connection,
         credential: Option<&str>,
-        read: impl AsyncFn() -> Result<T, Fault>,
-    ) -> Result<(Moment, T), Fault> {
+        read: impl AsyncFn() -> Result<T, DatabaseError>,
+    ) -> Result<(Moment, T), DatabaseError> {
         let mut looks = 0;
         loop {
             let (moment, found) = join(self.moment(connection, credential), read()).await;
@@ -166,7 +170,7 @@ impl Database {
             if !moment.is_due || looks == LOOKS {
                 return Ok((moment, found?));
             }
-            // What another process is ending at this very moment is passed over, and has ended a moment later.
+            // Rows that another process is ending are skipped. They have ended a moment later.
             if self.expire(connection, moment.now).await? == 0 {
                 sleep(Duration::from_millis(2)).await;
             }
@@ -174,8 +178,8 @@ impl Database {
         }
     }
 
-    /// Ends what has passed its deadline; how many there were that nobody else is ending.
-    pub(crate) async fn expire(&self, connection: &Connection, now: u64) -> Result<u64, Fault> {
+    /// Ends questions past their deadline. Returns the number that no other process is ending.
+    pub(crate) async fn expire(&self, connection: &Connection, now: u64) -> Result<u64, DatabaseError> {
         let timed_out = Ending::timed_out(now).to_json()?;
         let sql = "WITH late AS (
                  SELECT n FROM askuser.question WHERE state = 'pending' AND expires_ms <= $1
@@ -188,7 +192,7 @@ impl Database {
              INSERT INTO askuser.event (question, state, at_ms) SELECT n, 'timed_out', $1 FROM ended ORDER BY n";
         let ended = connection.execute(sql, &[(&signed(now), Type::INT8), (&timed_out, Type::TEXT)]).await?;
         if ended > 0 {
-            self.follower.has_written();
+            self.event_feed.has_written();
         }
         Ok(ended)
     }
@@ -199,7 +203,7 @@ impl Database {
         connection: &Connection,
         by: &Principal,
         which: &QuestionRef,
-    ) -> Result<StoredRow, Fault> {
+    ) -> Result<StoredRow, DatabaseError> {
         let (condition, name) = named(by, which);
         let sql = format!("{SELECT} WHERE {condition}");
         let (moment, rows) =
@@ -209,7 +213,7 @@ impl Database {
     }
 }
 
-/// The name of a question in a condition: its id, or the digest of its key.
+/// A question in a condition: its id, or the digest of its key.
 pub(crate) enum Name {
     Id(String),
     Key(Vec<u8>),
@@ -224,13 +228,13 @@ impl Name {
     }
 }
 
-/// The condition that finds a question.
+/// The condition that selects a question.
 pub(crate) fn named(by: &Principal, which: &QuestionRef) -> (&'static str, Name) {
     match (which, by.scope()) {
         (QuestionRef::Id(id), _) => ("q.id = $1", Name::Id(id.to_string())),
         (QuestionRef::Key(key), Scope::OfCredential(name)) => ("q.key = $1", Name::Key(digest(key, Some(name)))),
         (QuestionRef::Key(key), Scope::Of(_)) => ("q.key = $1", Name::Key(digest(key, None))),
-        // A person has no credential that asks: the key without one, or the only one of that name.
+        // A person has no credential that asks: the key without a credential, or the only key of that name.
         (QuestionRef::Key(key), _) => (
             "q.bare_key = $1 AND (q.credential IS NULL OR 1 = (
                  SELECT count(*) FROM askuser.question WHERE bare_key = $1 AND credential IS NOT NULL))
@@ -240,7 +244,7 @@ pub(crate) fn named(by: &Principal, which: &QuestionRef) -> (&'static str, Name)
     }
 }
 
-/// What tells a question from every other: each credential has keys of its own. However long they are, an index holds this.
+/// The digest of a question's key within its credential. A digest fits an index; a key may not.
 pub(crate) fn digest(key: &RequestKey, credential: Option<&str>) -> Vec<u8> {
     let text = match credential {
         None => key.to_string(),

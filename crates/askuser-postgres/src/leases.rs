@@ -1,7 +1,7 @@
-//! Which processes are there: each renews a lease, and one that does not renew it any more has died.
+//! Leases of processes. Each process renews its lease; an expired lease means that the process died.
 
-use crate::database::{Database, Doing};
-use crate::fault::Fault;
+use crate::database::{CallKind, Database};
+use crate::error::DatabaseError;
 use crate::pool::Connection;
 use askuser::store::{Departure, StoreError};
 use std::cell::{Cell, RefCell};
@@ -10,18 +10,18 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tokio_postgres::types::Type;
 
-/// How many times a lease is renewed before it would run out.
+/// The number of renewals within the lifetime of a lease.
 const RENEWALS: u32 = 3;
-/// A process that was only cut off comes back: what one has left behind is cleared away after so long.
+/// The age at which leftovers of an expired lease are deleted. A process that was cut off may return before.
 const CLEARED_AFTER: &str = "10 minutes";
 
-/// The lease of this process, and what it holds.
+/// The lease of this process and the rows that it holds.
 pub(crate) struct Leases {
     /// The name of this process.
     pub(crate) process: String,
     lasts: Duration,
     renewed: Cell<Option<Instant>>,
-    /// Who waits in this process, by question.
+    /// The waiters of this process by question.
     waiting: RefCell<HashMap<i64, Vec<String>>>,
     lists: RefCell<HashSet<String>>,
 }
@@ -35,7 +35,7 @@ impl Leases {
         self.lasts / RENEWALS
     }
 
-    /// When the lease is to be renewed; never where nothing holds it.
+    /// The time of the next renewal; `None` if the lease holds no rows.
     pub(crate) fn due(&self) -> Option<Instant> {
         let is_held = !self.waiting.borrow().is_empty() || !self.lists.borrow().is_empty();
         is_held.then(|| self.renewed.get().map_or_else(Instant::now, |renewed| renewed + self.every()))
@@ -45,7 +45,7 @@ impl Leases {
         self.waiting.borrow_mut().entry(n).or_default().push(waiter);
     }
 
-    /// Nobody waits for it any more.
+    /// Removes a waiter.
     pub(crate) fn forget(&self, n: i64) {
         self.waiting.borrow_mut().remove(&n);
     }
@@ -56,16 +56,16 @@ impl Leases {
 }
 
 impl Database {
-    /// Makes sure that this process has a lease. Not with every call: all of them would wait for one row.
-    pub(crate) async fn lease(&self, connection: &Connection) -> Result<(), Fault> {
+    /// Creates the lease of this process once. Every call would otherwise contend for one row.
+    pub(crate) async fn lease(&self, connection: &Connection) -> Result<(), DatabaseError> {
         match self.leases.renewed.get() {
             Some(renewed) if renewed.elapsed() < self.leases.every() => Ok(()),
             _ => self.renew(connection).await,
         }
     }
 
-    /// Renews the lease. Where it had run out so long ago that it was cleared away, everything it held is written again.
-    pub(crate) async fn renew(&self, connection: &Connection) -> Result<(), Fault> {
+    /// Renews the lease. If it was deleted meanwhile, all of its rows are written again.
+    pub(crate) async fn renew(&self, connection: &Connection) -> Result<(), DatabaseError> {
         let (leases, now) = (&self.leases, Instant::now());
         let sql = "INSERT INTO askuser.process (id, expires) VALUES ($1, clock_timestamp() + $2 * interval '1 second')
              ON CONFLICT (id) DO UPDATE SET expires = EXCLUDED.expires RETURNING xmax = 0 AS is_new";
@@ -97,8 +97,8 @@ impl Database {
         Ok(())
     }
 
-    /// Clears away what processes have left behind that are long gone.
-    pub(crate) async fn clear_dead(&self, connection: &Connection) -> Result<(), Fault> {
+    /// Deletes the leftovers of long-dead processes.
+    pub(crate) async fn clear_dead(&self, connection: &Connection) -> Result<(), DatabaseError> {
         let sql = format!(
             "WITH dead AS (
                  DELETE FROM askuser.process WHERE expires < clock_timestamp() - interval '{CLEARED_AFTER}' RETURNING id
@@ -113,7 +113,7 @@ impl Database {
         connection.execute(&sql, &[]).await.map(drop)
     }
 
-    /// A waiter of this process has left.
+    /// Records that a waiter of this process has left.
     pub(crate) async fn detach(&self, n: i64, waiter: &str, how: Departure) -> Result<(), StoreError> {
         {
             let mut waiting = self.leases.waiting.borrow_mut();
@@ -123,23 +123,23 @@ impl Database {
                 waiting.remove(&n);
             }
         }
-        // As long as another one waits, nobody looks at when this one left.
+        // While another waiter remains, the time of leaving is not needed.
         let sql = "WITH gone AS (DELETE FROM askuser.waiter WHERE question = $1 AND id = $2 RETURNING question)
              UPDATE askuser.question SET left_ms = askuser.now_ms(), asker_died = $3
              WHERE n IN (SELECT question FROM gone)";
         let values = [(&n as _, Type::INT8), (&waiter as _, Type::TEXT), (&(how == Departure::Died) as _, Type::BOOL)];
-        self.run(Doing::Writing, async |connection| connection.execute(sql, &values).await.map(drop)).await
+        self.run(CallKind::Write, async |connection| connection.execute(sql, &values).await.map(drop)).await
     }
 
     pub(crate) async fn hide_list(&self, list: &str) -> Result<(), StoreError> {
         self.leases.lists.borrow_mut().remove(list);
         let sql = "DELETE FROM askuser.shown_list WHERE id = $1";
         let values = [(&list as _, Type::TEXT)];
-        self.run(Doing::Writing, async |connection| connection.execute(sql, &values).await.map(drop)).await
+        self.run(CallKind::Write, async |connection| connection.execute(sql, &values).await.map(drop)).await
     }
 
-    /// This process says that it is gone: what it holds is held no longer.
-    pub(crate) async fn leave(&self, connection: &Connection) -> Result<(), Fault> {
+    /// Releases everything that this process holds, at its end.
+    pub(crate) async fn leave(&self, connection: &Connection) -> Result<(), DatabaseError> {
         match self.leases.renewed.get() {
             None => Ok(()),
             Some(_) => {

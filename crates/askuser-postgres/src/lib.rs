@@ -1,31 +1,32 @@
-//! Keeps questions in PostgreSQL: the same store for many machines.
+//! The store in PostgreSQL, for many machines.
 //!
 //! ```text
 //! agents and people ──HTTP──▶ askuser serve ──┐
 //! agents and people ──HTTP──▶ askuser serve ──┴──▶ PostgreSQL
 //! ```
 //!
-//! It promises what every store does, as durably as the database commits: at most one recorded answer; whoever is late is told
-//! the winner; the same attempt gets the same result; events become visible in the order of their numbers. It promises no
-//! more than the database: with asynchronous replication a failover may lose what was acknowledged.
+//! It keeps the contract of every store as durably as the database commits. A question has at most one answer, and
+//! later answers get the winner. The same attempt gets the same result. Events become visible in the order of their
+//! numbers. With asynchronous replication a failover may lose acknowledged writes.
 //!
-//! - **Ending** is one conditional update with the attempt's key in it. A reply that was lost is asked for again with the same key,
-//!   by the store itself, for as long as [`Options::patience`] says.
-//! - **Events get their number after they are committed.** A number that is taken before makes a reader that has seen 2 miss 1.
-//! - **Time** is the server's, whatever the clocks of the machines say.
-//! - **Statements** are never prepared and no session keeps anything, so that a pooler may stand between. What is notified is only a
-//!   hint.
+//! - **Ending** is one conditional update that contains the attempt's key. If a reply is lost, the store repeats it
+//! with the same key for [`Options::patience`].
+//! - **Events get their number after commit.** With a number from before the commit, a reader that has seen 2 would
+//! miss 1.
+//! - **Time** is the server's.
+//! - **Statements** are never prepared and sessions hold no state, so that a pooler may stand between. A notification
+//! is only a hint.
 //!
-//! Whoever has the password can answer for anybody: agents and people use it through a server that checks who they are.
+//! The password grants every right. Agents and people connect through a server that authenticates them.
 
 mod address;
 mod commands;
 mod credentials;
 mod database;
-mod fault;
-mod following;
-mod lanes;
+mod error;
+mod event_feed;
 mod leases;
+mod per_question_queue;
 mod pool;
 mod reading;
 mod report;

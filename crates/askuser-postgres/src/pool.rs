@@ -1,8 +1,8 @@
-//! Connections: a few for the work, opened when they are needed, and given up when they fail or fall silent.
+//! Connections: a few, opened on demand, and closed when they fail or fall silent.
 
 use crate::Options;
 use crate::address::Address;
-use crate::fault::Fault;
+use crate::error::DatabaseError;
 use crate::tls::Encrypted;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -13,14 +13,14 @@ use tokio::time::timeout;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Row, Socket};
 
-/// How long one host may take to let us in.
+/// The time limit for a connection to one host.
 const ADMISSION: Duration = Duration::from_secs(4);
 
-/// A value in a statement, and its type: statements are never prepared, so that a pooler that hands a connection to another
-/// client after every transaction is no hindrance.
+/// A parameter and its type. Statements are never prepared, because a pooler may switch connections after every
+/// transaction.
 pub(crate) type Value<'a> = (&'a (dyn ToSql + Sync), Type);
 
-/// A connection while somebody works with it.
+/// A connection in use.
 pub(crate) struct Connection {
     client: Client,
     driver: JoinHandle<()>,
@@ -32,27 +32,30 @@ pub(crate) struct Connection {
 
 impl Connection {
     /// Runs a statement.
-    pub(crate) async fn query(&self, sql: &str, values: &[Value<'_>]) -> Result<Vec<Row>, Fault> {
+    pub(crate) async fn query(&self, sql: &str, values: &[Value<'_>]) -> Result<Vec<Row>, DatabaseError> {
         self.reply(self.client.query_typed(sql, values)).await
     }
 
     /// Runs a statement that returns a row, and only one.
-    pub(crate) async fn row(&self, sql: &str, values: &[Value<'_>]) -> Result<Row, Fault> {
+    pub(crate) async fn row(&self, sql: &str, values: &[Value<'_>]) -> Result<Row, DatabaseError> {
         self.reply(self.client.query_typed_one(sql, values)).await
     }
 
-    /// Runs a statement whose rows are of no interest; how many it has changed.
-    pub(crate) async fn execute(&self, sql: &str, values: &[Value<'_>]) -> Result<u64, Fault> {
+    /// Runs a statement and returns the number of changed rows.
+    pub(crate) async fn execute(&self, sql: &str, values: &[Value<'_>]) -> Result<u64, DatabaseError> {
         self.reply(self.client.execute_typed(sql, values)).await
     }
 
-    /// Runs statements that have no values, in one round trip.
-    pub(crate) async fn batch(&self, sql: &str) -> Result<(), Fault> {
+    /// Runs statements without parameters in one round trip.
+    pub(crate) async fn batch(&self, sql: &str) -> Result<(), DatabaseError> {
         self.reply(self.client.batch_execute(sql)).await
     }
 
     /// Runs work in a transaction, or as a part of the transaction around it.
-    pub(crate) async fn transaction<T>(&self, work: impl AsyncFnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+    pub(crate) async fn transaction<T>(
+        &self,
+        work: impl AsyncFnOnce() -> Result<T, DatabaseError>,
+    ) -> Result<T, DatabaseError> {
         if self.is_in_transaction.replace(true) {
             return work().await;
         }
@@ -61,26 +64,26 @@ impl Connection {
         result
     }
 
-    async fn transact<T>(&self, work: impl AsyncFnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+    async fn transact<T>(&self, work: impl AsyncFnOnce() -> Result<T, DatabaseError>) -> Result<T, DatabaseError> {
         self.batch("BEGIN ISOLATION LEVEL READ COMMITTED").await?;
         match work().await {
             Ok(value) => {
                 self.batch("COMMIT").await?;
                 Ok(value)
             }
-            Err(fault) => {
-                if !fault.breaks() {
+            Err(error) => {
+                if !error.breaks() {
                     self.batch("ROLLBACK").await?;
                 }
-                Err(fault)
+                Err(error)
             }
         }
     }
 
-    async fn reply<T>(&self, sent: impl Future<Output = Result<T, tokio_postgres::Error>>) -> Result<T, Fault> {
+    async fn reply<T>(&self, sent: impl Future<Output = Result<T, tokio_postgres::Error>>) -> Result<T, DatabaseError> {
         match timeout(self.reply_within, sent).await {
             Ok(result) => Ok(result?),
-            Err(_) => Err(Fault::Silent(self.reply_within)),
+            Err(_) => Err(DatabaseError::Silent(self.reply_within)),
         }
     }
 }
@@ -89,14 +92,14 @@ impl Connection {
 pub(crate) struct Pool {
     address: Address,
     idle: RefCell<Vec<(Client, JoinHandle<()>)>>,
-    /// Grows when a server has fallen silent, or another one has taken over: connections of before are not used again. An old
-    /// primary that wakes would show what has long changed.
+    /// Incremented when a server fell silent or another one took over. Older connections are not used again: a former
+    /// primary that wakes up would return stale rows.
     generation: Cell<u64>,
     permits: std::sync::Arc<Semaphore>,
     reply_within: Duration,
-    /// The host that is tried first: the one that let us in last, or the one behind it where that has fallen silent.
+    /// The host to try first: the last one that accepted us, or the next one if that fell silent.
     first_host: Cell<usize>,
-    /// The latest timeline that a server was on. One on an earlier one was replaced, whatever it says of itself.
+    /// The latest timeline seen. A server on an earlier timeline was replaced.
     timeline: Cell<i64>,
 }
 
@@ -118,8 +121,8 @@ impl Pool {
         &self.address.shown
     }
 
-    /// A connection that nobody works with.
-    pub(crate) async fn take(&self) -> Result<Connection, Fault> {
+    /// Takes an idle connection.
+    pub(crate) async fn take(&self) -> Result<Connection, DatabaseError> {
         let permit = self.permits.clone().acquire_owned().await.ok();
         let reused = || self.idle.borrow_mut().pop();
         while let Some((client, driver)) = reused() {
@@ -129,7 +132,7 @@ impl Pool {
         }
         let (client, connection) = self.connect().await?;
         let driver = tokio::task::spawn_local(async move {
-            // What goes wrong is told to whoever waits for a reply.
+            // The caller that waits for a reply gets the error.
             let _ = connection.await;
         });
         Ok(self.connection(client, driver, permit))
@@ -141,20 +144,20 @@ impl Pool {
         Connection { client, driver, reply_within: self.reply_within, generation, is_in_transaction, _permit: permit }
     }
 
-    /// Takes one back, for the next.
+    /// Returns a connection for reuse.
     pub(crate) fn give(&self, connection: Connection) {
         if connection.generation == self.generation.get() {
             self.idle.borrow_mut().push((connection.client, connection.driver));
         }
     }
 
-    /// The server has fallen silent: the next one may have taken over.
+    /// Records that the server fell silent. The next host may have taken over.
     pub(crate) fn pass_over(&self) {
         self.first_host.set((self.first_host.get() + 1) % self.address.hosts.len());
         self.renew();
     }
 
-    /// From now on others are used than before.
+    /// Retires all current connections.
     fn renew(&self) {
         self.generation.set(self.generation.get() + 1);
         for (_, driver) in self.idle.borrow_mut().drain(..) {
@@ -162,12 +165,12 @@ impl Pool {
         }
     }
 
-    /// Gives one up. A server that has fallen silent would not notice that we take our leave.
+    /// Closes a connection. A silent server would not notice a goodbye.
     pub(crate) fn discard(&self, connection: Connection) {
         connection.driver.abort();
     }
 
-    /// Closes those that nobody works with.
+    /// Closes idle connections.
     pub(crate) async fn close(&self) {
         let idle = std::mem::take(&mut *self.idle.borrow_mut());
         for (client, driver) in idle {
@@ -176,8 +179,8 @@ impl Pool {
         }
     }
 
-    /// A new connection to the host that takes writes.
-    pub(crate) async fn connect(&self) -> Result<Connected, Fault> {
+    /// Opens a connection to the host that accepts writes.
+    pub(crate) async fn connect(&self) -> Result<Connected, DatabaseError> {
         let hosts = &self.address.hosts;
         let mut failure = None;
         for i in 0..hosts.len() {
@@ -187,7 +190,7 @@ impl Pool {
                     let is_other = self.timeline.get() < timeline || self.first_host.get() != host;
                     if self.timeline.get() > timeline {
                         let why = "another server has taken over from it";
-                        failure = Some(Fault::Unreachable(why.into()));
+                        failure = Some(DatabaseError::Unreachable(why.into()));
                         continue;
                     }
                     self.first_host.set(host);
@@ -197,21 +200,22 @@ impl Pool {
                     }
                     return Ok(connected);
                 }
-                Ok(Err(error)) => failure = Some(Fault::Unreachable(error.into())),
+                Ok(Err(error)) => failure = Some(DatabaseError::Unreachable(error.into())),
                 Err(_) => {
-                    failure = Some(Fault::Unreachable(format!("not let in within {} s", ADMISSION.as_secs()).into()))
+                    failure =
+                        Some(DatabaseError::Unreachable(format!("not let in within {} s", ADMISSION.as_secs()).into()))
                 }
             }
         }
-        Err(failure.unwrap_or_else(|| Fault::Unreachable("no host".into())))
+        Err(failure.unwrap_or_else(|| DatabaseError::Unreachable("no host".into())))
     }
 }
 
-/// A client, and what drives it.
+/// A client and its driver task.
 type Connected = (Client, tokio_postgres::Connection<Socket, Encrypted>);
 
 impl Pool {
-    /// A connection, and the timeline of its server where there are several: each failover begins a new one.
+    /// Opens a connection. Returns the server's timeline if there are several hosts: each failover begins a new one.
     async fn connect_to(&self, host: &tokio_postgres::Config) -> Result<(Connected, i64), tokio_postgres::Error> {
         let (client, mut connection) = host.connect(self.address.tls.clone()).await?;
         if self.address.hosts.len() == 1 {
@@ -222,7 +226,7 @@ impl Pool {
             let asked = client.query_typed_one(sql, &[]);
             tokio::select! {
                 row = asked => row?.try_get(0)?,
-                // Where the connection ends first, that is why.
+                // If the connection ends first, its error is the cause.
                 Err(error) = &mut connection => return Err(error),
             }
         };
@@ -230,5 +234,5 @@ impl Pool {
     }
 }
 
-/// What the tasks of the store's thread share.
+/// The shared state of the store's tasks.
 pub(crate) type Shared<T> = Rc<T>;

@@ -1,8 +1,8 @@
-//! What is in a store, and what has happened in it.
+//! Reads questions and events.
 
 use crate::commands::without_nul;
-use crate::database::{Database, Doing};
-use crate::fault::Fault;
+use crate::database::{CallKind, Database};
+use crate::error::DatabaseError;
 use crate::pool::{Connection, Value};
 use crate::row::{SELECT, StoredRow, number, optional, signed};
 use crate::store::random_id;
@@ -12,13 +12,13 @@ use askuser::store::{
 };
 use tokio_postgres::types::Type;
 
-/// How many events are numbered in one transaction, and how many such a reader does before it reads: nobody waits long.
+/// The number of events per numbering transaction, and the number of such transactions before a read.
 const NUMBERED_AT_ONCE: u32 = 10_000;
 const NUMBERED_BY_ONE: u32 = 100;
-/// How many questions an ambiguous abbreviation lists.
+/// The number of questions listed for an ambiguous abbreviation.
 const CANDIDATES: u32 = 6;
 
-/// A filter as SQL, for what a principal sees.
+/// A filter as SQL, for the rows that a principal sees.
 struct Conditions {
     sql: String,
     scope: Option<String>,
@@ -74,12 +74,12 @@ impl Conditions {
             containing: filter.words().map(|word| without_nul(&word)).collect(),
             after: filter.after.map(|after| signed(after.n)).unwrap_or_default(),
             after_rank: filter.after.map(|after| signed(after.rank)).unwrap_or_default(),
-            // One more than wanted tells whether there is another page.
+            // One row more than requested shows whether there is another page.
             limit: filter.limit.map_or(i64::MAX, |limit| i64::from(limit) + 1),
         }
     }
 
-    /// Parameters have numbers of their own, and not every one is used.
+    /// Parameters are numbered separately, and some are unused.
     fn values(&self) -> [Value<'_>; 7] {
         [
             (&self.scope, Type::TEXT),
@@ -93,8 +93,8 @@ impl Conditions {
     }
 }
 
-/// Adds what the person who reads has typed and not sent.
-async fn with_unsent(connection: &Connection, by: &Principal, mut page: Page) -> Result<Page, Fault> {
+/// Adds the reader's unsent draft.
+async fn with_unsent(connection: &Connection, by: &Principal, mut page: Page) -> Result<Page, DatabaseError> {
     let asked = page.questions.iter().filter(|question| by.is_asked(&question.request));
     let asked: Vec<i64> = asked.map(|question| signed(question.cursor.n)).collect();
     if asked.is_empty() {
@@ -120,11 +120,11 @@ impl Database {
             by.check(Operation::See(&row.record.question.request))?;
             Ok(row.record.question)
         };
-        self.run_by(by, Doing::Reading, get).await
+        self.run_by(by, CallKind::Read, get).await
     }
 
     pub(crate) async fn resolve(&self, by: &Principal, abbreviation: &str) -> Result<Vec<QuestionId>, StoreError> {
-        // Ids are hexadecimal: anything else names nothing, and is no pattern either.
+        // Ids are hexadecimal. Other text matches no question and must not act as a pattern.
         if abbreviation.is_empty() || !abbreviation.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Ok(Vec::new());
         }
@@ -140,7 +140,7 @@ impl Database {
             let rows = connection.query(&sql, &values).await?;
             rows.iter().map(|row| Ok(QuestionId::parse(row.try_get(0)?))).filter_map(Result::transpose).collect()
         };
-        self.run_by(by, Doing::Reading, resolve).await
+        self.run_by(by, CallKind::Read, resolve).await
     }
 
     pub(crate) async fn list(&self, by: &Principal, filter: &Filter) -> Result<Page, StoreError> {
@@ -168,7 +168,7 @@ impl Database {
                     let n = number(row, "n")?;
                     let place = filter.place(part, n, optional(row, "ended_ms")?);
                     last = Some(place);
-                    // A question of a later version that cannot be rebuilt here must not hide the others.
+                    // A question of a later version that cannot be read must not hide the others.
                     if let Ok(mut row) = StoredRow::read(row, &mut self.requests.borrow_mut(), moment.now) {
                         row.record.question.cursor = place;
                         page.questions.push(row.record.question);
@@ -179,7 +179,7 @@ impl Database {
             }
             with_unsent(connection, by, page).await
         };
-        self.run_by(by, Doing::Reading, list).await
+        self.run_by(by, CallKind::Read, list).await
     }
 
     pub(crate) async fn count(&self, by: &Principal, filter: &Filter) -> Result<u64, StoreError> {
@@ -194,16 +194,21 @@ impl Database {
             }
             Ok(count)
         };
-        self.run_by(by, Doing::Reading, count).await
+        self.run_by(by, CallKind::Read, count).await
     }
 
     pub(crate) async fn events_for(&self, by: &Principal, after: u64, limit: u32) -> Result<Events, StoreError> {
         by.check(Operation::Follow)?;
-        self.run_by(by, Doing::Reading, async |connection| self.events(connection, after, limit).await).await
+        self.run_by(by, CallKind::Read, async |connection| self.events(connection, after, limit).await).await
     }
 
-    /// What has happened. Whatever has no number yet gets one first: a lone reader misses nothing.
-    pub(crate) async fn events(&self, connection: &Connection, after: u64, limit: u32) -> Result<Events, Fault> {
+    /// Reads events. Unnumbered events are numbered first, so that a lone reader sees all.
+    pub(crate) async fn events(
+        &self,
+        connection: &Connection,
+        after: u64,
+        limit: u32,
+    ) -> Result<Events, DatabaseError> {
         let bounds = async || {
             let sql = "SELECT last, EXISTS (SELECT 1 FROM askuser.event WHERE seq IS NULL) AS is_behind
                  FROM askuser.numbering";
@@ -226,7 +231,7 @@ impl Database {
         let mut gap = limit > 0 && after != last;
         for row in &rows {
             let seq = number(row, "seq")?;
-            // Numbers have no holes: one that is missing was purged. What is behind is for another stretch.
+            // Numbers are dense: a missing one was purged. Events behind it belong to another stretch.
             let is_next = seq == at.saturating_add(1);
             if at == after {
                 gap = !is_next;
@@ -234,7 +239,7 @@ impl Database {
                 break;
             }
             (at, last) = (seq, last.max(seq));
-            // What cannot be read here must not hide what follows.
+            // An unreadable event must not hide those after it.
             let (id, state) = (QuestionId::parse(row.try_get("id")?), State::named(row.try_get("state")?));
             if let (Some(id), Some(state)) = (id, state) {
                 events.push(StoreEvent { seq, id, state, at_ms: number(row, "at_ms")? });
@@ -251,16 +256,16 @@ impl Database {
             let sql = "INSERT INTO askuser.shown_list (id, process) VALUES ($1, $2) ON CONFLICT DO NOTHING";
             connection.execute(sql, &[(&list, Type::TEXT), (&self.leases.process, Type::TEXT)]).await.map(drop)
         };
-        self.run_by(by, Doing::Writing, show).await?;
+        self.run_by(by, CallKind::Write, show).await?;
         self.leases.shows(&list);
-        self.follower.lease_taken();
+        self.event_feed.lease_taken();
         Ok(list)
     }
 
     pub(crate) async fn is_list_shown(&self, by: &Principal) -> Result<bool, StoreError> {
         let sql = "SELECT EXISTS (SELECT 1 FROM askuser.shown_list l JOIN askuser.process p ON p.id = l.process
              WHERE p.expires > clock_timestamp())";
-        self.run_by(by, Doing::Reading, async |connection| Ok(connection.row(sql, &[]).await?.try_get(0)?)).await
+        self.run_by(by, CallKind::Read, async |connection| Ok(connection.row(sql, &[]).await?.try_get(0)?)).await
     }
 
     pub(crate) async fn note_failure(
@@ -277,7 +282,7 @@ impl Database {
             let (what, why) = (without_nul(&failure.what), without_nul(&failure.why));
             connection.execute(sql, &[(&what, Type::TEXT), (&why, Type::TEXT)]).await.map(drop)
         };
-        self.run_by(by, Doing::Writing, note).await
+        self.run_by(by, CallKind::Write, note).await
     }
 
     pub(crate) async fn last_failure(&self, by: &Principal) -> Result<Option<NotifierFailure>, StoreError> {
@@ -292,11 +297,11 @@ impl Database {
             };
             rows.first().map(read).transpose()
         };
-        self.run_by(by, Doing::Reading, read).await
+        self.run_by(by, CallKind::Read, read).await
     }
 
-    /// How long until the next deadline, by the server's time; none where there is none.
-    pub(crate) async fn next_due(&self, connection: &Connection) -> Result<Option<u64>, Fault> {
+    /// The time until the next deadline by the server's clock; `None` without a deadline.
+    pub(crate) async fn next_due(&self, connection: &Connection) -> Result<Option<u64>, DatabaseError> {
         let sql = "SELECT min(expires_ms) AS due, askuser.now_ms() AS now FROM askuser.question
              WHERE state = 'pending' AND expires_ms IS NOT NULL";
         let row = connection.row(sql, &[]).await?;
@@ -304,15 +309,15 @@ impl Database {
         Ok(optional(&row, "due")?.map(|due| due.saturating_sub(now)))
     }
 
-    /// How many credentials were revoked: grows whenever one is.
-    pub(crate) async fn revocations(&self, connection: &Connection) -> Result<u64, Fault> {
+    /// A counter that grows with each revocation.
+    pub(crate) async fn revocations(&self, connection: &Connection) -> Result<u64, DatabaseError> {
         let sql = "SELECT count(*) AS count FROM askuser.register WHERE revoked_by IS NOT NULL";
         number(&connection.row(sql, &[]).await?, "count")
     }
 
-    /// Numbers what has none, in the order in which it was written, and tells every process that listens. In one
-    /// transaction, one process at a time: whoever sees a number sees all that are smaller.
-    pub(crate) async fn number(&self, connection: &Connection) -> Result<(), Fault> {
+    /// Numbers events in the order in which they were written and notifies every listening process. One transaction and
+    /// one process at a time, so that a reader of a number sees all smaller ones.
+    pub(crate) async fn number(&self, connection: &Connection) -> Result<(), DatabaseError> {
         let sql = format!(
             "BEGIN ISOLATION LEVEL READ COMMITTED;
              SELECT pg_advisory_xact_lock({});
@@ -330,11 +335,11 @@ impl Database {
              SELECT pg_notify('{}', '') FROM (SELECT 1 FROM numbered LIMIT 1) AS first;
              COMMIT",
             crate::schema::NUMBERING,
-            crate::following::CHANNEL,
+            crate::event_feed::CHANNEL,
         );
         let numbered = connection.batch(&sql).await;
-        if let Err(Fault::Postgres(_)) = &numbered {
-            // It failed inside of the transaction, which is open still.
+        if let Err(DatabaseError::Postgres(_)) = &numbered {
+            // The error happened inside the transaction, which is still open.
             let _ = connection.batch("ROLLBACK").await;
         }
         numbered

@@ -1,35 +1,35 @@
-//! What there is to know about a database, for those who look after it.
+//! The state of a database, for operators.
 
-use crate::database::{Database, Doing};
+use crate::database::{CallKind, Database};
 use crate::pool::{Connection, Shared};
 use crate::row::{number, optional};
 use askuser::store::StoreError;
 use std::time::Duration;
 
-/// How a database is set up, and how it is doing.
+/// The configuration and condition of a database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
-    /// Where it is, without the password.
+    /// The address without the password.
     pub address: String,
-    /// Its version, as it says.
+    /// The version as the server reports it.
     pub version: String,
-    /// What a commit waits for: the setting of that name.
+    /// The value of `synchronous_commit`.
     pub synchronous_commit: String,
-    /// Which standbys a commit waits for; empty where there are none, and a failover may lose what was acknowledged.
+    /// The synchronous standbys. Without any, a failover may lose acknowledged writes.
     pub synchronous_standby_names: String,
-    /// Whether a server that crashes keeps what it has committed.
+    /// Whether committed writes survive a crash of the server.
     pub is_synced: bool,
-    /// How many events have no number yet, and for how long the earliest of them.
+    /// The number of events without a number, and the age of the earliest.
     pub unnumbered: u64,
     /// See [`Report::unnumbered`].
     pub lag: Duration,
-    /// Whether a notice arrives; where it does not, a process looks every second.
+    /// Whether notifications arrive. If not, each process looks every second.
     pub notices_arrive: bool,
 }
 
 impl Report {
-    /// In words, one fact each.
+    /// The report in words, one fact per entry.
     pub fn facts(&self) -> Vec<String> {
         let numbering = match self.unnumbered {
             0 => "every event has its number".to_owned(),
@@ -43,9 +43,10 @@ impl Report {
             "off" => "synchronous_commit is off: a crash of the server loses what was acknowledged".to_owned(),
             setting => format!("synchronous_commit is {setting}"),
         };
-        let notices = match self.notices_arrive {
-            true => "NOTIFY arrives",
-            false => "NOTIFY does not arrive, a pooler may swallow it: watchers look every second",
+        let notices = if self.notices_arrive {
+            "NOTIFY arrives"
+        } else {
+            "NOTIFY does not arrive, a pooler may swallow it: watchers look every second"
         };
         let mut facts = vec![format!("PostgreSQL {}", self.version), numbering, commit, standbys, notices.to_owned()];
         if !self.is_synced {
@@ -78,6 +79,6 @@ impl Database {
                 notices_arrive,
             })
         };
-        self.run(Doing::Reading, read).await
+        self.run(CallKind::Read, read).await
     }
 }

@@ -1,8 +1,8 @@
-//! `PostgresStore`: each call is handed to the thread that has the connections, in the lane of what it is about.
+//! `PostgresStore`: passes each call to the thread that owns the connections, in the lane of its subject.
 
 use crate::commands::{Waiter, new_id};
 use crate::database::Database;
-use crate::lanes::Lane;
+use crate::per_question_queue::Lane;
 use crate::pool::Shared;
 use crate::thread::{self, Message};
 use crate::{Report, address};
@@ -17,17 +17,17 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-/// How a store uses its database.
+/// The options of a store.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Options {
-    /// How long a call tries again while the database is away, restarts, or another server takes over.
+    /// The time for which a call retries while the database restarts or fails over.
     pub patience: Duration,
-    /// How long the database may take for one statement before its connection is given up.
+    /// The time limit of one statement. After it the connection is closed.
     pub reply_within: Duration,
-    /// How long a process that is not heard of is taken to wait still.
+    /// The lifetime of a lease: a silent process counts as waiting for this long.
     pub lease: Duration,
-    /// How many statements are under way at once.
+    /// The maximum number of concurrent statements.
     pub connections: usize,
     /// Ends every call at once when cancelled.
     pub stop: CancellationToken,
@@ -45,29 +45,29 @@ impl Default for Options {
     }
 }
 
-/// Questions in a database. Any number of processes on any number of machines may use it at once, each through a
-/// [`Handle`](askuser::store::Handle) that says who acts.
+/// The questions in a database. Any number of processes on any number of machines may share it, each through a
+/// [`Handle`](askuser::store::Handle) that carries the principal.
 #[derive(Clone)]
 pub struct PostgresStore(Arc<Inner>);
 
 struct Inner {
-    /// Without the password.
+    /// The address without the password.
     address: String,
     thread: mpsc::UnboundedSender<Message>,
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        // The thread does what it was told before, and ends.
+        // The thread finishes its queue and ends.
         let _ = self.thread.send(Message::Close);
     }
 }
 
 impl PostgresStore {
-    /// Opens a store, or makes its schema. `PGPASSWORD` is the password where the address has none.
+    /// Opens a store and creates its schema if needed. `PGPASSWORD` supplies a missing password.
     ///
     /// # Errors
-    /// Where the database cannot be reached, or is not for us: newer than this program, or of another encoding.
+    /// If the database cannot be reached, has another encoding, or has the schema of a newer program.
     pub fn open(address: &str, options: Options) -> Result<PostgresStore, StoreError> {
         let password = std::env::var("PGPASSWORD").ok().filter(|password| !password.is_empty());
         let address = address::Address::parse(address, password)?;
@@ -76,17 +76,17 @@ impl PostgresStore {
         Ok(PostgresStore(Arc::new(Inner { address: shown, thread })))
     }
 
-    /// Where it is, without the password.
+    /// The address without the password.
     pub fn address(&self) -> &str {
         &self.0.address
     }
 
-    /// What there is to know about the database itself.
+    /// The state of the database itself.
     pub fn report(&self) -> Call<Report> {
         self.call(Lane::Free, async |database: Shared<Database>| database.report().await)
     }
 
-    /// Has the thread do something: it is on its way when this returns.
+    /// Queues work for the thread.
     pub(crate) fn call<T: Send + 'static>(
         &self,
         lane: Lane,
@@ -110,7 +110,7 @@ impl PostgresStore {
         })
     }
 
-    /// Says that a waiter of this process has left, once it is dropped.
+    /// A guard that reports, once dropped, that a waiter of this process has left.
     fn attachment(&self, id: QuestionId, waiter: Option<Waiter>) -> Attachment {
         let store = self.clone();
         Attachment::new(move |how: Departure| {
@@ -129,7 +129,7 @@ impl PostgresStore {
     }
 }
 
-/// Calls that the thread carries out as they are, and what they are about.
+/// Calls that the thread passes on unchanged, with their subjects.
 macro_rules! forward {
     ($($name:ident($($argument:ident: $kind:ty),*) -> $output:ty, $lane:expr;)*) => {$(
         fn $name(&self, by: &Principal, $($argument: $kind),*) -> Call<$output> {
@@ -172,7 +172,7 @@ impl Store for PostgresStore {
         last_failure() -> Option<NotifierFailure>, |_| Lane::Key(NOTICES.to_vec());
     }
 
-    // The attachments are made by the thread, so that a caller that has left meanwhile is known to have left.
+    // The thread creates the waiters, so that a caller that left meanwhile is recorded as gone.
 
     fn attach(&self, by: &Principal, id: &QuestionId) -> Call<Attachment> {
         let (by, id, store) = (by.clone(), id.clone(), self.clone());
@@ -221,7 +221,7 @@ impl Store for PostgresStore {
     }
 }
 
-/// What is said about notices is said in its order, too.
+/// Reports about notifications are queued in order, too.
 const NOTICES: &[u8] = b"notices";
 
 impl std::fmt::Debug for PostgresStore {
@@ -230,7 +230,7 @@ impl std::fmt::Debug for PostgresStore {
     }
 }
 
-/// 128 random bits, spelled out: the name of a process, a waiter, a call. No two are the same.
+/// 128 random bits in hexadecimal: the name of a process, a waiter or a call.
 pub(crate) fn random_id() -> Result<String, StoreError> {
     let mut bytes = [0_u8; 16];
     getrandom::fill(&mut bytes).map_err(|error| StoreError::unavailable("cannot get random numbers", error))?;

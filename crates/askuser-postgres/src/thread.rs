@@ -1,10 +1,10 @@
-//! The thread that owns the connections: it does what callers send, many at once, and tells watchers what has happened.
+//! The thread that owns the connections: runs the callers' work concurrently and notifies watchers.
 
 use crate::address::Address;
-use crate::database::{Database, Doing};
-use crate::following::follow;
-use crate::lanes::{Lane, Lanes, Work};
+use crate::database::{CallKind, Database};
+use crate::event_feed::run_feed;
 use crate::leases::Leases;
+use crate::per_question_queue::{Lane, Lanes, Work};
 use crate::pool::{Pool, Shared};
 use crate::schema;
 use crate::store::{Options, random_id};
@@ -15,20 +15,20 @@ use tokio::sync::mpsc;
 use tokio::task::LocalSet;
 use tokio::time::timeout;
 
-/// How long taking one's leave may take: a process that ends does not wait for a database that is away.
+/// The time limit of the goodbye. A process that ends does not wait for a missing database.
 const LEAVE: Duration = Duration::from_secs(2);
 
 /// A message to the thread.
 pub(crate) enum Message {
-    /// Do this in its turn.
+    /// Work to run in its turn.
     Call(Lane, Work),
-    /// Say when every call before this is done.
+    /// A request to report when all earlier calls are done.
     Flush(oneshot::Sender<Result<(), StoreError>>),
-    /// No caller is left.
+    /// The last caller has gone.
     Close,
 }
 
-/// Starts it, and waits until the database is open.
+/// Starts the thread and waits until the database is open.
 pub(crate) fn start(address: Address, options: Options) -> Result<mpsc::UnboundedSender<Message>, StoreError> {
     let failed = {
         let what = format!("cannot open {}", address.shown);
@@ -46,7 +46,7 @@ pub(crate) fn start(address: Address, options: Options) -> Result<mpsc::Unbounde
                 schema::prepare(connection, database.pool.shown()).await?;
                 database.clear_dead(connection).await
             };
-            let result = database.run(Doing::Writing, open).await;
+            let result = database.run(CallKind::Write, open).await;
             let is_open = result.is_ok();
             let _ = opened.send(result);
             if is_open {
@@ -60,7 +60,7 @@ pub(crate) fn start(address: Address, options: Options) -> Result<mpsc::Unbounde
 }
 
 async fn run(database: Shared<Database>, mut messages: mpsc::UnboundedReceiver<Message>) {
-    let following = tokio::task::spawn_local(follow(database.clone()));
+    let following = tokio::task::spawn_local(run_feed(database.clone()));
     let lanes = Lanes::new(database.clone());
     while let Some(message) = messages.recv().await {
         match message {

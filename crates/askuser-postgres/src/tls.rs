@@ -1,4 +1,4 @@
-//! TLS for the connections: rustls, with a certificate that is checked for the host's name.
+//! TLS for the connections: rustls, with a certificate verified for the host's name.
 
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -17,7 +17,7 @@ use tokio_rustls::TlsConnector;
 
 type Failure = Box<dyn Error + Send + Sync>;
 
-/// Encrypts, or does not; the settings of a host say which it is.
+/// A connector with or without encryption, by the settings of a host.
 #[derive(Clone)]
 pub(crate) struct Tls(Option<Arc<ClientConfig>>);
 
@@ -26,7 +26,7 @@ impl Tls {
         Tls(None)
     }
 
-    /// Trusts the certificates of the system, or those in this file and no other.
+    /// Trusts the system's certificates, or only those in this file.
     pub(crate) fn verifying(roots: Option<&Path>) -> Result<Tls, Failure> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
@@ -77,7 +77,7 @@ impl TlsConnect<Socket> for Connect {
     }
 }
 
-/// A connection that is encrypted. The name of its host was checked, so that it is not bound to the password besides.
+/// An encrypted connection. Its host name was verified, so the password is not bound to the channel as well.
 pub(crate) struct Encrypted(tokio_rustls::client::TlsStream<Socket>);
 
 impl TlsStream for Encrypted {

@@ -1,4 +1,4 @@
-//! The order of calls: those about one question are done one after the other, as they were made; all others at once.
+//! Runs calls concurrently, but keeps the calls about one question in order.
 
 use crate::database::{Database, digest};
 use crate::pool::Shared;
@@ -8,18 +8,19 @@ use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::pin::Pin;
 
-/// What is to be done, once its turn has come.
+/// The work of a call, which starts when its turn comes.
 pub(crate) type Work = Box<dyn FnOnce(Shared<Database>) -> Pin<Box<dyn Future<Output = ()>>> + Send>;
 
-/// What a call is about.
+/// The subject of a call.
 pub(crate) enum Lane {
-    /// Nothing that another call could be about.
+    /// No subject that another call could share.
     Free,
     /// This question.
     Question(QuestionId),
     /// The question with this key.
     Key(Vec<u8>),
-    /// A question that is known once it was found: every call before it is done first, and every one after it later.
+    /// A question that is known only after a look-up. The call runs alone: after all earlier calls and before all later
+    /// ones.
     Alone,
 }
 
@@ -46,19 +47,19 @@ impl Lane {
 
 #[derive(Default)]
 struct State {
-    /// The number of the next call, and of those that are not done.
+    /// The number of the next call, and the numbers of unfinished calls.
     next: u64,
     open: BTreeSet<u64>,
-    /// What waits in each lane behind the call that is being done.
+    /// The calls in each lane behind the running one.
     queues: HashMap<Vec<u8>, VecDeque<(u64, Work)>>,
-    /// Who waits until every call before this one is done.
+    /// The waiters for all earlier calls.
     flushes: Vec<(u64, oneshot::Sender<()>)>,
-    /// A call that is to be alone, and all that came after it.
+    /// A call that must run alone, and all calls after it.
     held_back: VecDeque<(Lane, Work)>,
     is_alone: bool,
 }
 
-/// Shares its state with the tasks that it starts.
+/// A handle that shares its state with the tasks it starts.
 #[derive(Clone)]
 pub(crate) struct Lanes {
     database: Shared<Database>,
@@ -70,7 +71,7 @@ impl Lanes {
         Lanes { database, state: Shared::default() }
     }
 
-    /// Has this done in its turn.
+    /// Queues a call.
     pub(crate) fn submit(&self, lane: Lane, work: Work) {
         let mut state = self.state.borrow_mut();
         let waits = state.is_alone || !state.held_back.is_empty();
@@ -114,7 +115,7 @@ impl Lanes {
         });
     }
 
-    /// One lane for a question, whether it is named by its id or by its key.
+    /// Joins the lanes of a question that is named by its id and by its key.
     fn name(&self, lane: &Lane) -> Option<Vec<u8>> {
         match lane {
             Lane::Free | Lane::Alone => None,
@@ -127,11 +128,11 @@ impl Lanes {
     }
 
     async fn run(&self, number: u64, work: Work) {
-        // A panic is its caller's, who hears that the reply is lost.
+        // A panic concerns its caller only, whose reply is lost.
         let _ = tokio::task::spawn_local(work(self.database.clone())).await;
         let mut state = self.state.borrow_mut();
         state.open.remove(&number);
-        // Those held back have no number yet.
+        // Calls held back have no number yet.
         let earliest = state.open.first().copied().unwrap_or(state.next);
         let (done, waiting) = std::mem::take(&mut state.flushes).into_iter().partition(|(bound, _)| *bound <= earliest);
         state.flushes = waiting;
@@ -146,7 +147,7 @@ impl Lanes {
         self.let_go();
     }
 
-    /// Begins what was held back, up to the next that is to be alone.
+    /// Starts the calls held back, up to the next one that must run alone.
     fn let_go(&self) {
         loop {
             let mut state = self.state.borrow_mut();
@@ -164,15 +165,16 @@ impl Lanes {
         }
     }
 
-    /// Completes when every call that was made before this one is done.
+    /// Completes when every earlier call is done.
     pub(crate) fn flush(&self) -> impl Future<Output = ()> + use<> {
         let mut state = self.state.borrow_mut();
         let (sender, flushed) = oneshot::channel();
-        // Those held back get their numbers one after the other.
+        // Calls held back get their numbers one after the other.
         let bound = state.next + state.held_back.len() as u64;
-        match state.open.is_empty() && state.held_back.is_empty() {
-            true => drop(sender),
-            false => state.flushes.push((bound, sender)),
+        if state.open.is_empty() && state.held_back.is_empty() {
+            drop(sender)
+        } else {
+            state.flushes.push((bound, sender))
         }
         async move {
             let _ = flushed.await;

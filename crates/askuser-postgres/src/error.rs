@@ -1,74 +1,74 @@
-//! What goes wrong with a database, by what can be done about it.
+//! Errors of a database, by the remedy.
 
 use askuser::store::StoreError;
 use std::error::Error;
 use std::time::Duration;
 use tokio_postgres::error::SqlState;
 
-/// What went wrong inside: ours, or the database's.
-pub(crate) enum Fault {
+/// The source of an error: this crate, or the database.
+pub(crate) enum DatabaseError {
     Ours(StoreError),
-    /// There is no connection, and nothing was sent.
+    /// There is no connection, and no request was sent.
     Unreachable(Box<dyn Error + Send + Sync>),
-    /// The database refused it, or the connection was lost.
+    /// The database refused the request, or the connection was lost.
     Postgres(tokio_postgres::Error),
-    /// It has not replied for so long.
+    /// The database did not reply within this time.
     Silent(Duration),
 }
 
-impl From<StoreError> for Fault {
-    fn from(error: StoreError) -> Fault {
-        Fault::Ours(error)
+impl From<StoreError> for DatabaseError {
+    fn from(error: StoreError) -> DatabaseError {
+        DatabaseError::Ours(error)
     }
 }
 
-impl From<tokio_postgres::Error> for Fault {
-    fn from(error: tokio_postgres::Error) -> Fault {
-        Fault::Postgres(error)
+impl From<tokio_postgres::Error> for DatabaseError {
+    fn from(error: tokio_postgres::Error) -> DatabaseError {
+        DatabaseError::Postgres(error)
     }
 }
 
-impl Fault {
-    /// Whether a later try may succeed: the server restarts, another one takes over, two were in each other's way.
+impl DatabaseError {
+    /// Whether a retry may succeed: the server restarts, another one takes over, or two transactions collided.
     pub(crate) fn is_passing(&self) -> bool {
         match self {
-            Fault::Ours(_) => false,
-            Fault::Silent(_) => true,
-            Fault::Unreachable(error) => error
+            DatabaseError::Ours(_) => false,
+            DatabaseError::Silent(_) => true,
+            DatabaseError::Unreachable(error) => error
                 .downcast_ref::<tokio_postgres::Error>()
                 .is_none_or(|error| error.code().is_none_or(is_passing) && !is_distrusted(error)),
-            Fault::Postgres(error) => is_lost(error) || error.code().is_some_and(is_passing),
+            DatabaseError::Postgres(error) => is_lost(error) || error.code().is_some_and(is_passing),
         }
     }
 
-    /// Whether the connection is of no use any more. An old primary that has become a replica is not to be asked again.
+    /// Whether the connection must be closed. A former primary that became a replica must not be used again.
     pub(crate) fn breaks(&self) -> bool {
         match self {
-            Fault::Ours(_) | Fault::Unreachable(_) => false,
-            Fault::Silent(_) => true,
-            Fault::Postgres(error) => {
+            DatabaseError::Ours(_) | DatabaseError::Unreachable(_) => false,
+            DatabaseError::Silent(_) => true,
+            DatabaseError::Postgres(error) => {
                 is_lost(error) || error.code() == Some(&SqlState::READ_ONLY_SQL_TRANSACTION) || is_ending(error.code())
             }
         }
     }
 
-    /// Whether what was sent may have been done although there is no reply.
+    /// Whether the request may have taken effect although its reply is missing.
     pub(crate) fn may_be_done(&self) -> bool {
         match self {
-            Fault::Ours(_) | Fault::Unreachable(_) => false,
-            Fault::Silent(_) => true,
-            Fault::Postgres(error) => is_lost(error) || is_ending(error.code()),
+            DatabaseError::Ours(_) | DatabaseError::Unreachable(_) => false,
+            DatabaseError::Silent(_) => true,
+            DatabaseError::Postgres(error) => is_lost(error) || is_ending(error.code()),
         }
     }
 
-    /// What a caller is told, who wanted this of the database at this address.
-    pub(crate) fn of(self, address: &str, may_be_done: bool) -> StoreError {
+    /// The error for the caller: the operation, the address and the cause.
+    pub(crate) fn into_store_error(self, address: &str, may_be_done: bool) -> StoreError {
         let what = format!("cannot use {address}");
         let source: Box<dyn Error + Send + Sync> = match self {
-            Fault::Ours(error) => return error,
-            Fault::Unreachable(error) => explained(error),
-            Fault::Silent(after) => format!("no reply within {} s", after.as_secs_f32()).into(),
-            Fault::Postgres(error) => match error.code() {
+            DatabaseError::Ours(error) => return error,
+            DatabaseError::Unreachable(error) => explained(error),
+            DatabaseError::Silent(after) => format!("no reply within {} s", after.as_secs_f32()).into(),
+            DatabaseError::Postgres(error) => match error.code() {
                 Some(&SqlState::CHARACTER_NOT_IN_REPERTOIRE | &SqlState::UNTRANSLATABLE_CHARACTER) => {
                     let why = "a text of it has a NUL character, which PostgreSQL does not keep";
                     return StoreError::Forbidden(why.into());
@@ -85,19 +85,16 @@ impl Fault {
                 _ => explained(error.into()),
             },
         };
-        match may_be_done {
-            true => StoreError::unknown(what, source),
-            false => StoreError::unavailable(what, source),
-        }
+        if may_be_done { StoreError::unknown(what, source) } else { StoreError::unavailable(what, source) }
     }
 }
 
-/// In its own words, each once.
+/// The messages of the error and its causes, each once.
 fn explained(error: Box<dyn Error + Send + Sync>) -> Box<dyn Error + Send + Sync> {
     askuser::error_chain(&*error).into()
 }
 
-/// Whether the connection is gone, rather than that the server has refused something.
+/// Whether the connection is lost, as opposed to a refused request.
 fn is_lost(error: &tokio_postgres::Error) -> bool {
     error.is_closed() || (error.as_db_error().is_none() && has_io_source(error))
 }
@@ -106,14 +103,14 @@ fn has_io_source(error: &dyn Error) -> bool {
     std::iter::successors(error.source(), |error| (*error).source()).any(|source| source.is::<std::io::Error>())
 }
 
-/// Whether TLS has refused the server: the next time it would, too.
+/// Whether TLS rejected the server. A retry would fail, too.
 fn is_distrusted(error: &tokio_postgres::Error) -> bool {
     std::iter::successors(error.source(), |error| (*error).source())
         .filter_map(|source| source.downcast_ref::<std::io::Error>()?.get_ref())
         .any(|inner| inner.is::<rustls::Error>())
 }
 
-/// The server says that it goes, in the place of a reply.
+/// The error code of a server that shuts down.
 fn is_ending(code: Option<&SqlState>) -> bool {
     matches!(
         code,
@@ -138,8 +135,8 @@ fn is_passing(code: &SqlState) -> bool {
         )
 }
 
-pub(crate) fn unreadable(error: impl std::fmt::Display) -> Fault {
-    Fault::Ours(StoreError::damaged("cannot read a stored question", error.to_string()))
+pub(crate) fn unreadable(error: impl std::fmt::Display) -> DatabaseError {
+    DatabaseError::Ours(StoreError::damaged("cannot read a stored question", error.to_string()))
 }
 
 pub(crate) fn unwritable(error: serde_json::Error) -> StoreError {

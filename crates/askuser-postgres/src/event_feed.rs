@@ -1,11 +1,11 @@
-//! Numbers what was written, and tells watchers what has happened, in this process or in another.
+//! Assigns event numbers after commit and notifies watchers in every process.
 //!
-//! One task does both, at most every [`GATHERED`]: a burst of answers is numbered at once and notified once. A notice of another
-//! process is only a hint, since poolers swallow it and a connection can be lost: without any, the task looks every
-//! minute, and every second where notices do not arrive.
+//! One task does both, at most once every [`GATHERED`], so that a burst of answers is numbered and notified once. A
+//! notification from another process is only a hint: poolers swallow it and connections fail. Without one, the task
+//! looks every minute, or every second where notifications do not arrive.
 
-use crate::database::{Database, Doing};
-use crate::fault::Fault;
+use crate::database::{CallKind, Database};
+use crate::error::DatabaseError;
 use crate::pool::{Connection, Shared};
 use crate::store::random_id;
 use askuser::store::{Feed, Operation, Principal, StoreError, Watch, Watched};
@@ -17,59 +17,59 @@ use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 use tokio_postgres::types::Type;
 use tokio_postgres::{AsyncMessage, Client};
 
-/// Where processes hear that something was numbered.
+/// The channel of notifications.
 pub(crate) const CHANNEL: &str = "askuser";
 
-/// How long changes are gathered before they are numbered and told.
+/// The time for which changes are gathered before they are numbered.
 const GATHERED: Duration = Duration::from_millis(10);
-/// How long to leave the database alone at most while there are watchers.
+/// The longest pause between two looks while there are watchers.
 const POLL_INTERVAL: Duration = Duration::from_secs(60);
-/// The same where notices do not arrive, and how soon to look again where the database could not be read.
+/// The same where notifications do not arrive, and the pause after a failed read.
 const DEAF_INTERVAL: Duration = Duration::from_secs(1);
-/// How soon to try again to end what has passed its deadline.
+/// The pause before expired questions are looked at again.
 const OVERDUE: Duration = Duration::from_millis(100);
-/// How soon a notice has to arrive that this process has sent to itself.
+/// The time within which a notification to this process itself must arrive.
 const ECHO: Duration = Duration::from_secs(3);
-/// How often the connection that listens is asked whether it is there.
+/// The interval at which the listening connection is probed.
 const PING: Duration = Duration::from_secs(20);
-/// How often to clear away what dead processes have left.
+/// The interval at which leftovers of dead processes are deleted.
 const CLEARING: Duration = Duration::from_secs(300);
-/// How many events are read at once.
+/// The maximum number of events per read.
 const BATCH: u32 = 1000;
 
 #[derive(Default)]
-pub(crate) struct Follower {
+pub(crate) struct EventFeed {
     feed: Mutex<Feed>,
     wake: Notify,
-    /// Something was written here that may have no number yet.
+    /// Set while this process may have written events without a number.
     has_written: Cell<bool>,
-    /// Whether the task that listens was started.
+    /// Set once the listening task was started.
     is_listening: Cell<bool>,
-    /// Whether notices arrive.
+    /// Set while notifications arrive.
     is_heard: Cell<bool>,
-    /// What this process has sent to itself, and has not heard yet.
+    /// The notification that this process sent to itself and has not received yet.
     echo: RefCell<Option<String>>,
     echoed: Notify,
 }
 
-impl Follower {
-    /// Something was written: it gets its number soon, and others hear of it.
+impl EventFeed {
+    /// Reports a write, which wakes the task that numbers events.
     pub(crate) fn has_written(&self) {
         self.has_written.set(true);
         self.wake.notify_one();
     }
 
-    /// A lease is held from now on: somebody has to renew it.
+    /// Reports a new lease, which the task must renew.
     pub(crate) fn lease_taken(&self) {
         self.wake.notify_one();
     }
 
-    /// Whether notices of other processes arrive.
+    /// Whether notifications from other processes arrive.
     pub(crate) fn is_heard(&self) -> bool {
         self.is_heard.get()
     }
 
-    /// A notice has come.
+    /// Records an incoming notification.
     fn hear(&self, payload: &str) {
         if !payload.is_empty() && self.echo.borrow().as_deref() == Some(payload) {
             self.echo.borrow_mut().take();
@@ -79,13 +79,13 @@ impl Follower {
     }
 }
 
-/// Numbers and tells, as long as the store is open.
-pub(crate) async fn follow(database: Shared<Database>) {
-    let (follower, mut cleared) = (&database.follower, Instant::now());
+/// Numbers events and notifies watchers until the store is closed.
+pub(crate) async fn run_feed(database: Shared<Database>) {
+    let (event_feed, mut cleared) = (&database.event_feed, Instant::now());
     let mut next: Option<Instant> = None;
     loop {
         let until = next.unwrap_or_else(|| Instant::now() + CLEARING);
-        let was_woken = timeout_at(until, follower.wake.notified()).await.is_ok();
+        let was_woken = timeout_at(until, event_feed.wake.notified()).await.is_ok();
         let began = Instant::now();
         let patience = look(&database, was_woken).await;
         next = patience.map(|patience| Instant::now() + patience);
@@ -93,23 +93,23 @@ pub(crate) async fn follow(database: Shared<Database>) {
             cleared = Instant::now();
             let _ = database.once(async |connection| database.clear_dead(connection).await).await;
         }
-        // What comes in the meantime is done together.
+        // Changes during the pause are handled together.
         sleep_until(began + GATHERED).await;
     }
 }
 
-/// Does what there is to do; how long to wait before the next look, where nothing happens. Never, where nobody waits for it.
+/// Does the pending work. Returns the pause before the next look; `None` without watchers.
 async fn look(database: &Database, was_woken: bool) -> Option<Duration> {
-    let follower = &database.follower;
-    let mut feed = follower.feed.lock().await;
+    let event_feed = &database.event_feed;
+    let mut feed = event_feed.feed.lock().await;
     if !was_woken {
         feed.forget_closed();
     }
     let lease = database.leases.due();
     let is_due = lease.is_some_and(|at| at <= Instant::now());
     let is_watched = feed.is_watched();
-    // Those whose process has ended before it could number them are numbered by another one.
-    let is_to_number = follower.has_written.take() || is_due || (is_watched && !was_woken);
+    // A process that ends before it has numbered its events leaves them to the others.
+    let is_to_number = event_feed.has_written.take() || is_due || (is_watched && !was_woken);
     let looked = database
         .once(async |connection| {
             if is_due {
@@ -123,24 +123,28 @@ async fn look(database: &Database, was_woken: bool) -> Option<Duration> {
         .await;
     let due = match looked {
         Ok(due) => due,
-        Err(Fault::Ours(error @ StoreError::Damaged { .. })) => {
-            // To try again is of no use.
+        Err(DatabaseError::Ours(error @ StoreError::Damaged { .. })) => {
+            // A retry is useless.
             feed.disconnect(&error);
             None
         }
-        Err(fault) => {
+        Err(error) => {
             feed.fall_behind();
-            follower.has_written.set(is_to_number || follower.has_written.get());
-            return (fault.is_passing() || is_watched).then_some(DEAF_INTERVAL);
+            event_feed.has_written.set(is_to_number || event_feed.has_written.get());
+            return (error.is_passing() || is_watched).then_some(DEAF_INTERVAL);
         }
     };
     let lease = database.leases.due().map(|at| at.saturating_duration_since(Instant::now()));
-    let poll = is_watched.then(|| if follower.is_heard.get() { POLL_INTERVAL } else { DEAF_INTERVAL });
+    let poll = is_watched.then(|| if event_feed.is_heard.get() { POLL_INTERVAL } else { DEAF_INTERVAL });
     [lease, poll, due].into_iter().flatten().min()
 }
 
-/// Tells watchers what has happened since; how long until the next deadline.
-async fn tell(database: &Database, connection: &Connection, feed: &mut Feed) -> Result<Option<Duration>, Fault> {
+/// Sends new events to watchers. Returns the time until the next deadline.
+async fn tell(
+    database: &Database,
+    connection: &Connection,
+    feed: &mut Feed,
+) -> Result<Option<Duration>, DatabaseError> {
     if feed.follows_revocations() {
         feed.tell_revocations(database.revocations(connection).await?);
     }
@@ -156,85 +160,85 @@ impl Database {
             Watched::Question(id) => drop(self.get(by, &id.into()).await?),
         }
         self.listen();
-        let mut feed = self.follower.feed.lock().await;
+        let mut feed = self.event_feed.feed.lock().await;
         let last = async |connection: &Connection| Ok(self.events(connection, 0, 0).await?.last);
-        let last = if feed.is_followed() { None } else { Some(self.run(Doing::Reading, last).await?) };
+        let last = if feed.is_followed() { None } else { Some(self.run(CallKind::Read, last).await?) };
         let watch = feed.watch(what, last);
-        // Its next look may be far off: the first watcher has deadlines to be told of.
-        self.follower.wake.notify_one();
+        // The next look may be far off, but the first watcher needs the deadlines.
+        self.event_feed.wake.notify_one();
         Ok(watch)
     }
 
     pub(crate) async fn watch_revocations(self: &Shared<Self>) -> Result<Watch, StoreError> {
         self.listen();
-        let mut feed = self.follower.feed.lock().await;
+        let mut feed = self.event_feed.feed.lock().await;
         let count = async |connection: &Connection| self.revocations(connection).await;
-        let revoked = self.run(Doing::Reading, count).await?;
-        self.follower.wake.notify_one();
+        let revoked = self.run(CallKind::Read, count).await?;
+        self.event_feed.wake.notify_one();
         Ok(feed.watch_revocations(revoked))
     }
 
-    /// Numbers what this process has written, at once.
+    /// Numbers the events of this process at once.
     pub(crate) async fn number_now(&self) {
-        if self.follower.has_written.get() && self.once(async |connection| self.number(connection).await).await.is_ok()
+        if self.event_feed.has_written.get()
+            && self.once(async |connection| self.number(connection).await).await.is_ok()
         {
-            self.follower.has_written.set(false);
+            self.event_feed.has_written.set(false);
         }
     }
 
-    /// Listens from now on.
+    /// Starts to listen.
     fn listen(self: &Shared<Self>) {
-        if !self.follower.is_listening.replace(true) {
+        if !self.event_feed.is_listening.replace(true) {
             tokio::task::spawn_local(listen(self.clone()));
         }
     }
 
-    /// Whether a notice that this process sends to itself arrives, through a connection that listens. Poolers swallow it.
+    /// Whether a notification to this process itself arrives over a listening connection. Poolers swallow it.
     async fn is_echoed(&self) -> bool {
         let Ok(word) = random_id() else { return false };
-        *self.follower.echo.borrow_mut() = Some(word.clone());
+        *self.event_feed.echo.borrow_mut() = Some(word.clone());
         let say = async |connection: &Connection| {
             connection.execute("SELECT pg_notify($1, $2)", &[(&CHANNEL, Type::TEXT), (&word, Type::TEXT)]).await
         };
         if self.once(say).await.is_err() {
             return false;
         }
-        timeout(ECHO, self.follower.echoed.notified()).await.is_ok() && self.follower.echo.borrow().is_none()
+        timeout(ECHO, self.event_feed.echoed.notified()).await.is_ok() && self.event_feed.echo.borrow().is_none()
     }
 
-    /// Whether notices arrive, tried now. For `doctor`.
+    /// Tests whether notifications arrive. For `doctor`.
     pub(crate) async fn try_notices(self: &Shared<Self>) -> bool {
-        if self.follower.is_listening.get() {
-            return self.follower.is_heard();
+        if self.event_feed.is_listening.get() {
+            return self.event_feed.is_heard();
         }
         self.listen();
         let began = Instant::now();
-        while !self.follower.is_heard() && began.elapsed() < ECHO + Duration::from_secs(1) {
+        while !self.event_feed.is_heard() && began.elapsed() < ECHO + Duration::from_secs(1) {
             sleep(Duration::from_millis(20)).await;
         }
-        self.follower.is_heard()
+        self.event_feed.is_heard()
     }
 }
 
-/// Keeps a connection that listens. Whenever it is a new one, everything is looked at again: nobody told it what was said
-/// before.
+/// Keeps a listening connection. A new connection causes a full look, since notifications sent before are lost.
 async fn listen(database: Shared<Database>) {
     loop {
         let _ = listen_once(&database).await;
-        database.follower.is_heard.set(false);
-        database.follower.wake.notify_one();
+        database.event_feed.is_heard.set(false);
+        database.event_feed.wake.notify_one();
         sleep(DEAF_INTERVAL).await;
     }
 }
 
-async fn listen_once(database: &Shared<Database>) -> Result<(), Fault> {
+async fn listen_once(database: &Shared<Database>) -> Result<(), DatabaseError> {
     let (client, mut connection) = database.pool.connect().await?;
     let hearing = {
         let database = database.clone();
         async move {
             while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
                 if let AsyncMessage::Notification(notice) = message {
-                    database.follower.hear(notice.payload());
+                    database.event_feed.hear(notice.payload());
                 }
             }
         }
@@ -245,13 +249,13 @@ async fn listen_once(database: &Shared<Database>) -> Result<(), Fault> {
     }
 }
 
-/// Has the server send notices, tries whether they arrive, and asks now and then whether it is still there.
-async fn mind(database: &Database, client: &Client) -> Result<(), Fault> {
+/// Subscribes, tests whether notifications arrive, and probes the connection now and then.
+async fn mind(database: &Database, client: &Client) -> Result<(), DatabaseError> {
     let within = database.options.reply_within;
-    let silent = |_| Fault::Silent(within);
+    let silent = |_| DatabaseError::Silent(within);
     timeout(within, client.batch_execute(&format!("LISTEN {CHANNEL}"))).await.map_err(silent)??;
-    database.follower.is_heard.set(database.is_echoed().await);
-    database.follower.wake.notify_one();
+    database.event_feed.is_heard.set(database.is_echoed().await);
+    database.event_feed.wake.notify_one();
     loop {
         sleep(PING).await;
         timeout(within, client.check_connection()).await.map_err(silent)??;
