@@ -1,4 +1,4 @@
-//! An agent: a model, tools, a person to ask, and the conversation so far.
+//! An agent: a model, tools, an asker and a conversation.
 
 use crate::agent_context::{Retries, Shared};
 use crate::event::AgentEvent;
@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// A model with tools, and a conversation with it.
+/// A model with tools and a conversation.
 ///
 /// ```
 /// use askuser::policy::{Answers, Policy};
@@ -51,21 +51,20 @@ use tokio_util::sync::CancellationToken;
 pub struct Agent {
     pub(crate) shared: Arc<Shared>,
     pub(crate) history: History,
-    /// The files that [`Agent::undo`] has said to be changed since, until the next turn.
+    /// The files that [`Agent::undo`] reported as changed in this pause between turns.
     pub(crate) left_alone: Vec<ConfinedPath>,
-    /// How many tokens there were when a summary failed: the next is tried once there are notably more.
+    /// The number of tokens when the last summary failed. The next attempt needs notably more.
     pub(crate) failed_summary: Option<u64>,
-    /// The calls that were under way when the turn was stopped.
+    /// The calls that ran when the turn was stopped.
     pub(crate) interrupted: Vec<ToolCall>,
-    /// Calls that were cut off do not begin once this is cancelled: the person's message comes first.
+    /// Interrupted calls do not start once this is cancelled. The person's message comes first.
     pub(crate) user_returned: CancellationToken,
-    /// Stops its turns from above, if it is a subagent.
+    /// Stops a subagent's turns from its parent.
     pub(crate) abort: CancellationToken,
 }
 
 impl Agent {
-    /// An agent in the current folder, without tools, without anybody to ask, and with a record that lasts as long as it
-    /// does itself.
+    /// Creates an agent in the current folder, without tools or an asker. Its transcript is in memory.
     pub fn new(model: impl Model + 'static) -> Agent {
         Agent::of(Shared::new(Arc::new(model)), History::default())
     }
@@ -82,47 +81,47 @@ impl Agent {
         }
     }
 
-    /// With these tools.
+    /// Sets the tools.
     pub fn with_tools(self, tools: Registry) -> Agent {
         self.change(|shared| shared.tools = tools)
     }
 
-    /// With a person to ask. Only then are tools offered that ask.
+    /// Sets the asker. Tools that ask are offered only with one.
     pub fn with_asker(self, asker: Arc<dyn Asker>) -> Agent {
         self.change(|shared| shared.asker = Some(asker))
     }
 
-    /// Saying this with every question about who asks; a subagent's task is added to it.
+    /// Sets the asker's description, shown with every question. A subagent adds its task.
     pub fn with_origin(self, origin: Origin) -> Agent {
         self.change(|shared| shared.origin = origin)
     }
 
-    /// Giving up on a question after this long.
+    /// Sets the time limit of a question.
     pub fn with_deadline(self, deadline: Option<Duration>) -> Agent {
         self.change(|shared| shared.deadline = deadline)
     }
 
-    /// Working in this folder.
+    /// Sets the working folder.
     pub fn with_folder(self, cwd: impl Into<PathBuf>) -> Agent {
         self.change(|shared| shared.cwd = cwd.into())
     }
 
-    /// Allowed to reach these folders too.
+    /// Adds folders that tools may access.
     pub fn with_allowed_folders(self, folders: Vec<PathBuf>) -> Agent {
         self.change(|shared| shared.allowed = folders)
     }
 
-    /// Asking before every change in these folders, whatever the mode: what decides about permissions is there.
+    /// Asks before every change in these folders in every mode, because they hold the permissions.
     pub fn with_protected_paths(self, folders: Vec<PathBuf>) -> Agent {
         self.change(|shared| shared.protected = folders)
     }
 
-    /// Keeping these keys from its tools.
+    /// Hides these keys from its tools.
     pub fn with_secrets(self, secrets: Secrets) -> Agent {
         self.change(|shared| shared.secrets = secrets)
     }
 
-    /// With this wall around its commands, or without one for this reason. To be called after [`Agent::with_tools`].
+    /// Sets the sandbox of its commands, or the reason why there is none. Call it after [`Agent::with_tools`].
     pub fn with_sandbox(self, sandbox: Result<Sandbox, String>) -> Agent {
         self.change(|shared| {
             shared.no_sandbox = sandbox.as_ref().err().cloned();
@@ -130,57 +129,57 @@ impl Agent {
         })
     }
 
-    /// Why its commands have no sandbox, if they have none.
+    /// The reason why its commands have no sandbox.
     pub fn no_sandbox(&self) -> Option<&str> {
         self.shared.no_sandbox.as_deref()
     }
 
-    /// Running commands that have no sandbox through this program, which gets the words of the command after its own. Its standard
-    /// input is a socket that ends with this process: it has to end its process group then. It ends as the command ends.
-    /// Without such a program, commands outlive a process that is killed with SIGKILL. Unix only.
+    /// Runs commands without a sandbox through this program, which gets the command's words after its own. Its standard
+    /// input is a socket that closes with this process; it must then end its process group. It ends when the command
+    /// ends. Without it, commands survive if this process is killed with SIGKILL. Unix only.
     pub fn with_supervisor(self, words: Vec<OsString>) -> Agent {
         self.change(|shared| shared.supervisor = words)
     }
 
-    /// Told this about its task.
+    /// Sets the description of its task in the system prompt.
     pub fn with_system(self, system: impl Into<String>) -> Agent {
         self.change(|shared| shared.system = system.into())
     }
 
-    /// With these permissions. A record that is taken up in plan mode stays in it.
+    /// Sets the permissions. A transcript in plan mode stays in plan mode.
     pub fn with_permissions(self, permissions: Permissions) -> Agent {
         let agent = self.change(|shared| shared.permissions = Arc::new(Mutex::new(permissions)));
         agent.keep_planning();
         agent
     }
 
-    /// Making at most this many requests to the model in a turn.
+    /// Limits the number of model requests per turn.
     pub fn with_max_requests(self, max: u32) -> Agent {
         self.change(|shared| shared.max_requests = Some(max))
     }
 
-    /// Taking the model's context to have this many tokens, whatever is known about the model.
+    /// Sets the size of the model's context in tokens, and overrides the known one.
     pub fn with_context_window(self, tokens: Option<u64>) -> Agent {
         self.change(|shared| shared.windows.set = tokens)
     }
 
-    /// Making a failed request again at most this often, waiting this long before the first time and longer each time.
+    /// Limits the retries of a failed request. The first pause is this long, and later ones are longer.
     pub fn with_retries(self, max: u32, pause: Duration) -> Agent {
         self.change(|shared| shared.retries = Retries { max, pause })
     }
 
-    /// Making a failed request again for about this long; `None` is half a minute.
+    /// Limits the time spent on retries; `None` is half a minute.
     pub fn with_retries_for(self, time: Option<Duration>) -> Agent {
         self.change(|shared| shared.retries = time.map_or(shared.retries, |time| shared.retries.within(time)))
     }
 
-    /// Keeping this record, and going on from what stands in it.
+    /// Sets the transcript, and continues from it.
     pub fn with_transcript(mut self, transcript: Transcript) -> Agent {
         self.set_transcript(transcript);
         self
     }
 
-    /// Goes on with another record.
+    /// Continues with another transcript.
     pub fn set_transcript(&mut self, transcript: Transcript) {
         self.history = transcript.history(&[]);
         self.left_alone.clear();
@@ -192,7 +191,7 @@ impl Agent {
         self.keep_planning();
     }
 
-    /// A plan that was not approved is not approved by coming back. Other modes are for the user who comes back to choose.
+    /// A plan without approval stays so after a resume. The returning user chooses among other modes.
     fn keep_planning(&self) {
         if self.shared.transcript.mode() == Some(PermissionMode::Plan) {
             self.shared.permissions().mode = PermissionMode::Plan;
@@ -204,7 +203,7 @@ impl Agent {
         self
     }
 
-    /// The person says something; the model goes to work.
+    /// Sends a message from the person and starts a turn.
     pub fn run(&mut self, prompt: impl Into<String>) -> Run<'_> {
         let text = prompt.into();
         self.left_alone.clear();
@@ -216,26 +215,25 @@ impl Agent {
         })
     }
 
-    /// Goes on with what was cut off, if something was: a question without an outcome is asked again, one with an outcome
-    /// is not.
+    /// Continues an interrupted turn, if there is one. A question without an outcome is asked again.
     pub fn resume(&mut self) -> Option<Run<'_>> {
         self.resume_until_user_returned(CancellationToken::new())
     }
 
-    /// The same for a person who has something to say. Once `user_returned` is cancelled, no call of the message that was cut off
-    /// begins any more, and the model is not asked before they have said it with [`Agent::run`]. A question that they have
-    /// seen is still asked again.
+    /// Continues an interrupted turn for a person who is about to speak. Once `user_returned` is cancelled, no further
+    /// call of the interrupted message starts. The model is not asked before [`Agent::run`]. A question that the person
+    /// has seen is still asked again.
     pub fn resume_until_user_returned(&mut self, user_returned: CancellationToken) -> Option<Run<'_>> {
         self.user_returned = user_returned;
         self.is_cut_off().then(|| self.begin_run(Agent::record_mode_and_model))
     }
 
-    /// Whether a turn was cut off, so that there is something to resume.
+    /// Whether an interrupted turn can be resumed.
     pub fn is_cut_off(&self) -> bool {
         !matches!(self.history.next(), Next::User) || !self.shared.said().is_empty()
     }
 
-    /// Runs a shell command of the person's own, without asking. The model reads what came of it with their next words.
+    /// Runs a shell command of the person, without asking. The model reads its output with the person's next message.
     pub fn run_command(&mut self, command: impl Into<String>) -> Run<'_> {
         let (abort, command) = (self.abort.child_token(), command.into());
         Run::new(abort.clone(), |events| user_command::drive(self, command, events, abort))
@@ -246,21 +244,21 @@ impl Agent {
         Run::new(abort.clone(), |events| turn::drive(self, begin, events, abort))
     }
 
-    /// Lets the model summarise the conversation, and continues from the summary. `wish` is what it should mind.
+    /// Summarises the conversation by the model and continues from the summary. `wish` tells the model what to keep.
     pub fn compact(&mut self, wish: Option<String>) -> Run<'_> {
         let abort = self.abort.child_token();
         Run::new(abort.clone(), |events| turn::compact(self, wish, events, abort))
     }
 
-    /// The conversation so far, as the model reads it: where it was summarised, it begins with the summary.
+    /// The conversation as the model reads it. After a summary it begins with the summary.
     pub fn messages(&self) -> &[Message] {
         &self.history.messages
     }
 
-    /// Forgets the conversation. It stays in the transcript.
+    /// Starts a new conversation. The old one stays in the transcript.
     ///
     /// # Errors
-    /// Where the transcript cannot be written; nothing has changed then.
+    /// If the transcript cannot be written. The conversation is then unchanged.
     pub fn clear(&mut self) -> Result<(), TranscriptError> {
         self.shared.transcript.append(&[], &Entry::Cleared)?;
         self.history.apply(&Entry::Cleared);
@@ -268,11 +266,11 @@ impl Agent {
         Ok(())
     }
 
-    /// Takes back the last edit of this session that has not been, also one from before a resume. The model is told with
-    /// the person's next words. A file that has changed since is said to be, and passed over the next time.
+    /// Reverts the last edit of this session that is still in place, also one from before a resume. The model learns of
+    /// it with the person's next message. A file that has changed since is reported, and skipped the next time.
     ///
     /// # Errors
-    /// Where there is none, or the file has changed since; nothing has changed then.
+    /// If there is no such edit, or the file has changed since. The file is then unchanged.
     pub fn undo(&mut self) -> Result<Undone, UndoError> {
         let undone =
             UndoLog::beside(&self.shared.transcript).ok_or(UndoError::NotKept)?.undo_last(&mut self.left_alone)?;
@@ -284,52 +282,52 @@ impl Agent {
         Ok(undone)
     }
 
-    /// What the edits of this session have changed, file by file. What commands changed is not in it.
+    /// The changes of this session's edits by file. Changes by commands are not included.
     pub fn changes(&self) -> Result<Vec<FileDiff>, UndoError> {
         UndoLog::beside(&self.shared.transcript).ok_or(UndoError::NotKept)?.diffs()
     }
 
-    /// Keeps something for the model to read with the person's next words.
+    /// Queues a text that the model reads with the person's next message.
     pub(crate) fn record_user_action(&mut self, entry: Entry) -> Result<(), TranscriptError> {
         self.shared.transcript.append(&[], &entry)?;
         self.history.apply(&entry);
         self.shared.transcript.sync()
     }
 
-    /// What needs permission now.
+    /// The current permission mode.
     pub fn mode(&self) -> PermissionMode {
         self.shared.permissions().mode
     }
 
-    /// Changes what needs permission.
+    /// Changes the permission mode.
     ///
     /// # Errors
-    /// Where the transcript cannot be written; nothing has changed then.
+    /// If the transcript cannot be written. The mode is then unchanged.
     pub fn set_mode(&mut self, mode: PermissionMode) -> Result<(), TranscriptError> {
         self.shared.set_mode(mode)
     }
 
-    /// What has been allowed without asking, to look at and to change, also while a turn runs.
+    /// The rules that allow calls without asking. They may change during a turn.
     pub fn permission_rules(&self) -> PermissionRules {
         PermissionRules(self.shared.permissions.clone())
     }
 
-    /// Which model answers.
+    /// The current model.
     pub fn model(&self) -> String {
         self.shared.model().name()
     }
 
-    /// Lets another model answer from now on.
+    /// Switches to another model.
     pub fn set_model(&mut self, model: Arc<dyn Model>) {
         *self.shared.model.lock().unwrap_or_else(PoisonError::into_inner) = model;
     }
 
-    /// Its record.
+    /// The transcript.
     pub fn transcript(&self) -> &Transcript {
         &self.shared.transcript
     }
 
-    /// The model reads what the person has said meanwhile; `false` if that is nothing.
+    /// Passes on the person's queued messages. Returns `false` if there are none.
     pub(crate) fn hear(&mut self, events: &EventSender) -> Result<bool, Stop> {
         let mut said = std::mem::take(&mut *self.shared.said());
         said.splice(..0, std::mem::take(&mut self.history.left_unread));
@@ -337,14 +335,14 @@ impl Agent {
             self.record(&Entry::User { text: text.clone() })?;
             events.send(AgentEvent::User { text: text.clone() });
             self.left_alone.clear();
-            // The work that was cut off has made room for it.
+            // The interrupted work has given way to the message.
             self.user_returned = CancellationToken::new();
         }
         Ok(!said.is_empty())
     }
 
     pub(crate) fn record(&mut self, entry: &Entry) -> Result<(), Stop> {
-        // These give up every open call, and the model reads which of them had begun.
+        // These end every open call. The model reads which of them had started.
         if let (Entry::User { .. } | Entry::Interrupted, Next::Calls(calls)) = (entry, self.history.next()) {
             for call in calls {
                 if self.shared.transcript.has_begun(&self.shared.tasks, &call.id) {
@@ -357,7 +355,7 @@ impl Agent {
         Ok(())
     }
 
-    /// Settings made before the turn must hold after a crash. Subagents have both from the main agent.
+    /// Persists settings made before the turn. Subagents have both from the main agent.
     fn record_mode_and_model(&mut self) -> Result<(), Stop> {
         if self.shared.is_subagent() {
             return Ok(());
@@ -372,7 +370,7 @@ impl Agent {
         }
     }
 
-    /// Answers from before a turn was cut off are in the conversation before any new message.
+    /// Answers to an interrupted turn precede any new message.
     pub(crate) fn keep_answers(&mut self) -> Result<(), Stop> {
         let Next::Calls(calls) = self.history.next() else { return Ok(()) };
         for ToolCall { id, name, .. } in calls {

@@ -1,4 +1,4 @@
-//! What an agent, its tools and its subagents have in common, and where each of them stands among the tasks of the session.
+//! The state that an agent, its tools and its subagents share, and the place of each in the session's tree of tasks.
 
 use crate::context::Windows;
 use crate::model::Model;
@@ -25,28 +25,28 @@ pub(crate) struct Shared {
     pub(crate) allowed: Vec<PathBuf>,
     pub(crate) protected: Vec<PathBuf>,
     pub(crate) secrets: Secrets,
-    /// Why commands have no sandbox, if they have none.
+    /// The reason why commands have no sandbox.
     pub(crate) no_sandbox: Option<String>,
-    /// The program that runs commands outside of it, with its arguments; empty if they are run by this process.
+    /// The program that wraps commands outside the sandbox, with its arguments. Empty: this process runs them.
     pub(crate) supervisor: Vec<OsString>,
     pub(crate) system: String,
     pub(crate) permissions: Arc<Mutex<Permissions>>,
     pub(crate) transcript: Transcript,
-    /// The calls that lead to this subagent, the outermost first; none for the agent the person talks to.
+    /// The calls that lead to this subagent, outermost first. Empty for the main agent.
     pub(crate) tasks: Vec<String>,
     pub(crate) retries: Retries,
     pub(crate) max_requests: Option<u32>,
     pub(crate) windows: Windows,
-    /// What the person has said while the agent works, and it has not heard yet; a subagent's is never filled.
+    /// Messages of the person that the agent has not read yet. Always empty for a subagent.
     pub(crate) said: Arc<Mutex<Vec<String>>>,
-    /// What this conversation knows of files; a subagent's knows nothing yet.
+    /// The files known to this conversation. A subagent starts without any.
     pub(crate) seen_files: SeenFiles,
-    /// Held while a person is asked and while a tool acts, by any agent of the session: nothing acts while a question is
-    /// open, and no two tools act at once. First come, first served.
+    /// The lock held while any agent of the session asks a person or runs a tool that acts. So tools act one at a time,
+    /// and never while a question is open. The lock is fair.
     pub(crate) exclusive: Arc<AsyncMutex<()>>,
 }
 
-/// How often a request is made again, and how long to wait before the first time; it doubles from there.
+/// The number of retries and the first pause, which doubles each time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Retries {
     pub(crate) max: u32,
@@ -54,7 +54,7 @@ pub(crate) struct Retries {
 }
 
 impl Retries {
-    /// As many as fit into this time, at this pace.
+    /// The number of retries that fit into this time.
     pub(crate) fn within(self, time: Duration) -> Retries {
         let (mut max, mut taken) = (0, Duration::ZERO);
         while max < 100_000 && taken + self.pause_before(max) <= time {
@@ -64,13 +64,13 @@ impl Retries {
         Retries { max, ..self }
     }
 
-    /// It doubles up to a limit.
+    /// The pause doubles up to a limit.
     pub(crate) fn pause_before(self, attempt: u32) -> Duration {
         self.pause.saturating_mul(1 << attempt.min(6)).min(MAX_PAUSE)
     }
 }
 
-/// A wait for a provider that is longer than this is reported.
+/// Waits longer than this are reported.
 pub(crate) const MAX_PAUSE: Duration = Duration::from_secs(120);
 
 impl Shared {
@@ -100,7 +100,7 @@ impl Shared {
         }
     }
 
-    /// What the subagent that a call starts has: everything but some tools, and a task of its own.
+    /// The context of the subagent that a call starts: everything but some tools, with its own task.
     pub(crate) fn for_subagent(&self, call: &str, description: &str, tools: Registry) -> Shared {
         let tasks = self.path(call);
         let origin = self.origin.clone().with_task(description);
@@ -130,7 +130,7 @@ impl Shared {
         !self.tasks.is_empty()
     }
 
-    /// Names what is asked for a call among the questions of all sessions.
+    /// The id of a call's question, unique among all sessions.
     pub(crate) fn key(&self, call: &str, purpose: Purpose) -> RequestKey {
         RequestKey::new(self.transcript.id(), call).in_tasks(&self.tasks).for_purpose(purpose)
     }

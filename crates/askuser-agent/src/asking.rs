@@ -1,7 +1,7 @@
-//! One question of a tool, from its questions to its resolution: what was recorded, what a policy knows, then the person.
+//! One question of a tool, from its text to its resolution: first the transcript, then the policy, then the person.
 //!
-//! A question is on the disk before a person sees it, and its outcome before anything acts on it or shows success. After
-//! a crash the same steps find the recorded resolution, or ask again.
+//! A question is on disk before a person sees it, and its outcome before it takes effect or success is shown. After a
+//! crash the same steps find the recorded resolution or ask again.
 
 use crate::agent_context::Shared;
 use crate::event::{AgentEvent, Failure, FailureKind, QuestionOutcome};
@@ -12,18 +12,19 @@ use askuser::{
 };
 use futures_util::future::poll_immediate;
 
-/// The most times that a question is asked while its outcomes come from the agent's own credential.
+/// The maximum number of times that a question is asked again because its outcome came from the agent's own credential.
 const MOST_TIMES: u32 = 3;
 
-/// Why a question has no answer in a run without an asker.
+/// The reason why a question has no answer in a run without an asker.
 pub(crate) const NO_ASKER: &str = "no person can be asked in this run";
 
 impl ToolContext {
-    /// Asks the person on behalf of a call, and returns the outcome. The question and the answer are in the
-    /// transcript first, so that after a crash it is asked again if it has no resolution, and not if it has.
+    /// Asks the person on behalf of a call and returns the outcome. The transcript gets the question and the answer
+    /// first. After a crash a question without a resolution is asked again.
     ///
     /// # Errors
-    /// Where the person interrupts, the process is told to end, or the transcript cannot be written: return it as it is.
+    /// If the person interrupts, the process is told to end, or the transcript cannot be written. Return the error
+    /// unchanged.
     pub async fn ask(&self, call: &str, set: QuestionSet, context: Option<Context>) -> Result<Resolution, Stop> {
         self.ask_for(Purpose::Question, call, set, context).await.map(|asked| asked.resolution)
     }
@@ -46,7 +47,8 @@ impl ToolContext {
         Ok(asked)
     }
 
-    /// Tells how a question ended, also one that could not be asked. As in the result of its call, keys are redacted.
+    /// Emits the ending of a question, also of one that could not be asked. Keys are redacted, as in the result of its
+    /// call.
     pub(crate) fn emit_outcome(&self, purpose: Purpose, call: &str, outcome: QuestionOutcome) {
         let key = self.shared.key(call, purpose);
         let redacted = self.shared.secrets.redact_json(serde_json::json!(outcome));
@@ -73,7 +75,7 @@ impl ToolContext {
             }
             Decision::Ask(known) => known,
         };
-        // Answers that do not fit are no answers: the person is asked all of it.
+        // Policy answers that do not fit are discarded. The person gets all questions.
         let mut request = request.clone().with_known(known).unwrap_or(request);
         let first = request.key().clone();
         let mut times = 1;
@@ -82,7 +84,7 @@ impl ToolContext {
                 Err(error @ AskError::Reported(_)) if times < MOST_TIMES => {
                     self.emit(AgentEvent::Notice { message: format!("{error}: asking again") });
                     times += 1;
-                    // A session of its own keeps the id that front ends answer to.
+                    // A separate session keeps the id that front ends answer to.
                     let session = format!("{}, asked {times} times", first.session);
                     request = request.with_key(RequestKey { session, ..first.clone() });
                 }
@@ -92,11 +94,11 @@ impl ToolContext {
         shared.record_resolution(&request, delivery.or_else(|error| without_answer(&error))?)
     }
 
-    /// Asks the person, after the question is on the disk.
+    /// Asks the person. The question is already on disk.
     async fn ask_once(&self, asker: &dyn Asker, request: &Request) -> Result<Result<Delivery, AskError>, Stop> {
         self.shared.record_question(request)?;
         self.shared.transcript.sync()?;
-        // It can be answered before anybody is told of it: an answer to the event may come at once.
+        // The question must accept answers before its event: an answer may follow at once.
         let mut asking = asker.ask(request);
         let answered = poll_immediate(&mut asking).await;
         let (id, questions) = (request.key().id_in_session(), request.set().questions_json());
@@ -108,7 +110,7 @@ impl ToolContext {
         Ok(delivery.and_then(|delivery| delivery.check(request)?.check_author(request)))
     }
 
-    /// Takes back what a call has asked, if that still waits for its answer.
+    /// Withdraws a call's question if it is still open.
     pub(crate) fn withdraw(&self, purpose: Purpose, call: &str) {
         let recorded = self.shared.transcript.question(&self.shared.tasks, call, purpose);
         if let (Some(asker), Some(RecordedQuestion { resolution: None, request })) = (&self.asker, recorded) {
@@ -116,8 +118,8 @@ impl ToolContext {
         }
     }
 
-    /// Withdraws the permission that a call of an earlier process waits for. Returns whether a person had answered before. That
-    /// answer is recorded, and a permission that it gave is used up.
+    /// Withdraws the permission that a call of an earlier process waits for. Returns whether a person had answered
+    /// before. That answer is recorded, and its permission is used up.
     pub(crate) async fn take_back(&self, call: &str) -> Result<bool, Stop> {
         let recorded = self.shared.transcript.question(&self.shared.tasks, call, Purpose::Permission);
         let (Some(asker), Some(RecordedQuestion { resolution: None, request })) = (&self.asker, recorded) else {
@@ -130,7 +132,7 @@ impl ToolContext {
         }
     }
 
-    /// A question that a person has seen is not settled by a run without a person: it waits for the next one.
+    /// A question that a person has seen is left open by a run without an asker.
     pub(crate) fn keep_waiting(&self, purpose: Purpose, call: &str) -> Result<(), Stop> {
         if self.asker.is_some() || self.shared.transcript.question(&self.shared.tasks, call, purpose).is_none() {
             return Ok(());
@@ -140,7 +142,7 @@ impl ToolContext {
     }
 }
 
-/// The outcome of asking, with the questions as they were put.
+/// The outcome of asking, with the questions as asked.
 pub(crate) struct Asked {
     pub(crate) set: QuestionSet,
     pub(crate) resolution: Resolution,
@@ -155,7 +157,7 @@ impl Shared {
         })
     }
 
-    /// Writes down what came of asking, and tells the surface whether that worked.
+    /// Records the result of asking and tells the surface whether that worked.
     fn record_resolution(&self, request: &Request, delivery: Delivery) -> Result<Asked, Stop> {
         let outcome = serde_json::to_value(delivery.resolution()).unwrap_or_default();
         let entry =
@@ -164,7 +166,7 @@ impl Shared {
             Ok(()) => Ok(Asked { set: request.set().clone(), resolution: delivery.stored() }),
             Err(Stop::Failed(Failure { kind, message })) => {
                 let _ = delivery.not_stored(&*message);
-                // The person's words must not be lost with it.
+                // The person's words must survive with it.
                 let message = format!("{message}; what came of asking: {outcome}");
                 Err(Stop::Failed(Failure { kind, message }))
             }
@@ -172,8 +174,8 @@ impl Shared {
         }
     }
 
-    /// The resolution of a question that was asked before the process was cut off. One of something else is none: the
-    /// question is asked again.
+    /// The resolution of a question from before the interruption. A resolution of different questions does not count;
+    /// the question is asked again.
     fn recorded_resolution(&self, request: &Request) -> Option<Asked> {
         let key = request.key();
         let recorded = self.transcript.question(&key.tasks, &key.call, key.purpose)?;
@@ -187,14 +189,14 @@ impl Shared {
         purposes.iter().find_map(|purpose| self.transcript.question(&self.tasks, call, *purpose)?.resolution)
     }
 
-    /// The questions of a call as they were asked before the process was cut off.
+    /// The questions of a call as asked before the interruption.
     pub(crate) fn recorded_set(&self, call: &str) -> Option<QuestionSet> {
         self.transcript.question(&self.tasks, call, Purpose::Question).map(|recorded| recorded.request.set().clone())
     }
 }
 
-/// A broken surface means that the person cannot be asked. An interrupt stops the turn; a person who puts the question aside, and a
-/// process that was told to end, leave it open.
+/// A broken surface means that no person can be asked. An interrupt stops the turn. A question stays open if the person
+/// puts it aside, or if the process is told to end.
 fn without_answer(error: &AskError) -> Result<Delivery, Stop> {
     match error {
         AskError::Interrupted | AskError::Withdrawn => Err(Stop::Interrupted),

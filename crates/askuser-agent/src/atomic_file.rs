@@ -1,9 +1,9 @@
-//! Replaces the content of a file, all of it or nothing, also if the machine crashes: the content is written to a
-//! temporary file in the same folder and synced, the file is renamed over the old one, and the folder is synced.
+//! Replaces a file atomically, also across a crash of the machine: writes a temporary file in the same folder, syncs
+//! it, renames it over the old file, and syncs the folder.
 //!
-//! A symbolic link is replaced, not followed; other hard links of the old file keep the old content. Concurrent writers
-//! do not mix, the last one wins: for files of askuser's own, whose writers hold a lock. For those of others there is
-//! [`shared_file`](crate::shared_file).
+//! It replaces a symbolic link and does not follow it. Other hard links keep the old content. The last of concurrent
+//! writers wins. This suits askuser's own files, whose writers hold a lock. [`shared_file`](crate::shared_file) is for
+//! other files.
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
@@ -13,13 +13,13 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How often another temporary name is tried, should one be taken by the remains of a process that was killed.
+/// The number of temporary names to try. A killed process may have left some behind.
 const MAX_ATTEMPTS: usize = 100;
 
 /// The permissions of the new file. On systems other than Unix only [`LikeOld`](FilePermissions::LikeOld) has an effect.
 #[derive(Clone, Copy, Debug)]
 pub enum FilePermissions<'a> {
-    /// Those of any new file.
+    /// The default permissions of a new file.
     Default,
     /// Readable and writable by its owner only.
     OwnerOnly,
@@ -63,7 +63,7 @@ pub(crate) fn prepare(folder: &Dir, content: &[u8], permissions: FilePermissions
     }
 }
 
-/// Syncs a folder whose names have changed. The new content is in place, so a file system that cannot do that is no failure.
+/// Syncs a folder whose entries have changed. The new content is in place, so an unsupported sync is no failure.
 pub(crate) fn sync(folder: &Dir) {
     #[cfg(unix)]
     let _ = folder.open(".").and_then(|folder| folder.sync_all());
@@ -77,7 +77,7 @@ pub(crate) fn create_temporary(folder: &Dir, permissions: FilePermissions<'_>) -
     options.write(true).create_new(true);
     let mode = match permissions {
         FilePermissions::Default => 0o666,
-        // Until the permissions of the old file are set, no other user may read the content.
+        // No other user may read the content before the old file's permissions are set.
         FilePermissions::OwnerOnly | FilePermissions::LikeOld(_) => 0o600,
     };
     #[cfg(unix)]
@@ -106,8 +106,7 @@ fn fill(mut file: File, content: &[u8], permissions: FilePermissions<'_>) -> io:
     file.sync_all()
 }
 
-/// Gives the file to whom the old one belonged. Only root can; for anybody else the file is theirs, as it was before or as
-/// the folder lets them.
+/// Sets the owner of the old file. Only root can; otherwise the new file belongs to the current user.
 fn keep_owner(file: &File, old: &Metadata) {
     #[cfg(unix)]
     {
@@ -121,7 +120,7 @@ fn keep_owner(file: &File, old: &Metadata) {
     let _ = (file, old);
 }
 
-/// The permissions without set-user-id and the like, which writing to a file clears as well.
+/// The permissions without set-user-id and similar bits, which a write clears as well.
 fn plain_permissions(metadata: &Metadata) -> Permissions {
     #[cfg(unix)]
     {
@@ -175,7 +174,7 @@ mod tests {
         assert_eq!(mode(&path), 0o755);
     }
 
-    // Windows has no such owners.
+    // Windows has no such owner.
     #[cfg(unix)]
     #[test]
     fn a_file_of_another_user_that_root_replaces_stays_theirs() {
@@ -184,7 +183,7 @@ mod tests {
         let path = folder.path().join("file");
         fs::write(&path, "old").unwrap();
         let us = fs::metadata(&path).unwrap().uid();
-        // Only root can give a file away; for anybody else it stays their own.
+        // Only root can change the owner.
         let owner = if chown(&path, Some(12345), Some(12345)).is_ok() { 12345 } else { us };
         let old = fs::metadata(&path).unwrap();
         replace(&path, b"new", FilePermissions::LikeOld(&old)).unwrap();

@@ -1,5 +1,5 @@
-//! Files that a person names in a message: which there are, and their content. The person decides what the model reads
-//! of them, but the bounds are those of the model: the allowed folders, no links, as much as Read shows.
+//! Files that a person names in a message: completion and content. The person chooses the files, but the model's limits
+//! apply: the allowed folders, no links, and Read's maximum length.
 
 use crate::conversation::AgentHandle;
 use crate::event_channel::EventSender;
@@ -11,21 +11,21 @@ use std::ops::ControlFlow;
 use std::path::{Component, Path, PathBuf};
 use tokio_util::sync::CancellationToken;
 
-/// Begins a file in a message, behind what the person wrote; its path and a bracket follow.
+/// The beginning of a file in a message, after the person's text. Its path and a bracket follow.
 pub const ATTACHED: &str = "\n\n[Attached file ";
 
-/// A message as the person wrote it, without the files.
+/// A message as typed, without the files.
 pub fn as_written(message: &str) -> &str {
     message.split_once(ATTACHED).map_or(message, |(written, _)| written)
 }
 
-/// The paths of the files that a message carries.
+/// The paths of the files in a message.
 pub fn attached_files(message: &str) -> impl Iterator<Item = &str> {
     message.split(ATTACHED).skip(1).filter_map(|file| Some(file.split_once("]\n")?.0))
 }
 
-/// The files below a folder, in path order and relative to it, at most `max`: without hidden ones, without those that
-/// version control ignores, and not through links.
+/// At most `max` files below a folder, with relative paths in order. Hidden and ignored files are left out, and links
+/// are not followed.
 pub fn files_below(folder: &Path, max: usize, cancel: &CancellationToken) -> Vec<String> {
     let mut files = Vec::new();
     walk::files(folder, None, cancel, |below, entry| {
@@ -40,8 +40,8 @@ pub fn files_below(folder: &Path, max: usize, cancel: &CancellationToken) -> Vec
 }
 
 impl AgentHandle {
-    /// A file as the model reads it with Read: numbered lines, as many as Read shows, keys redacted. `None` where there is
-    /// no such file.
+    /// A file as the Read tool returns it: numbered lines up to its limit, with keys redacted. `None` if the file does
+    /// not exist.
     pub async fn read_file(&self, path: &str) -> Option<ToolResult> {
         let shared = self.shared();
         let whole = shared.cwd.join(path);
@@ -61,12 +61,12 @@ impl AgentHandle {
     }
 }
 
-/// The first part of a path below a folder that is a symbolic link.
+/// The first component of a relative path that is a symbolic link.
 fn first_link(folder: &Path, path: &Path) -> Option<PathBuf> {
     let mut at = if path.is_absolute() { PathBuf::new() } else { folder.to_owned() };
     for part in path.components() {
         at.push(part);
-        // The folder the agent works in may be reached through one.
+        // The working folder itself may be reached through a link.
         let is_above = folder.starts_with(&at);
         if matches!(part, Component::Normal(_)) && !is_above && at.is_symlink() {
             return Some(at.strip_prefix(folder).unwrap_or(&at).to_owned());
@@ -75,7 +75,7 @@ fn first_link(folder: &Path, path: &Path) -> Option<PathBuf> {
     None
 }
 
-// Windows lets only an administrator make links.
+// Windows lets only an administrator create links.
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;

@@ -1,8 +1,8 @@
-//! The tools' turn: the calls of one message, each with its permission, until all have a result.
+//! Runs the calls of one message, each with its permission, until all have a result.
 //!
-//! Tools that only read run beside each other; a tool that asks or acts runs alone and in its turn. Where a question was not
-//! answered or a permission not given, in a subagent too, the later calls of that message do not run. That is written down
-//! with the result, so it holds after a crash as well.
+//! Tools that only read run concurrently. A tool that asks or acts runs alone and in its turn. After an unanswered
+//! question or a refused permission, also in a subagent, the later calls of the message are skipped. The result records
+//! this, so it survives a crash.
 
 use crate::agent::Agent;
 use crate::agent_context::Shared;
@@ -23,16 +23,16 @@ use std::time::{Duration, Instant};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-/// How many tools that only look run beside each other.
+/// The maximum number of concurrent read-only tools.
 const MAX_PARALLEL: usize = 8;
 
 const USER_CAME_FIRST: &str =
     "Not run: the user came back with a message before this had begun. Read it, then decide anew.";
 
-/// How long a tool that acts may take to end once the turn is stopped.
+/// The time that a tool which acts gets to end once the turn is stopped.
 const GRACE: Duration = Duration::from_millis(2_500);
 
-/// The outcome of a call, and whether the later ones of its message may run.
+/// The result of a call, and whether the later calls of its message may run.
 struct Ended {
     result: ToolResult,
     halt: Option<Halt>,
@@ -57,7 +57,7 @@ pub(crate) async fn run_calls(
     let looks_only = |call: &&ToolCall| shared.tools.get(&call.name).is_some_and(|t| t.access() == Access::Read);
     let mut rest = calls;
     while !rest.is_empty() {
-        // Tools that only look run beside each other; whatever asks or acts runs alone and in its turn.
+        // Read-only tools run concurrently. A tool that asks or acts runs alone and in its turn.
         let beside = rest.iter().take_while(looks_only).count().max(1);
         let (now, later) = rest.split_at(beside);
         rest = later;
@@ -79,11 +79,11 @@ pub(crate) async fn run_calls(
         tokio::pin!(runs);
         loop {
             let ended = tokio::select! {
-                // A result or an answer is kept, even if the turn is stopped in the same moment.
+                // A result or an answer is kept even if the turn is stopped at the same time.
                 biased;
                 ended = runs.next() => ended,
                 () = abort.cancelled() => {
-                    // What acts says what it has done so far.
+                    // A tool that acts reports its progress so far.
                     let ending = now.iter().any(|call| has_to_end(call, &shared));
                     let Ok(ended) = timeout(if ending { GRACE } else { Duration::ZERO }, runs.next()).await else {
                         agent.interrupted = now.to_vec();
@@ -96,7 +96,7 @@ pub(crate) async fn run_calls(
             match ended {
                 Err(Stop::Interrupted) => {
                     agent.interrupted = now.to_vec();
-                    // The person stopped the turn at a question; nothing else goes on.
+                    // The person stopped the turn at a question, so all else stops.
                     if !abort.is_cancelled() {
                         return Err(Stop::Interrupted);
                     }
@@ -111,7 +111,7 @@ pub(crate) async fn run_calls(
     Ok(())
 }
 
-/// Whether a call that is stopped has something to say: it acts, or its subagent does.
+/// Whether a stopped call reports progress: it acts, or its subagent does.
 fn has_to_end(call: &ToolCall, shared: &Shared) -> bool {
     match shared.tools.get(&call.name).map(|tool| tool.access()) {
         Some(Access::Act) => shared.transcript.has_started(&shared.tasks, &call.id),
@@ -120,13 +120,13 @@ fn has_to_end(call: &ToolCall, shared: &Shared) -> bool {
     }
 }
 
-/// Ends the calls that were stopped and have said nothing themselves, so that nobody waits for their results.
+/// Ends stopped calls that reported no result, so that no caller waits for them.
 pub(crate) fn end_interrupted(agent: &mut Agent, events: &EventSender) -> Result<(), Stop> {
     let context = agent.shared.clone().context(events, &CancellationToken::new());
     let stopped = std::mem::take(&mut agent.interrupted);
     let Next::Calls(open) = agent.history.next() else { return Ok(()) };
     let is_open = |call: &&ToolCall| open.iter().any(|other| other.id == call.id);
-    // An answer to the call itself is kept as its result.
+    // A call that has its answer keeps it as its result.
     let has_no_answer = |call: &&ToolCall| agent.shared.recorded_answer(&call.id).is_none();
     for call in stopped.iter().filter(is_open).filter(has_no_answer).cloned().collect::<Vec<_>>() {
         let call = &call;
@@ -186,13 +186,13 @@ async fn try_call(call: &ToolCall, context: &ToolContext) -> Result<Ended, Stop>
                       you do it again.";
         return Ok(ToolResult::without_end("cut off", output).into());
     }
-    // An answer from the time when no process waited counts, although the person continued with a message.
+    // An answer that arrived while no process waited counts, although the person continued with a message.
     let is_interrupted = tool.access() == Access::Act && context.user_returned.is_cancelled();
     let is_answered_already = is_interrupted && context.take_back(&call.id).await?;
     if let Some(result) = left_out(&*tool, call, context, is_answered_already) {
         return Ok(result.into());
     }
-    // An answer from before the session was cut off counts, even if that answer has changed the mode since.
+    // An answer from before the interruption counts, even if it has changed the mode since.
     let is_answered = tool.access() == Access::Ask && shared.recorded_answer(&call.id).is_some();
     if !is_answered && !tool.is_offered(mode, context.asker.is_some()) {
         context.keep_waiting(Purpose::Question, &call.id)?;
@@ -202,12 +202,12 @@ async fn try_call(call: &ToolCall, context: &ToolContext) -> Result<Ended, Stop>
         }
         return Ok(Ended { result: without_asker(call, context), halt: Some(Halt::NotAnswered) });
     }
-    // Looking runs side by side; asking and acting do not, whichever agent of the session does them.
+    // Read-only calls run concurrently. Calls that ask or act hold the session's lock.
     let _exclusive = match tool.access() {
         Access::Read => return Ok(ended(run_tool(&*tool, call, context).await?, &*tool, call, context)),
         Access::Ask | Access::Act => shared.exclusive.lock().await,
     };
-    // The call that had the lock before may have got a no.
+    // The previous holder of the lock may have been refused.
     if let Some(result) = left_out(&*tool, call, context, is_answered_already) {
         return Ok(result.into());
     }
@@ -230,8 +230,8 @@ async fn act(tool: &dyn Tool, call: &ToolCall, context: &ToolContext) -> Result<
     Ok(ended(run_tool(tool, call, context).await?, tool, call, context))
 }
 
-/// What the model reads of a call that does not begin, because of what the person said elsewhere meanwhile. A question that
-/// a person has seen is asked all the same, and a subagent that has begun comes to its end: none of that does anything.
+/// The result of a call that does not start because of the person's message. A question that the person has seen is
+/// still asked, and a running subagent finishes: neither acts.
 fn left_out(tool: &dyn Tool, call: &ToolCall, context: &ToolContext, is_answered: bool) -> Option<ToolResult> {
     let shared = &context.shared;
     let has_begun = || shared.transcript.has_asked_or_started(&shared.tasks, &call.id);
@@ -247,8 +247,8 @@ fn left_out(tool: &dyn Tool, call: &ToolCall, context: &ToolContext, is_answered
     }
 }
 
-/// A call that has run. Whatever it asked has to be answered before the later calls of its message run: a tool that asks, by
-/// its very nature; any other, if it did ask, or a subagent of its own.
+/// A finished call. Its question must be answered before later calls of the message run. That holds for tools that ask,
+/// and for other tools and subagents if they did ask.
 fn ended(result: ToolResult, tool: &dyn Tool, call: &ToolCall, context: &ToolContext) -> Ended {
     let halt = match context.shared.recorded_answer(&call.id) {
         Some(resolution) => (*resolution.outcome().status() != Status::Answered).then_some(Halt::NotAnswered),
@@ -257,12 +257,12 @@ fn ended(result: ToolResult, tool: &dyn Tool, call: &ToolCall, context: &ToolCon
     Ended { result, halt: halt.or_else(|| context.shared.halts_below(&call.id).next().map(|(halt, _)| halt)) }
 }
 
-/// A tool that panics has failed; the turn and its caller continue.
+/// A panic of a tool is a failure of its call; the turn continues.
 async fn run_tool(tool: &dyn Tool, call: &ToolCall, context: &ToolContext) -> Result<ToolResult, Stop> {
     let began = Instant::now();
     let ran = AssertUnwindSafe(async { tool.run(call, context).await }).catch_unwind().await;
     let ran = ran.unwrap_or_else(|_| Ok(ToolResult::error("The tool panicked. It may have taken effect in part.")));
-    // The time that a person took to answer is not the tool's.
+    // The time that a person took to answer is not counted.
     let shared = &context.shared;
     let asked = tool.access() != Access::Act && shared.transcript.has_asked_or_started(&shared.tasks, &call.id);
     ran.map(|result| if asked { result } else { result.timed(began.elapsed()) })
@@ -282,7 +282,7 @@ fn not_now(tool: &dyn Tool) -> ToolResult {
     }
 }
 
-/// What the model reads of a call that asks in a run without an asker.
+/// The result of a call that asks in a run without an asker.
 fn without_asker(call: &ToolCall, context: &ToolContext) -> ToolResult {
     let outcome = QuestionOutcome::new(&Resolution::unavailable(NO_ASKER), &[]);
     let details = json!(outcome);

@@ -1,20 +1,19 @@
-//! Rules for commands by how they begin: inside the sandbox, `cargo test *` lets through `cargo test` with any plain words after
-//! it.
+//! Prefix rules for commands inside the sandbox: `cargo test *` allows `cargo test` with any plain words after it.
 //!
-//! Only a plain command matches: words of harmless characters, and quotes around anything that a shell takes as it stands. A
-//! command that is composed of others, redirects, expands or assigns anything is not taken apart. It is asked for, whatever
-//! it begins with. What the words do is not looked at: the sandbox is the wall.
+//! Only a plain command matches: harmless characters, and quoted text without expansion. A command with pipes,
+//! redirections, expansions or assignments is not parsed. It needs permission, whatever its beginning. The rule does
+//! not inspect arguments: the sandbox is the barrier.
 
 const NOT_PLAIN: &str =
     "a rule that ends in * has plain words before it, without quotes, variables, or signs that a shell reads";
 
-/// Whether a rule lets a command of these words through.
+/// Whether a rule allows a command of these words.
 pub(crate) fn lets_through(rule: &str, words: &[String]) -> bool {
     let rule: Vec<&str> = rule.split(' ').collect();
     words.len() >= rule.len() && rule.iter().zip(words).all(|(rule, word)| rule == word && is_plain(word))
 }
 
-/// The rule that is offered to the person: `cargo test`, but `python`, since what follows a subcommand is what differs.
+/// The rule offered to the person: `cargo test`, but `python`, because arguments after a subcommand vary.
 pub(crate) fn offered(words: &[String]) -> Option<String> {
     let is_subcommand =
         |word: &String| word.chars().all(|c| c.is_ascii_lowercase() || c == '-') && !word.starts_with('-');
@@ -22,7 +21,7 @@ pub(crate) fn offered(words: &[String]) -> Option<String> {
     words.get(..count).filter(|rule| rule.iter().all(|word| is_plain(word))).map(|rule| rule.join(" "))
 }
 
-/// The prefix of a rule that a person wrote as `cargo test *`, or why it cannot be one; `None` if it is not a prefix.
+/// Parses a rule such as `cargo test *`. Returns the reason if it is invalid, and `None` if it is not a prefix rule.
 pub(crate) fn parse_rule(rule: &str) -> Option<Result<String, &'static str>> {
     let prefix = rule.trim().strip_suffix('*').filter(|prefix| prefix.ends_with([' ', '\t']))?;
     let words = plain_words(prefix).filter(|words| words.iter().all(|word| is_plain(word)));
@@ -33,12 +32,12 @@ fn is_plain(word: &str) -> bool {
     word.chars().all(is_plain_char)
 }
 
-/// Characters that no shell reads as anything but themselves.
+/// The characters that every shell takes literally.
 fn is_plain_char(c: char) -> bool {
     c.is_alphanumeric() || "_-./:=,@%+".contains(c)
 }
 
-/// The words of a plain command; `None` for any other.
+/// The words of a plain command; `None` for other commands.
 pub(crate) fn plain_words(command: &str) -> Option<Vec<String>> {
     let (mut words, mut word) = (Vec::new(), None::<String>);
     let mut chars = command.trim_matches([' ', '\t']).chars();
@@ -50,7 +49,8 @@ pub(crate) fn plain_words(command: &str) -> Option<Vec<String>> {
                 loop {
                     match chars.next()? {
                         end if end == c => break,
-                        // Between double quotes these are read by the shell, a backslash only before one of them.
+                        // The shell expands these characters inside double quotes; a backslash counts only before one
+                        // of them.
                         '$' | '`' | '!' if c == '"' => return None,
                         '\\' if c == '"' => match chars.next()? {
                             '$' | '`' | '"' | '\\' | '!' | '\n' | '\r' => return None,
@@ -62,7 +62,7 @@ pub(crate) fn plain_words(command: &str) -> Option<Vec<String>> {
                 }
             }
             c if is_plain_char(c) => word.get_or_insert_default().push(c),
-            // `HEAD~1`, `v1^`, `stash@{0}`: a shell reads these signs elsewhere only.
+            // `HEAD~1`, `v1^`, `stash@{0}`: a shell treats these signs specially only elsewhere.
             '~' | '^'
                 if word
                     .as_ref()
@@ -83,7 +83,7 @@ pub(crate) fn plain_words(command: &str) -> Option<Vec<String>> {
     }
     words.extend(word);
     let first: &String = words.first()?;
-    // It could assign a variable.
+    // The word could assign a variable.
     (!first.is_empty() && !first.contains('=')).then_some(words)
 }
 

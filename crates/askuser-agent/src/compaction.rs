@@ -1,7 +1,7 @@
-//! A conversation that nearly fills the model's context continues from a summary, which the model writes itself.
+//! Continues a conversation that nearly fills the model's context from a summary written by the model.
 //!
-//! The person's messages and answers are not left to a summary: they stay word for word. So do the last messages, with
-//! which the work continues. The whole conversation stays in the transcript; only what the model reads becomes shorter.
+//! The person's messages and answers stay word for word. So do the last messages, with which the work continues. The
+//! whole conversation stays in the transcript; only the model's view becomes shorter.
 
 use crate::agent::Agent;
 use crate::agent_context::Shared;
@@ -20,28 +20,28 @@ use tokio_util::sync::CancellationToken;
 
 pub(crate) const INSTRUCTIONS: &str = include_str!("../prompts/agent/compact.txt");
 
-/// How a response of the model begins where the conversation is retold.
+/// The beginning of the model's response to a conversation that is retold.
 pub(crate) const AGENT: &str = "\nAgent:\n";
 
-/// How much of a tool's input or result the model reads again when it summarises: the first of these that fits.
+/// The size of a tool's input or result in a summary request: the first of these limits that fits.
 const EXCERPTS: [usize; 4] = [4_000, 1_000, 250, 60];
 
-/// How much it reads where its window is unknown, in bytes.
+/// The size in bytes of a summary request if the context window is unknown.
 const UNKNOWN_WINDOW: usize = 400_000;
 
-/// How often a text to summarise that is too long is halved.
+/// The number of times that a too long text is halved.
 const HALVINGS: usize = 4;
 
-/// Which of the last messages stay as they are.
+/// The last messages that stay unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tail {
-    /// Those with which the work goes on.
+    /// The messages with which the work continues.
     Kept,
-    /// None: they are too long themselves.
+    /// No messages, because they are too long themselves.
     Summarised,
 }
 
-/// Makes room before a request, if the window is nearly full. That it cannot be done is no reason not to go on.
+/// Makes room before a request if the window is nearly full. A failure does not stop the turn.
 pub(crate) async fn make_room(agent: &mut Agent, events: &EventSender, abort: &CancellationToken) -> Result<(), Stop> {
     let now = agent.context();
     let failed_lately = agent.failed_summary.is_some_and(|then| now.tokens < then + now.window.unwrap_or(0) / 20);
@@ -59,7 +59,7 @@ pub(crate) async fn make_room(agent: &mut Agent, events: &EventSender, abort: &C
     }
 }
 
-/// Replaces the older part of the conversation by a summary. `wish` is what the person wants to be kept in mind.
+/// Replaces the older part of the conversation by a summary. `wish` tells the model what to keep.
 pub(crate) async fn compact(
     agent: &mut Agent,
     tail: Tail,
@@ -78,14 +78,14 @@ pub(crate) async fn compact(
         () = abort.cancelled() => return Err(Stop::Interrupted),
         summary = summarise(&agent.shared, &agent.history, dropped, wish, before.window, events) => summary?,
     };
-    // The provider counts better than we do: what is left is told in its measure.
+    // The provider counts more exactly, so the remaining size is scaled to its count.
     let whole = agent.history.estimate(agent.shared.overhead());
     let in_its_measure = |tokens: u64| (tokens as f64 * before.tokens as f64 / whole.max(1) as f64) as u64;
     let compacted = |after_tokens| Entry::Compacted {
         summary: summary.clone(),
         verbatim: verbatim(&agent.shared, &agent.history, dropped),
         kept: agent.history.messages.len() - dropped,
-        // A quarter of the window, at three bytes to a token.
+        // A quarter of the window, at three bytes per token.
         budget: before.window.map_or(60_000, |window| (window * 3 / 4) as usize),
         before_tokens: before.tokens,
         after_tokens,
@@ -103,29 +103,29 @@ pub(crate) async fn compact(
 }
 
 impl Agent {
-    /// How full the model's context is.
+    /// The fill level of the model's context.
     pub fn context(&self) -> ContextUse {
         let shared = &self.shared;
         let window = shared.windows.of(&*shared.model());
         ContextUse { tokens: self.history.tokens(|| shared.overhead()), window }
     }
 
-    /// How many messages a summary would replace; `None` if it would gain nothing.
+    /// The number of messages that a summary would replace; `None` if that gains too little.
     fn dropped(&self, tail: Tail) -> Option<usize> {
         let messages = &self.history.messages;
         let kept = match (tail, messages.last()?) {
             (Tail::Summarised, Message::Results { .. }) => 0,
-            // Results go with the calls they belong to.
+            // Results stay with their calls.
             (_, Message::Results { .. }) => 2,
             (_, Message::User { .. } | Message::Assistant { .. }) => 1,
         };
         let dropped = messages.len().saturating_sub(kept);
-        // To summarise a summary gains nothing.
+        // A summary of a summary gains too little.
         (dropped > usize::from(self.history.summary.is_some())).then_some(dropped)
     }
 }
 
-/// What of the messages to be dropped stays word for word.
+/// The part of the dropped messages that stays word for word.
 fn verbatim(shared: &Shared, history: &History, dropped: usize) -> Vec<Verbatim> {
     let messages = &history.messages[..dropped];
     let asks = |call: &ToolCall| shared.tools.get(&call.name).is_some_and(|tool| tool.access() == Access::Ask);
@@ -134,7 +134,7 @@ fn verbatim(shared: &Shared, history: &History, dropped: usize) -> Vec<Verbatim>
         match message {
             Message::User { text } if text == text_call::HINT => {}
             Message::User { text } => {
-                // Their command stays, its output is summarised: the output of a command may be long.
+                // The command stays; its output may be long and is summarised.
                 let text = aside(text).map_or_else(|| text.clone(), |did| format!("[{did}]"));
                 kept.push(Verbatim::Message { text });
             }
@@ -164,7 +164,7 @@ async fn summarise(
     window: Option<u64>,
     events: &EventSender,
 ) -> Result<String, Stop> {
-    // Two bytes to a token leave room for the instructions, the summary and a script with long characters.
+    // Two bytes per token leave room for the instructions, the summary and scripts with long characters.
     let mut room = window.map_or(UNKNOWN_WINDOW, |window| window.saturating_mul(2) as usize);
     let (mut attempt, mut halvings) = (0, 0);
     loop {
@@ -196,7 +196,7 @@ async fn request(shared: &Shared, text: String, events: &EventSender) -> Result<
             Ok(ModelEvent::Text(text)) => summary.push_str(&text),
             // The last one counts.
             Ok(ModelEvent::Usage(usage)) => used = Some(usage),
-            // It has no tools, and what it thinks is not the summary. A summary that was cut off is better than none.
+            // The request has no tools. Thoughts are not the summary. A truncated summary is better than none.
             Ok(_) => {}
         }
     }
@@ -210,7 +210,7 @@ async fn request(shared: &Shared, text: String, events: &EventSender) -> Result<
     }
 }
 
-/// The messages to be dropped, as a text with at most so many bytes.
+/// The dropped messages as a text of at most this many bytes.
 fn retell(history: &History, dropped: usize, room: usize) -> String {
     let told = |excerpt| {
         let mut text = String::from("The conversation:\n");
@@ -254,7 +254,7 @@ fn tell(text: &mut String, message: &Message, excerpt: usize) {
     }
 }
 
-/// The beginning and the end of a text that is too long.
+/// The beginning and end of a long text.
 fn cut(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text.to_owned();
@@ -264,7 +264,7 @@ fn cut(text: &str, most: usize) -> String {
     format!("{} […] {}", &text[..head], &text[tail..])
 }
 
-/// What the model reads in place of the messages that were dropped.
+/// The message that replaces the dropped ones.
 pub(crate) fn message(summary: &str, verbatim: &[Verbatim], budget: usize) -> Message {
     let mut text =
         format!("[To save room, what came before is summarised here; you wrote the summary yourself.]\n\n{summary}");
@@ -281,8 +281,8 @@ pub(crate) fn message(summary: &str, verbatim: &[Verbatim], budget: usize) -> Me
     Message::User { text }
 }
 
-/// What fits of what is kept word for word, and how many of it do not, or not as a whole. Answers come before words, and the last
-/// before the first. A text that would take most of the room for itself is shortened.
+/// The verbatim texts that fit, and the number of texts that were left out or shortened. Answers precede messages, and
+/// the latest come first. A text that would take most of the room is shortened.
 fn within(verbatim: &[Verbatim], budget: usize) -> (Vec<String>, usize) {
     let told: Vec<String> = verbatim.iter().map(|kept| cut(&kept.told(), budget / 4)).collect();
     let mut kept = vec![false; told.len()];

@@ -1,4 +1,4 @@
-//! How full the model's context is: what the provider counted last, and an estimate of what was added since.
+//! The fill level of the model's context: the provider's last count, plus an estimate of later messages.
 
 use crate::agent_context::Shared;
 use crate::message::{Block, Message};
@@ -6,29 +6,29 @@ use crate::model::Model;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How full the model's context is.
+/// The fill level of the model's context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ContextUse {
-    /// About how many tokens the next request has.
+    /// The approximate number of tokens of the next request.
     pub tokens: u64,
-    /// How many it may have, where that is known.
+    /// The maximum number of tokens, if known.
     pub window: Option<u64>,
 }
 
 impl ContextUse {
-    /// Whether the conversation should be summarised before it is too long. The rest is for the answer, and for an estimate
-    /// that is too low.
+    /// Whether the conversation should be summarised soon. The remaining room is for the answer and for a low estimate.
     pub(crate) fn is_nearly_full(self) -> bool {
         self.window.is_some_and(|window| self.tokens > window / 5 * 4)
     }
 }
 
-/// About how many tokens a text has. Rather too many: English has more bytes to a token, other scripts and code have fewer.
+/// The approximate number of tokens of a text, estimated high. English has more bytes per token than other scripts and
+/// code.
 pub(crate) fn estimate(bytes: usize) -> u64 {
     bytes.div_ceil(3) as u64
 }
 
-/// The size of what the model reads of a message.
+/// The size of a message as the model reads it.
 pub(crate) fn bytes(message: &Message) -> usize {
     let data = match message {
         Message::Assistant { content } => content.as_slice(),
@@ -42,10 +42,10 @@ pub(crate) fn bytes(message: &Message) -> usize {
     data.chain(message.texts().iter().map(|text| text.len())).sum()
 }
 
-/// What models turned out to take, by their names: some say so only when a request has more. Clones share it.
+/// The learned context sizes by model name. Some models state the size only in an error. Clones share the table.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Windows {
-    /// What the user says; it counts before anything else.
+    /// The user's value, which takes precedence.
     pub(crate) set: Option<u64>,
     learned: Arc<Mutex<HashMap<String, u64>>>,
 }
@@ -53,11 +53,11 @@ pub(crate) struct Windows {
 impl Windows {
     pub(crate) fn of(&self, model: &dyn Model) -> Option<u64> {
         let learned = self.learned.lock().unwrap_or_else(PoisonError::into_inner);
-        // A window that proved too large is not believed again.
+        // A window that proved too large is not used again.
         self.set.or_else(|| learned.get(&model.name()).copied()).or_else(|| model.context_window())
     }
 
-    /// A request of about this many tokens was too long.
+    /// Records that a request of about this many tokens was too long.
     pub(crate) fn learn(&self, model: &dyn Model, reported: Option<u64>, tokens: u64) {
         let window = reported.unwrap_or(tokens).min(tokens).max(1);
         self.learned.lock().unwrap_or_else(PoisonError::into_inner).insert(model.name(), window);
@@ -65,7 +65,7 @@ impl Windows {
 }
 
 impl Shared {
-    /// About how many tokens a request has before its messages.
+    /// The approximate number of tokens of a request before its messages.
     pub(crate) fn overhead(&self) -> u64 {
         let tools = self.tools.offered(self.permissions().mode, self.asker.is_some());
         let tools = tools.iter().map(|tool| tool.name.len() + tool.description.len() + tool.schema.to_string().len());

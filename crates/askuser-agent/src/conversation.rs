@@ -1,8 +1,7 @@
-//! An agent in an app: a handle to steer it with, and an owned stream of what happens.
+//! An agent in an app: a handle that steers it, and an owned stream of its events.
 //!
-//! The two can live in different places, tasks or threads. The agent works while the stream is polled and does one thing at a
-//! time, in the order in which the handle was asked for them. Only [`AgentHandle::stop`] and [`AgentHandle::set_mode`] act
-//! at once.
+//! The two may live in different tasks or threads. The agent works while the stream is polled, and runs the handle's
+//! commands one at a time in order. Only [`AgentHandle::stop`] and [`AgentHandle::set_mode`] act at once.
 
 use crate::agent::Agent;
 use crate::agent_context::Shared;
@@ -20,35 +19,36 @@ use std::task::{Context, Poll};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 
-/// Steers an agent. Clones steer the same one; once the last is gone, the stream ends after the current turn.
+/// Steers an agent. Clones steer the same agent. Once the last clone is dropped, the stream ends after the current
+/// turn.
 #[derive(Clone)]
 pub struct AgentHandle {
     commands: UnboundedSender<Command>,
     state: Arc<Mutex<State>>,
 }
 
-/// What happens, turn after turn, as a stream that owns its agent. Dropping it cuts a turn off as a crash would.
+/// The events of all turns, as a stream that owns its agent. Dropping it interrupts a turn like a crash.
 pub struct AgentEvents {
     events: Run<'static>,
 }
 
-/// Something to do with the agent between turns; a turn may come of it.
+/// A command that runs between turns and may start a turn.
 type Command = Box<dyn for<'a> FnOnce(&'a mut Agent) -> BoxFuture<'a, Option<Run<'a>>> + Send>;
 
-/// What the handle and the agent share.
+/// The state shared by the handle and the agent.
 struct State {
     messages: Vec<Message>,
     shared: Arc<Shared>,
-    /// How many commands are not finished.
+    /// The number of unfinished commands.
     unfinished: usize,
-    /// Stops the turn, or the next one of the commands that wait.
+    /// Stops the current turn, or the next turn of the queued commands.
     stop: CancellationToken,
-    /// Cancelled when the user says something before a turn that was cut off is over.
+    /// Cancelled when the user sends a message before an interrupted turn is over.
     user_returned: CancellationToken,
 }
 
 impl Agent {
-    /// Splits the agent into a handle and the stream of its events. A turn that was cut off is resumed first, see
+    /// Splits the agent into a handle and the stream of its events. An interrupted turn is resumed first, see
     /// [`AgentHandle::resume`].
     ///
     /// ```
@@ -87,15 +87,16 @@ impl Agent {
 }
 
 impl AgentHandle {
-    /// Says something. A turn hears it between two calls, before its next request: calls that had not begun by then do not run.
-    /// Without a turn one begins. It is recorded at once. [`AgentEvent::User`] tells when the model reads it.
+    /// Sends a message. A running turn reads it between two calls, before its next request; calls that have not started
+    /// are skipped. Without a turn, it starts one. It is recorded at once. [`AgentEvent::User`] reports when the model
+    /// reads it.
     ///
     /// # Errors
-    /// If the transcript cannot be written. Nothing was said then.
+    /// If the transcript cannot be written. The message is then not sent.
     pub fn say(&self, text: impl Into<String>) -> Result<(), TranscriptError> {
         let (text, shared) = (text.into(), self.shared());
         shared.transcript.append(&[], &Entry::Said { text: text.clone() })?;
-        // A turn that is being stopped does not take it along.
+        // A turn that is being stopped does not read it.
         let later = self.is_stopping().then(|| text.clone());
         if later.is_none() {
             shared.said().push(text);
@@ -108,29 +109,29 @@ impl AgentHandle {
         Ok(())
     }
 
-    /// Takes back what was said last and the model has not read yet.
+    /// Withdraws the last message if the model has not read it yet.
     pub fn take_back(&self) -> Option<String> {
         let shared = self.shared();
         let text = shared.said().pop()?;
-        // If this cannot be recorded, it is said again after a crash.
+        // If this cannot be recorded, the message returns after a crash.
         let _ = shared.transcript.append(&[], &Entry::TakenBack { text: text.clone() });
         Some(text)
     }
 
-    /// Goes on with a turn that was cut off, if one was. Once the user says something, no call of it begins that had not, and
-    /// the model is not asked before it has read their words.
+    /// Continues an interrupted turn, if there is one. Once the user sends a message, no further call of that turn
+    /// starts, and the model reads the message before its next step.
     pub fn resume(&self) {
         let user_returned = CancellationToken::new();
         self.state().user_returned = user_returned.clone();
         self.queue(|agent| Box::pin(ready(agent.resume_until_user_returned(user_returned))));
     }
 
-    /// The user is about to say something: what was cut off makes room for it, as in [`AgentHandle::resume`].
+    /// Announces that the user is about to speak: interrupted work gives way, as in [`AgentHandle::resume`].
     pub fn yield_to_user(&self) {
         self.state().user_returned.cancel();
     }
 
-    /// Stops the turn in good order, or the one that is about to begin; nothing without one.
+    /// Stops the current turn in good order, or the one about to start.
     pub fn stop(&self) {
         let state = self.state();
         if state.unfinished > 0 {
@@ -138,30 +139,30 @@ impl AgentHandle {
         }
     }
 
-    /// Whether the turn has been told to stop and is not over yet.
+    /// Whether the turn is being stopped.
     pub fn is_stopping(&self) -> bool {
         self.state().stop.is_cancelled()
     }
 
-    /// The agent's record.
+    /// The agent's transcript.
     pub fn transcript(&self) -> Transcript {
         self.shared().transcript.clone()
     }
 
-    /// Changes what needs permission, also during a turn: the next call minds it. A question that is open stays open.
+    /// Changes the permission mode, also during a turn, from the next call on. An open question stays open.
     ///
     /// # Errors
-    /// Where the transcript cannot be written; nothing has changed then.
+    /// If the transcript cannot be written. The mode is then unchanged.
     pub fn set_mode(&self, mode: PermissionMode) -> Result<(), TranscriptError> {
         self.shared().set_mode(mode)
     }
 
-    /// What needs permission.
+    /// The permission mode.
     pub fn mode(&self) -> PermissionMode {
         self.shared().permissions().mode
     }
 
-    /// Lets another model answer, now or once the turn is over.
+    /// Switches to another model, now or after the turn.
     pub fn set_model(&self, model: Arc<dyn Model>) {
         self.queue(|agent| {
             agent.set_model(model);
@@ -169,13 +170,13 @@ impl AgentHandle {
         });
     }
 
-    /// The conversation as it was at the end of the last turn.
+    /// The conversation at the end of the last turn.
     pub fn messages(&self) -> Vec<Message> {
         self.state().messages.clone()
     }
 
-    /// Does something else with the agent, now or once the turn is over. If a turn comes of it, as of
-    /// `|agent| Box::pin(async { Some(agent.compact(None)) })`, the stream follows that.
+    /// Runs other work with the agent, now or after the turn. If the work starts a turn, as `|agent| Box::pin(async {
+    /// Some(agent.compact(None)) })` does, the stream follows it.
     pub fn queue<F>(&self, command: F)
     where
         F: for<'a> FnOnce(&'a mut Agent) -> BoxFuture<'a, Option<Run<'a>>> + Send + 'static,
@@ -229,8 +230,8 @@ async fn converse(
     }
 }
 
-/// Passes on what happens in a turn, at the pace of the reader, up to the event that ends it: that one is returned, so that
-/// the handle sees the whole turn by the time it is told.
+/// Forwards the events of a turn at the reader's pace, up to the last one. It returns the last event, so that the
+/// handle sees the whole turn before the reader does.
 async fn follow(mut run: Run<'_>, stop: &CancellationToken, events: &EventSender) -> Option<AgentEvent> {
     let stopper = run.stopper();
     let following = async {

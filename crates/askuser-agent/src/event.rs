@@ -1,5 +1,4 @@
-//! What an agent tells while it runs. The first six are the proposals', with their names and fields; the rest is what a
-//! front end needs besides.
+//! Events of a running agent. The first six have the proposals' names and fields; the others are for front ends.
 
 use crate::permission::PermissionMode;
 use crate::tool::ToolResult;
@@ -8,107 +7,107 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::ops::AddAssign;
 
-/// One thing that happened. An `id` names the call it is about.
+/// An event. An `id` names its call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[allow(missing_docs)]
 #[non_exhaustive]
 pub enum AgentEvent {
-    /// A whole piece of text from the model. Its parts came before, as [`AgentEvent::TextDelta`]s.
+    /// A complete text of the model. Its parts came before as [`AgentEvent::TextDelta`]s.
     Text { text: String },
-    /// A tool is about to run, with the input that the model gave it.
+    /// A tool is about to run with this input from the model.
     ToolStart { id: String, name: String, input: Value },
-    /// A tool has run, or was kept from it.
+    /// A tool has run or was skipped.
     ToolResult { id: String, name: String, result: ToolResult },
-    /// A person is being asked; the turn pauses until there is an outcome.
+    /// A person is being asked. The turn pauses until there is an outcome.
     AskUser {
-        /// Names the question among those of the session: the call's id for a plain question, opaque for others.
+        /// The id of the question in the session: the call's id for a plain question, opaque for others.
         id: String,
         /// The questions, as the model wrote them.
         questions: Value,
-        /// All there is to know about it.
+        /// The whole request.
         request: Box<Request>,
     },
-    /// A question has ended, also one that was settled without asking. One that is withdrawn has no outcome.
+    /// A question has ended, also without being asked. A withdrawn question has no outcome.
     QuestionEnded {
-        /// Names the question, as in [`AgentEvent::AskUser`].
+        /// The id of the question, as in [`AgentEvent::AskUser`].
         id: String,
-        /// The call it was asked for, and what for.
+        /// The call that asked, and its purpose.
         key: RequestKey,
         outcome: Box<QuestionOutcome>,
     },
-    /// The turn is over; these are the model's last words.
+    /// The turn is over. The text is the model's last message.
     Done { text: String },
-    /// The turn broke off.
+    /// The turn failed.
     Error { error: Failure },
-    /// A message of the person: of a conversation that is resumed, or one that the model hears while it works.
+    /// A message of the person, from a resumed conversation or read during a turn.
     User { text: String },
-    /// A part of a text that is still being written.
+    /// A part of an unfinished text.
     TextDelta { text: String },
-    /// The text that was being written is whole, and comes as a [`AgentEvent::Text`] once the response is. A later part begins
-    /// another one.
+    /// The unfinished text is complete and follows as an [`AgentEvent::Text`] after the response. Later parts begin
+    /// another text.
     TextEnd,
-    /// A part of what the model thinks before it says or does something. It is for people: it is not part of the answer.
+    /// A part of the model's reasoning. It is for people and not part of the answer.
     ThoughtDelta { text: String },
-    /// What a call that is still running has written.
+    /// Output of a running call.
     ToolOutput { id: String, text: String },
-    /// The conversation is about to be summarised, because it nearly fills the model's context.
+    /// The conversation is about to be summarised because it nearly fills the model's context.
     Compacting,
-    /// The conversation was summarised; the model reads the summary in its place from now on. The numbers of tokens are about right.
+    /// The conversation was summarised. The model reads the summary from now on. Token counts are approximate.
     Compacted {
         before_tokens: u64,
         after_tokens: u64,
-        /// How many of what the person said and answered the model does not read as a whole any more.
+        /// The number of the person's messages and answers that the model no longer reads in full.
         #[serde(default)]
         left_out: usize,
     },
-    /// How full the model's context is: about how many tokens the next request has, and how many it may have, where that is known.
+    /// The fill level of the model's context: the approximate tokens of the next request, and the maximum if known.
     Context {
         tokens: u64,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         window: Option<u64>,
     },
-    /// What the last request to the model cost.
+    /// The cost of the last model request.
     Usage {
         #[serde(flatten)]
         usage: Usage,
     },
-    /// The request failed and will be made again, so long from now. Deltas since the last whole text are void.
+    /// The request failed and is retried after this time. Deltas since the last complete text are void.
     Retry { error: Failure, after_ms: u64 },
-    /// Something the person should know; the turn continues.
+    /// A notice for the person. The turn continues.
     Notice { message: String },
     /// The mode has changed.
     Mode { mode: PermissionMode },
-    /// Something happened in the subagent that a call started.
+    /// An event of the subagent that a call started.
     Task { id: String, description: String, event: Box<AgentEvent> },
 }
 
-/// What came of a question, as [`report::json`](askuser::report::json) writes it.
+/// The outcome of a question, in the form of [`report::json`](askuser::report::json).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct QuestionOutcome {
-    /// How it ended.
+    /// The kind of ending.
     #[serde(flatten)]
     pub status: Status,
-    /// All answers, or those given so far.
+    /// The answers. They may be partial.
     #[serde(default)]
     pub answers: Vec<Answer>,
-    /// Through which surface; `None` where there was none.
+    /// The surface of the answer; `None` without one.
     #[serde(default)]
     pub via: Option<Via>,
-    /// Who answered, where that is known.
+    /// The author, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// When, in milliseconds since 1970, where that is known.
+    /// The time in milliseconds since 1970, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_ms: Option<u64>,
-    /// The credential whose asker settled the question itself: no person is known to have answered.
+    /// The asker's credential, if the asker itself settled the question. No person is known to have answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reported_by: Option<String>,
-    /// The provenance that the sender of the answer stated.
+    /// The provenance as stated by the answer's sender.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reported: Option<Reported>,
-    /// What was repaired in the questions.
+    /// The repairs of the questions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mended: Vec<String>,
 }
@@ -129,18 +128,18 @@ impl QuestionOutcome {
     }
 }
 
-/// Why a turn broke off.
+/// The error that ended a turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Failure {
-    /// What kind of failure it is.
+    /// The kind of failure.
     pub kind: FailureKind,
-    /// What happened, for a person.
+    /// The message for a person.
     pub message: String,
 }
 
 impl Failure {
-    /// A failure of this kind.
+    /// Creates a failure of this kind.
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Failure {
         Failure { kind, message: message.into() }
     }
@@ -150,7 +149,7 @@ impl Failure {
     }
 }
 
-/// What kind of failure it is: of a request to a model, or of a turn.
+/// The kind of failure of a model request or a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -161,7 +160,7 @@ pub enum FailureKind {
     Signal,
     /// The API key is missing or was rejected.
     Key,
-    /// There is no such model.
+    /// The model does not exist.
     UnknownModel,
     /// The conversation exceeds the model's context window.
     ContextTooLong,
@@ -185,7 +184,7 @@ pub enum FailureKind {
     TooManyRequests,
 }
 
-/// The text of others in an error message, with at most so many characters.
+/// Text from outside in an error message, limited to this many characters.
 pub(crate) fn shortened(text: String, max_chars: usize) -> String {
     match text.char_indices().nth(max_chars) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -193,18 +192,18 @@ pub(crate) fn shortened(text: String, max_chars: usize) -> String {
     }
 }
 
-/// Tokens, as the provider counts them.
+/// Token counts of the provider.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Usage {
-    /// Tokens read, those from a cache included.
+    /// Input tokens, including cached ones.
     pub input_tokens: u64,
-    /// Tokens written.
+    /// Output tokens.
     pub output_tokens: u64,
 }
 
 impl Usage {
-    /// This many tokens.
+    /// The token counts.
     pub fn new(input_tokens: u64, output_tokens: u64) -> Usage {
         Usage { input_tokens, output_tokens }
     }

@@ -1,6 +1,6 @@
 //! A turn as a stream of events.
 //!
-//! The turn works while its [`Run`] is polled, and what has happened is taken in before anything else happens: text is on the
+//! The turn works while its [`Run`] is polled. The reader takes each event before the turn continues, so text is on the
 //! screen before a prompt is drawn under it.
 
 use crate::event::AgentEvent;
@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio_util::sync::CancellationToken;
 
-/// A turn at work: a stream of what happens. It works while it is polled. Dropping it cuts the turn off as a crash would;
+/// A running turn as a stream of its events. It works while it is polled. Dropping it interrupts the turn like a crash;
 /// [`Run::stopper`] stops it in good order.
 pub struct Run<'a> {
     work: Option<Pin<Box<dyn Future<Output = ()> + Send + 'a>>>,
@@ -32,7 +32,7 @@ impl<'a> Run<'a> {
         Run { work: Some(Box::pin(work(sender))), events, taken, abort }
     }
 
-    /// Stops the turn when cancelled, from anywhere.
+    /// Stops the turn when cancelled.
     pub fn stopper(&self) -> CancellationToken {
         self.abort.clone()
     }
@@ -54,13 +54,13 @@ impl Stream for Run<'_> {
         }
         match run.work {
             Some(_) => run.events.poll_recv(context),
-            // A tool may have left a sender behind somewhere; the turn is over all the same.
+            // A tool may have kept a sender; the turn is over all the same.
             None => Poll::Ready(run.events.try_recv().ok()),
         }
     }
 }
 
-/// Where a run's events go.
+/// The sender of a run's events.
 #[derive(Clone)]
 pub(crate) struct EventSender {
     sender: UnboundedSender<AgentEvent>,
@@ -78,7 +78,7 @@ impl EventSender {
         let _ = self.sender.send(event);
     }
 
-    /// Returns once the receiver has taken in what was just sent. Something has to have been sent: nothing else wakes it.
+    /// Returns once the receiver has taken the last event. An event must have been sent before: only that wakes it.
     pub(crate) async fn wait_until_taken(&self) {
         self.taken.notified().await;
     }

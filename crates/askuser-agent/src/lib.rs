@@ -1,4 +1,4 @@
-//! Runs a model with tools; pauses on a question to a person, and continues with the answer.
+//! Runs a model with tools, pauses on a question to a person, and continues with the answer.
 //!
 //! ```text
 //! Agent::run ──▶ turn: Model ─▶ tool calls ─▶ permission ─▶ Tool::run(call, ToolContext) ─▶ results ─┐
@@ -6,9 +6,9 @@
 //!                  └──────────────────────────── transcript ◀─────────────────────────────────────────┘
 //! ```
 //!
-//! The loop looks at the conversation to see what comes next, so going on after a crash is the same as going on after a
-//! tool. Whatever must survive is in the [`Transcript`] before it is acted on. Nothing here prints or knows a terminal.
-//! [`Agent`] has an example.
+//! The loop derives the next step from the conversation, so a resume after a crash takes the same path as the step
+//! after a tool. All state that must survive is in the [`Transcript`] before it takes effect. The crate prints no
+//! output and knows no terminal. [`Agent`] has an example.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -62,7 +62,7 @@ pub use permission_rules::{AllowedRule, PermissionRule, PermissionRules, Scope};
 pub use sandbox::{Sandbox, SandboxSettings, check_kept};
 pub use script::{Script, ScriptError};
 pub use secrets::Secrets;
-/// Stops a [`Run`] from anywhere, and tells a tool that its turn is stopped.
+/// Stops a [`Run`], and tells a tool that its turn is being stopped.
 pub use tokio_util::sync::CancellationToken;
 pub use tool::{
     Access, Consent, Registry, ResultMetadata, Running, Stop, Tool, ToolContext, ToolDefinition, ToolResult,

@@ -57,7 +57,7 @@ pub struct CallResult {
     pub is_error: bool,
 }
 
-/// What the person did beside the conversation, if a text tells that: the first line of a user action. Its output is left out.
+/// The person's action beside the conversation, if the text records one: the first line, without the output.
 pub(crate) fn aside(text: &str) -> Option<&str> {
     let did = text.lines().next()?.strip_prefix('[').filter(|did| did.starts_with("The user "))?;
     Some(did.strip_suffix(']').unwrap_or(did))
@@ -90,7 +90,7 @@ impl Message {
         }
     }
 
-    /// What a message says.
+    /// The content of a message.
     pub(crate) fn texts(&self) -> Vec<&str> {
         match self {
             Message::User { text } => vec![text],

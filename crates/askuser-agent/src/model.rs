@@ -14,7 +14,7 @@ use std::time::Duration;
 /// use askuser_agent::{Agent, AgentEvent, Message, Model, ModelEvent, ModelRequest, ResponseStream};
 /// use futures_util::{StreamExt, stream};
 ///
-/// /// Says back what it was told last.
+/// Repeats the last message.
 /// struct Echo;
 ///
 /// impl Model for Echo {
@@ -38,15 +38,15 @@ use std::time::Duration;
 /// # }
 /// ```
 pub trait Model: Send + Sync {
-    /// Its name, as in `provider/name`.
+    /// The name, as in `provider/name`.
     fn name(&self) -> String;
 
-    /// What a session keeps of it, to be answered by it again; `None` if it is no provider's, as a script is not.
+    /// The part that a session stores to reconnect; `None` without a provider, as for a script.
     fn recorded(&self) -> Option<RecordedModel> {
         None
     }
 
-    /// How many tokens a conversation with it may have, where that is known.
+    /// The maximum number of tokens of a conversation, if known.
     fn context_window(&self) -> Option<u64> {
         None
     }
@@ -56,19 +56,19 @@ pub trait Model: Send + Sync {
     fn respond<'a>(&'a self, request: ModelRequest<'a>) -> ResponseStream<'a>;
 }
 
-/// A model as a session remembers it. Where it is reached is not kept: keys go only where the user's settings say.
+/// A model as a session stores it. The address is not stored: keys go only to addresses from the user's settings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct RecordedModel {
     /// `provider/name`.
     pub name: String,
-    /// Whether the user had set where it is reached.
+    /// Whether the address came from the user's settings.
     #[serde(default)]
     pub at_custom_address: bool,
 }
 
 impl RecordedModel {
-    /// `provider/name`, at the provider's own address or at one that the user had set.
+    /// `provider/name`, at the provider's own address or at the user's.
     pub fn new(name: impl Into<String>, at_custom_address: bool) -> RecordedModel {
         RecordedModel { name: name.into(), at_custom_address }
     }
@@ -104,7 +104,7 @@ impl<'a> ModelRequest<'a> {
 pub enum ModelEvent {
     /// A text delta.
     Text(String),
-    /// A part of what it thinks, in words for people.
+    /// A part of its reasoning, in words for people.
     Thought(String),
     /// A complete tool call.
     Call(ToolCall),
@@ -114,25 +114,24 @@ pub enum ModelEvent {
     Usage(Usage),
     /// The text ends at the token limit.
     Truncated,
-    /// A tool call that the token limit cut off, with its input as far as it was written. It does not run; the model is
-    /// told why.
+    /// A tool call that the token limit truncated, with its input so far. It does not run; the model learns why.
     TruncatedCall(ToolCall),
 }
 
-/// Why a request failed, or its response broke off.
+/// The error of a failed request or an incomplete response.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 #[non_exhaustive]
 pub struct ModelError {
-    /// What kind of failure it is.
+    /// The kind of failure.
     pub kind: FailureKind,
-    /// What happened, and what to do about it.
+    /// The message and the remedy.
     pub message: String,
-    /// How long the provider asks to wait before a retry.
+    /// The pause before a retry that the provider asks for.
     pub retry_after: Option<Duration>,
-    /// How many tokens a conversation may have, where the provider says so when one has more.
+    /// The maximum number of tokens of a conversation, if the error states it.
     pub context_window: Option<u64>,
-    /// How often a retry is worth it at most, where that is less than usual.
+    /// The maximum number of retries, if lower than usual.
     pub max_retries: Option<u32>,
 }
 

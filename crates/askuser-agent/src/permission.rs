@@ -1,6 +1,6 @@
-//! Who may do what without asking. A permission is asked for like anything else, through the same [`Asker`].
+//! Permission modes and rules. A permission is a question like any other, through the same [`Asker`].
 //!
-//! No mode answers a question or skips it: modes are about tools that act.
+//! Modes concern tools that act. Questions are asked in every mode.
 //!
 //! [`Asker`]: askuser::Asker
 
@@ -16,25 +16,25 @@ use serde_json::json;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// What needs permission.
+/// The actions that need permission.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PermissionMode {
-    /// Everything that acts.
+    /// Every tool that acts.
     #[default]
     Ask,
-    /// Everything that acts but edits in the allowed folders.
+    /// Every tool that acts, except edits in the allowed folders.
     AcceptEdits,
-    /// The same, but commands inside the sandbox neither.
+    /// As in accept-edits mode, and commands inside the sandbox are allowed, too.
     Sandbox,
-    /// Nothing.
+    /// No tool needs permission.
     Allow,
-    /// Nothing changes anything: look, ask, then present a plan.
+    /// Tools that change something are refused: the model reads, asks and presents a plan.
     Plan,
 }
 
 impl PermissionMode {
-    /// What a person calls it, and writes into the settings.
+    /// The name in the settings.
     pub fn name(self) -> &'static str {
         match self {
             PermissionMode::Ask => "ask",
@@ -46,48 +46,48 @@ impl PermissionMode {
     }
 }
 
-/// What a person has allowed for good.
+/// Permissions that outlive the session.
 pub trait Allowed: Send + Sync {
-    /// Remembers it.
+    /// Stores a rule.
     ///
     /// # Errors
-    /// Where it cannot be kept; it is allowed for this session then.
+    /// If it cannot be stored. It then holds for this session.
     fn insert(&self, rule: &PermissionRule) -> std::io::Result<()>;
-    /// All that has been allowed here.
+    /// All stored rules.
     ///
     /// # Errors
-    /// Where it cannot be read; nothing is allowed then.
+    /// If they cannot be read. No rule holds then.
     fn rules(&self) -> std::io::Result<Vec<AllowedRule>>;
-    /// Takes a rule back.
+    /// Removes a rule.
     ///
     /// # Errors
-    /// Where that cannot be kept; the rule still holds then.
+    /// If the removal cannot be stored. The rule then still holds.
     fn remove(&self, rule: &AllowedRule) -> std::io::Result<()>;
 }
 
-/// The mode and what has been allowed.
+/// The mode and the rules.
 #[derive(Clone, Default)]
 pub struct Permissions {
-    /// What needs permission.
+    /// The permission mode.
     pub mode: PermissionMode,
-    /// What does not any more; without it, "always" lasts as long as the agent.
+    /// The store of lasting rules. Without it, "always" lasts for the session.
     pub(crate) allowed: Option<Arc<dyn Allowed>>,
-    /// An allowance that cannot be kept lasts as long as the agent.
+    /// Rules that could not be stored. They last for the session.
     pub(crate) session: BTreeSet<PermissionRule>,
 }
 
 impl Permissions {
-    /// This mode, and nothing allowed beyond it.
+    /// Permissions in this mode, without rules.
     pub fn new(mode: PermissionMode) -> Permissions {
         Permissions { mode, ..Permissions::default() }
     }
 
-    /// Keeping what is allowed for good here.
+    /// Sets the store of lasting rules.
     pub fn with_allowed(self, allowed: Arc<dyn Allowed>) -> Permissions {
         Permissions { allowed: Some(allowed), ..self }
     }
 
-    /// What has been allowed, whether it is kept or not.
+    /// All rules, stored or not.
     fn rules(&self) -> impl Iterator<Item = PermissionRule> {
         let kept = self.allowed.as_ref().and_then(|allowed| allowed.rules().ok()).unwrap_or_default();
         kept.into_iter().map(|kept| kept.rule).chain(self.session.iter().cloned())
@@ -104,14 +104,14 @@ impl Permissions {
             _ if consent.always_ask => false,
             PermissionMode::Allow => true,
             PermissionMode::AcceptEdits | PermissionMode::Sandbox if consent.rule.is_for_edits() => true,
-            // In plan mode it can change nothing there.
+            // Plan mode forbids changes there.
             PermissionMode::Sandbox | PermissionMode::Plan if consent.is_inside => true,
             PermissionMode::Plan => false,
             PermissionMode::Ask | PermissionMode::AcceptEdits | PermissionMode::Sandbox => known(),
         }
     }
 
-    /// Why something is asked for.
+    /// The reason why a call needs permission.
     fn why(&self, consent: &Consent) -> String {
         let mode = self.mode.name();
         let mut why = match &consent.because {
@@ -131,7 +131,7 @@ impl Permissions {
         why
     }
 
-    /// A rule by prefix that the person might have expected to let a command through.
+    /// A prefix rule that the person may have expected to allow the command.
     fn rule_that_does_not_hold(&self, consent: &Consent) -> Option<String> {
         let command = consent.rule.command()?;
         self.rules().find_map(|rule| match rule {
@@ -146,13 +146,13 @@ impl Permissions {
 
 pub(crate) enum Obtained {
     Allowed(Option<Agreed>),
-    /// They were asked, and did not say yes.
+    /// The person was asked and did not agree.
     NotAllowed(ToolResult),
-    /// It could not run anyway, so no person was asked.
+    /// The call would fail anyway, so no person was asked.
     Invalid(ToolResult),
 }
 
-/// Makes sure that the person agrees.
+/// Obtains the person's agreement.
 pub(crate) async fn obtain(tool: &dyn Tool, call: &ToolCall, context: &ToolContext) -> Result<Obtained, Stop> {
     let consent = match tool.consent(call, context) {
         Ok(consent) => consent,
@@ -160,7 +160,7 @@ pub(crate) async fn obtain(tool: &dyn Tool, call: &ToolCall, context: &ToolConte
     };
     let shared = &context.shared;
     let recorded = shared.transcript.question(&shared.tasks, &call.id, Purpose::Permission);
-    // Their decision from before the session was cut off counts, whatever the mode is now.
+    // A decision from before the interruption counts in every mode.
     let is_answered = recorded.is_some_and(|recorded| recorded.resolution.is_some());
     if !is_answered && shared.permissions().let_through(&consent) {
         return Ok(Obtained::Allowed(consent.agreed));
@@ -180,7 +180,7 @@ pub(crate) async fn obtain(tool: &dyn Tool, call: &ToolCall, context: &ToolConte
     if let Verdict::Agreed(option) = verdict
         && let Some(rule) = permission.rule(&asked.set, option)
     {
-        // What a file says is not kept.
+        // Decisions of an answers file are not stored.
         allow_always(rule, asked.resolution.is_a_persons(), context);
     }
     let Some(why) = verdict.refusal() else { return Ok(Obtained::Allowed(consent.agreed)) };
@@ -199,7 +199,7 @@ fn permission(tool: &str, consent: &Consent, why: &str, is_kept: bool) -> Permis
     let always = format!("{}, {lasts}; /permissions takes it back", consent.always);
     let permission = permission.or_always(consent.rule.clone(), "in this folder", &always);
     match command_prefix::offered(&consent.plain_words) {
-        // The label says the rule as it is.
+        // The label shows the rule verbatim.
         Some(prefix) => permission.or_always(
             PermissionRule::CommandPrefix(prefix.clone()),
             format!("{prefix} *"),
@@ -209,7 +209,7 @@ fn permission(tool: &str, consent: &Consent, why: &str, is_kept: bool) -> Permis
     }
 }
 
-/// For as long as the agent, and for good where it can be kept.
+/// For the session, and permanently if it can be stored.
 fn allow_always(rule: &PermissionRule, is_kept: bool, context: &ToolContext) {
     let mut permissions = context.shared.permissions();
     permissions.session.insert(rule.clone());

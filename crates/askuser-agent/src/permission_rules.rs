@@ -1,4 +1,4 @@
-//! What has been allowed without asking, as rules that a person can list, add and remove.
+//! Rules that allow calls without asking. A person can list, add and remove them.
 
 use crate::command_prefix;
 use crate::permission::Permissions;
@@ -7,37 +7,37 @@ use std::fmt::{self, Display, Formatter};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What can be allowed without asking.
+/// The subject of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[allow(missing_docs)]
 pub enum PermissionRule {
-    /// Exactly this command, inside the sandbox where there is one.
+    /// This exact command, inside the sandbox if there is one.
     Command(String),
-    /// The same with the network.
+    /// This exact command inside the sandbox, with network access.
     CommandWithNetwork(String),
-    /// The same outside the sandbox.
+    /// This exact command outside the sandbox.
     CommandOutside(String),
     /// Plain commands that begin with these words, inside the sandbox.
     CommandPrefix(String),
-    /// Edits of files in the working folder, with whichever tool.
+    /// Edits of files in the working folder by any tool.
     Edits,
-    /// The same in a folder that was added.
+    /// Edits of files in an added folder by any tool.
     EditsIn(String),
-    /// Edits with this tool of a single file, from the root, that is asked for even where edits are accepted.
+    /// Edits of one file by this tool, by absolute path, if accept-edits mode still asks for that file.
     File { tool: String, path: String },
-    /// Whatever a tool does.
+    /// Every call of a tool.
     Tool(String),
-    /// What a tool calls the same: its own word for it.
+    /// Calls with the same key, which the tool defines.
     Own { tool: String, rule: String },
 }
 
 impl PermissionRule {
-    /// Whether it is what the mode that accepts edits lets through.
+    /// Whether accept-edits mode allows it as well.
     pub(crate) fn is_for_edits(&self) -> bool {
         matches!(self, PermissionRule::Edits | PermissionRule::EditsIn(_))
     }
 
-    /// The command that it is for, if it is for one.
+    /// The command of a rule about a command.
     pub(crate) fn command(&self) -> Option<&str> {
         match self {
             PermissionRule::Command(command)
@@ -48,28 +48,28 @@ impl PermissionRule {
     }
 }
 
-/// Something that is allowed without asking.
+/// A rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AllowedRule {
-    /// What is.
+    /// The subject.
     pub rule: PermissionRule,
-    /// Where and how long.
+    /// The scope and duration.
     pub scope: Scope,
 }
 
-/// Where and how long a rule holds.
+/// The scope and duration of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// In the working folder, for good.
+    /// The working folder, permanently.
     Folder,
-    /// In every folder, for good.
+    /// Every folder, permanently.
     Everywhere,
-    /// In this session.
+    /// This session.
     Session,
 }
 
 impl AllowedRule {
-    /// This rule, so long and there.
+    /// A rule with this subject, scope and duration.
     pub fn new(rule: PermissionRule, scope: Scope) -> AllowedRule {
         AllowedRule { rule, scope }
     }
@@ -77,7 +77,7 @@ impl AllowedRule {
 
 impl Display for AllowedRule {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        // A command of several lines is shown as one, and not as another command.
+        // A command of several lines is shown on one line and must not look like another command.
         let shown = |text: &str| sanitize::block(text).replace('\n', " ⏎ ");
         match &self.rule {
             PermissionRule::Command(command) => write!(f, "Bash: {} (exactly this)", shown(command))?,
@@ -102,12 +102,12 @@ impl Display for AllowedRule {
     }
 }
 
-/// The rules of an agent. Clones are the same ones.
+/// The rules of an agent. Clones share them.
 #[derive(Clone)]
 pub struct PermissionRules(pub(crate) Arc<Mutex<Permissions>>);
 
 impl PermissionRules {
-    /// All of them: those that are kept, then those that last as long as the session.
+    /// All rules: the stored ones, then those of the session.
     pub fn list(&self) -> io::Result<Vec<AllowedRule>> {
         let permissions = self.permissions();
         let mut rules = permissions.allowed.as_ref().map_or(Ok(Vec::new()), |allowed| allowed.rules())?;
@@ -117,11 +117,11 @@ impl PermissionRules {
         Ok(rules)
     }
 
-    /// Allows a command, written exactly or as `cargo test *`, and says which rule that is. It is for people to call: no
-    /// model and no file decides about it.
+    /// Adds a rule for an exact command or a prefix such as `cargo test *`, and returns it. Only people may call it,
+    /// never a model or a file.
     ///
     /// # Errors
-    /// Why it cannot be a rule, or where it cannot be kept; it is not allowed then.
+    /// If the rule is invalid or cannot be stored. It is not added then.
     pub fn add(&self, command: &str) -> io::Result<AllowedRule> {
         let command = command.trim();
         let rule = match command_prefix::parse_rule(command) {
@@ -137,10 +137,10 @@ impl PermissionRules {
         Ok(AllowedRule { rule, scope })
     }
 
-    /// Takes a rule back: what it allowed is asked for from now on.
+    /// Removes a rule. Its calls need permission from now on.
     ///
     /// # Errors
-    /// Where that cannot be kept; the rule still holds then.
+    /// If the removal cannot be stored. The rule then still holds.
     pub fn remove(&self, rule: &AllowedRule) -> io::Result<()> {
         let mut permissions = self.permissions();
         if let Some(allowed) = permissions.allowed.as_ref().filter(|_| rule.scope != Scope::Session) {

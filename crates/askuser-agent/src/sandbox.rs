@@ -1,12 +1,13 @@
-//! The wall around commands, which the kernel keeps:
+//! The sandbox of commands, enforced by the kernel:
 //!
 //! > **Inside the sandbox a command may read the system, change this folder and reach no network. To leave it, the agent asks.**
 //!
-//! It is bubblewrap (`bwrap`): namespaces of its own for users, processes, network, mounts, and no capability, for root too.
-//! [`Sandbox::mounts`] lists all files that a command can see. A later mount covers an earlier one.
+//! The sandbox is bubblewrap (`bwrap`): separate namespaces for users, processes, network and mounts, and no
+//! capabilities, also for root. [`Sandbox::mounts`] lists all files that a command can see. A later mount covers an
+//! earlier one.
 //!
-//! Commands can write the folder, so its names prove nothing. Every file is opened without following a link, and bubblewrap gets the
-//! descriptor, so that the checked file is the mounted one.
+//! Commands can write the folder, so its names are not trusted. Every file is opened without following a link.
+//! Bubblewrap gets the descriptor, so that the checked file is the mounted one.
 
 mod git;
 mod seccomp;
@@ -21,59 +22,59 @@ use std::fs;
 use std::path::{Path, PathBuf};
 pub(crate) use wall::Wall;
 
-/// How far a command reaches.
+/// The access of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
-    /// Inside, and it changes nothing.
+    /// In the sandbox, without write access.
     Look,
-    /// Inside.
+    /// In the sandbox.
     Folder,
-    /// Inside, with the network.
+    /// In the sandbox, with network access.
     Network,
-    /// No sandbox: the command has the user's access, and ends with the agent.
+    /// Outside the sandbox: the command has the user's access, and ends with the agent.
     Outside,
 }
 
-/// What commands run in. It finds out when it is made whether it works here.
+/// The sandbox of an agent's commands. Its constructor tests whether it works on this machine.
 #[derive(Debug)]
 pub struct Sandbox {
     bwrap: PathBuf,
     home: Option<PathBuf>,
     is_root: bool,
     settings: SandboxSettings,
-    /// The folder that commands start in, then the others that they can write, without links.
+    /// The working folder, then the other writable folders, with links resolved.
     roots: Vec<PathBuf>,
     private: Option<Private>,
     warning: Option<String>,
-    /// Who commits, as the home's settings say, which are not there.
+    /// The committer from the user's git settings, which are hidden in the sandbox.
     identity: Vec<(String, String)>,
 }
 
-/// What a project's commands keep from one to the next: caches, and the files in `/tmp`.
+/// The state that commands of a project share: caches and `/tmp`.
 #[derive(Debug)]
 struct Private {
     folder: PathBuf,
-    /// Held as long as an agent uses it.
+    /// The lock held while an agent uses it.
     _lock: fs::File,
 }
 
-/// What a user's settings add to the sandbox.
+/// The user's additions to the sandbox.
 #[derive(Clone, Debug, Default)]
 pub struct SandboxSettings {
-    /// What else may be read, in the home.
+    /// Readable paths in the home.
     pub read: Vec<PathBuf>,
-    /// What else may be written.
+    /// Writable paths.
     pub write: Vec<PathBuf>,
     /// askuser's own files: the store, tokens, permissions and settings. They are hidden from commands.
     pub kept: Vec<PathBuf>,
-    /// Where caches of all projects are kept; without it a command has none.
+    /// The folder for the caches of all projects. Without it, commands have no cache.
     pub caches: Option<PathBuf>,
 }
 
-/// A place in the sandbox and its content.
+/// A path in the sandbox and its content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Mount {
-    /// A file or a folder of the host, named without links.
+    /// A file or folder of the host, with links resolved.
     Bind { source: PathBuf, at: PathBuf, access: Access },
     /// An empty folder.
     EmptyFolder(PathBuf),
@@ -96,29 +97,29 @@ impl Mount {
         Mount::at(path, Access::Write)
     }
 
-    /// A file or a folder at its own place.
+    /// A file or folder at its path on the host.
     fn at(path: impl Into<PathBuf>, access: Access) -> Mount {
         let path = path.into();
         Mount::Bind { source: path.clone(), at: path, access }
     }
 
-    /// An empty place that hides what the host has there.
+    /// An empty path that hides the host's.
     fn empty(path: &Path) -> Mount {
         if path.is_dir() { Mount::EmptyFolder(path.to_owned()) } else { Mount::EmptyFile(path.to_owned()) }
     }
 }
 
-/// What only root can read, and no command has to.
+/// Paths that only root can read and no command needs.
 const ROOTS_SECRETS: &[&str] =
     &["/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/ssh", "/etc/ssl/private"];
-/// Where homes and sockets are. Where a command writes, it gets something else instead.
+/// Folders that contain homes and sockets. In the sandbox they are replaced.
 const EMPTY: &[&str] = &["/tmp", "/var/tmp", "/run", "/home", "/root"];
 
 impl Sandbox {
-    /// The sandbox for commands in this folder, and in those that were added.
+    /// Creates the sandbox for commands in this folder and in added ones.
     ///
     /// # Errors
-    /// Why there is none here.
+    /// The reason why there is no sandbox on this machine.
     pub fn new(settings: SandboxSettings, folder: &Path, added: &[PathBuf]) -> Result<Sandbox, String> {
         if !cfg!(target_os = "linux") {
             return Err("bubblewrap is for Linux only".into());
@@ -155,7 +156,7 @@ impl Sandbox {
         self.warning.as_deref()
     }
 
-    /// Runs something, to see that it can.
+    /// Runs a program to test whether the sandbox works.
     fn try_out(&self) -> Result<(), String> {
         let tried = self.build(Reach::Folder)?.spawn(|words| {
             std::process::Command::new(&words[0]).args(&words[1..]).arg("true").current_dir("/").output()
@@ -180,10 +181,11 @@ impl Sandbox {
         })
     }
 
-    /// The wall for one command. From now on, no process of this user starts a program from the folders that commands can write.
+    /// Prepares the sandbox for one command. From now on, no process of this user starts programs from folders that
+    /// commands can write.
     ///
     /// # Errors
-    /// Why the command cannot run.
+    /// The reason why the command cannot run.
     pub(crate) fn wall(&self, reach: Reach) -> Result<Wall, String> {
         programs::record().map_err(|error| format!("the folders that commands can write cannot be noted: {error}"))?;
         self.build(reach)
@@ -203,7 +205,7 @@ impl Sandbox {
             wall.add_data("--seccomp", &seccomp::program(), None)?;
             wall.add(&[&"--ro-bind", &"/", &"/", &"--dev", &"/dev", &"--proc", &"/proc"]);
             if self.is_root {
-                // Its owner can write the kernel's settings, without any capability.
+                // The owner of this folder can write kernel settings without any capability.
                 wall.add(&[&"--remount-ro", &"/proc"]);
             }
             for (name, value) in self.variables() {
@@ -220,7 +222,7 @@ impl Sandbox {
         Ok(wall)
     }
 
-    /// What a command finds beside the system, which it can read.
+    /// The mounts beside the readable system.
     fn mounts(&self, reach: Reach) -> Result<Vec<Mount>, String> {
         let mut mounts = Vec::new();
         let instead = |at: PathBuf, name: &str| {
@@ -246,7 +248,7 @@ impl Sandbox {
         if access == Access::Write {
             mounts.extend(git::read_only(&self.roots, self.home.as_deref())?);
         }
-        // Last, so that no later mount covers it.
+        // This mount comes last, so that no later one covers it.
         let secrets = ROOTS_SECRETS.iter().filter(|_| self.is_root).map(PathBuf::from);
         let absent = secrets.chain(sockets().map(|(_, path)| path)).chain(self.settings.kept.iter().cloned());
         let absent = absent.filter_map(|path| path.canonicalize().ok()).filter(|path| !self.hides(path));
@@ -259,7 +261,7 @@ impl Sandbox {
         EMPTY.iter().map(Path::new).chain(self.home.as_deref()).any(|empty| path.starts_with(empty))
     }
 
-    /// What is in the environment instead of what is there outside.
+    /// The environment variables that differ inside.
     fn variables(&self) -> Vec<(String, Option<OsString>)> {
         let folders = ["TMPDIR", "XDG_RUNTIME_DIR", "XDG_CACHE_HOME", "XAUTHORITY"].map(str::to_owned);
         let sockets = sockets().filter_map(|(name, _)| name.into_string().ok());
@@ -278,7 +280,7 @@ impl Sandbox {
 }
 
 impl Private {
-    /// The one of a project; `None` where it cannot be made.
+    /// The shared state of a project; `None` if it cannot be created.
     fn of(caches: &Path, project: &Path) -> Option<Private> {
         use sha2::{Digest, Sha256};
         let digest = Sha256::digest(project.as_os_str().as_encoded_bytes());
@@ -288,7 +290,7 @@ impl Private {
             regular_file::make_private_folder(&folder.join(name)).ok()?;
         }
         let lock = fs::File::create(folder.join("lock")).ok()?;
-        // Nobody else uses it: what earlier sessions left in `/tmp` goes.
+        // No other session uses it, so files of earlier sessions in `/tmp` are deleted.
         if lock.try_lock().is_ok() {
             fs::remove_dir_all(folder.join("tmp")).ok()?;
             regular_file::make_private_folder(&folder.join("tmp")).ok()?;
@@ -298,7 +300,7 @@ impl Private {
     }
 }
 
-/// Refuses folders that would open the wall.
+/// Refuses folders that would defeat the sandbox.
 fn check_folders(folders: &[PathBuf], home: Option<&Path>, kept: &[PathBuf]) -> Result<(), String> {
     for folder in folders {
         if home.is_some_and(|home| folders::contains(folder, home)) || folder.parent().is_none() {
@@ -310,7 +312,7 @@ fn check_folders(folders: &[PathBuf], home: Option<&Path>, kept: &[PathBuf]) -> 
     Ok(())
 }
 
-/// Refuses a folder that commands must not reach, because it holds askuser's own files or lies among them.
+/// Refuses a folder that holds askuser's own files or lies among them.
 ///
 /// # Errors
 /// A message that names the folder and askuser's own files.
@@ -323,12 +325,12 @@ pub fn check_kept(folder: &Path, kept: &[PathBuf]) -> Result<(), String> {
     }
 }
 
-/// Sockets that variables of the environment name: of agents that hold keys, displays, buses, multiplexers.
+/// The sockets that environment variables name: of key agents, displays, buses, multiplexers.
 fn sockets() -> impl Iterator<Item = (OsString, PathBuf)> {
     env::vars_os().filter_map(|(name, value)| Some((name, socket(&value)?)))
 }
 
-/// The socket that a value names: `/run/x`, `unix:path=/run/x,guid=1`, `unix:///run/x`, `/tmp/tmux-0/default,1,0`.
+/// The socket in a value: `/run/x`, `unix:path=/run/x,guid=1`, `unix:///run/x`, `/tmp/tmux-0/default,1,0`.
 fn socket(value: &OsStr) -> Option<PathBuf> {
     #[cfg(unix)]
     {

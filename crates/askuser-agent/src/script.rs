@@ -1,4 +1,4 @@
-//! A model that plays back a script: for demonstrations and tests, without API key and network.
+//! A model that replays a script: for demonstrations and tests, without API key or network.
 //!
 //! It is stateless: the next response follows from the conversation, as with any model, so a session can be resumed.
 
@@ -22,7 +22,7 @@ pub struct Script {
     /// The responses of the main agent, one for each request.
     #[serde(rename = "turns")]
     responses: Vec<ScriptedResponse>,
-    /// The responses of subagents, by their description.
+    /// The responses of subagents by description.
     #[serde(default)]
     tasks: BTreeMap<String, Vec<ScriptedResponse>>,
     /// The pause before each word, in milliseconds.
@@ -30,16 +30,17 @@ pub struct Script {
     pace_ms: u64,
 }
 
-/// How a summary begins; the number of responses it stands for follows.
+/// The beginning of a summary. The number of responses it replaces follows.
 const SUMMARY: &str = "Responses of the script so far: ";
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ScriptedResponse {
-    /// Used only if something since the last response contains this text, what came last before all; skipped otherwise.
+    /// A condition: the response is used only if a message since the last response contains this text. The newest
+    /// messages count first.
     #[serde(default, rename = "if")]
     condition: Option<String>,
-    /// What it thinks first.
+    /// The reasoning text.
     #[serde(default)]
     thought: String,
     #[serde(default)]
@@ -58,7 +59,7 @@ struct ScriptedCall {
     input: Value,
 }
 
-/// Why a text is not a script.
+/// The reason why a text is no script.
 #[derive(Debug, thiserror::Error)]
 #[error("not a script: {0}")]
 pub struct ScriptError(#[from] serde_json::Error);
@@ -69,7 +70,7 @@ impl Script {
         Ok(serde_json::from_str(json)?)
     }
 
-    /// The response to a request: replays the conversation to find out which ones have been used.
+    /// The response to a request. It replays the conversation to find the used responses.
     fn response_to(&self, request: &ModelRequest<'_>) -> Option<&ScriptedResponse> {
         let responses = match request.task {
             None => &self.responses,
@@ -79,7 +80,7 @@ impl Script {
         let mut unused = responses.iter();
         unused.by_ref().take(before).for_each(drop);
         let mut choose = |before: &[Message]| {
-            // What came last counts first; but behind the results of tools a person who resumes may have said something.
+            // The newest messages count first. A person who resumes may have spoken after the tool results.
             let mut since = before.iter().rev().take_while(|message| !matches!(message, Message::Assistant { .. }));
             let conditions = || unused.clone().map_while(|response| response.condition.as_deref());
             let met = since.find_map(|message| {
@@ -100,7 +101,7 @@ impl Script {
     }
 }
 
-/// How many responses the summary at the beginning of a conversation stands for.
+/// The number of responses that the summary at the beginning replaces.
 fn summarised(messages: &[Message]) -> usize {
     let Some(Message::User { text }) = messages.first() else { return 0 };
     let number = text.split_once(SUMMARY).map(|(_, rest)| rest.split(|c: char| !c.is_ascii_digit()).next());
@@ -135,7 +136,7 @@ impl Model for Script {
             let id = format!("call_{response_number}_{}", i + 1);
             (0, ModelEvent::Call(ToolCall { id, name: call.name.clone(), input: call.input.clone(), extra: None }))
         });
-        // Words are counted in place of tokens.
+        // Words stand for tokens.
         let texts = request.messages.iter().flat_map(Message::texts);
         let input_words: usize = texts.map(|text| text.split_whitespace().count()).sum();
         let output_words = response.text.split_whitespace().count();

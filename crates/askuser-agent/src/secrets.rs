@@ -1,21 +1,21 @@
-//! Keys that the agent has and its tools must not: withheld from the environment of commands, redacted in results.
+//! Keys that the agent has and its tools must not get: removed from the environment of commands, redacted in results.
 //!
-//! A tool's output is in the transcript, and goes to the provider with the next request. A key that a command encodes
-//! before it prints it is not recognised: withholding it is what protects it.
+//! A tool's output goes into the transcript and to the provider. Redaction cannot recognise a key that a command
+//! encodes. So commands do not get the keys at all.
 
 use crate::tool::{ResultMetadata, ToolResult};
 use serde_json::Value;
 
 const BLOT: &str = "[key removed]";
 
-/// Shorter values are no keys, and would redact ordinary words.
+/// The minimum length of a key. Shorter values would redact ordinary words.
 const MIN_BYTES: usize = 8;
 
-/// The keys in this process's environment.
+/// The keys in the environment of this process.
 #[derive(Clone)]
 pub struct Secrets {
     withheld: Vec<String>,
-    /// Variables that commands get all the same.
+    /// The variables that commands get all the same.
     passed: Vec<(String, String)>,
     values: Vec<String>,
 }
@@ -26,8 +26,8 @@ impl Secrets {
         Secrets { withheld: Vec::new(), passed: Vec::new(), values: Vec::new() }
     }
 
-    /// The keys in some variables, and the passwords in the addresses (`https://user:password@host`) in others. An address
-    /// without a password is no secret. Commands do not get these variables, except those in `passed`.
+    /// The keys in some variables, and the passwords in the addresses (`https://user:password@host`) of others. An
+    /// address without a password is no secret. Commands do not get these variables, except those in `passed`.
     pub fn in_variables<'a>(
         keys: impl IntoIterator<Item = &'a str>,
         addresses: impl IntoIterator<Item = &'a str>,
@@ -54,7 +54,7 @@ impl Secrets {
                 false => secrets.withheld.push(variable.to_owned()),
             }
         }
-        // A key that contains another is replaced as a whole.
+        // A key that contains another one is replaced as a whole.
         secrets.values.sort_by_key(|value| std::cmp::Reverse(value.len()));
         secrets
     }
@@ -64,7 +64,7 @@ impl Secrets {
         &self.withheld
     }
 
-    /// The variables that commands get all the same, wherever this process has them from.
+    /// The variables that commands get all the same, from whatever source.
     pub(crate) fn passed(&self) -> &[(String, String)] {
         &self.passed
     }
@@ -81,7 +81,7 @@ impl Secrets {
         ToolResult { output: self.redact_text(result.output), metadata, ..result }
     }
 
-    /// A text without the keys.
+    /// Redacts the keys in a text.
     pub fn redact_text(&self, text: String) -> String {
         if !self.values.iter().any(|value| text.contains(value)) {
             return text;
@@ -89,12 +89,12 @@ impl Secrets {
         self.redact_start(&text, Ending::Whole).0
     }
 
-    /// Redacts keys in a text that comes in pieces.
+    /// Creates a redactor for a text that arrives in pieces.
     pub(crate) fn redactor(&self) -> Redactor<'_> {
         Redactor { secrets: self, held: String::new() }
     }
 
-    /// A text without the keys, and where its rest begins that may be the beginning of a key.
+    /// Redacts a text. Also returns the start of a rest that may be the beginning of a key.
     fn redact_start(&self, text: &str, ending: Ending) -> (String, usize) {
         let (mut out, mut at) = (String::with_capacity(text.len()), 0);
         while let Some(next) = text[at..].chars().next() {
@@ -129,7 +129,7 @@ impl Secrets {
     }
 }
 
-/// The user and password of an address. Over HTTP a user alone may be a token; elsewhere (`ssh://git@host`) it is none.
+/// The credentials of an address. Over HTTP a user alone may be a token; elsewhere (`ssh://git@host`) it is none.
 fn user_of(address: &str) -> Option<&str> {
     let (scheme, after) = address.split_once("://")?;
     let authority = after.split(['/', '?', '#']).next().unwrap_or_default();
@@ -138,22 +138,22 @@ fn user_of(address: &str) -> Option<&str> {
     (has_password || (scheme.starts_with("http") && !user.is_empty())).then_some(user)
 }
 
-/// Whether more of a text is to come.
+/// Whether more text follows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ending {
     Open,
     Whole,
 }
 
-/// Redacts keys in a text that comes in pieces, also where a key is split between two.
+/// Redacts keys in a text that arrives in pieces, also keys split between two pieces.
 pub(crate) struct Redactor<'a> {
     secrets: &'a Secrets,
-    /// What may be the beginning of a key.
+    /// The possible beginning of a key.
     held: String,
 }
 
 impl Redactor<'_> {
-    /// What can be shown of the text so far.
+    /// The text that is safe to show so far.
     pub(crate) fn push(&mut self, text: &str) -> String {
         if self.secrets.values.is_empty() {
             return text.to_owned();
@@ -164,7 +164,7 @@ impl Redactor<'_> {
         shown
     }
 
-    /// What is left to show at the end of the text.
+    /// The remaining text at the end.
     pub(crate) fn finish(&mut self) -> String {
         self.secrets.redact_text(std::mem::take(&mut self.held))
     }

@@ -1,16 +1,16 @@
-//! Changes a file that other programs may write at the same moment, so that nothing they save is lost.
+//! Changes a file that other programs may write at the same time, without losing their changes.
 //!
-//! The new content is written to a temporary file in the same folder and synced. Then the two files exchange their names in
-//! one step, and what came out is looked at: the change counts only if that is what the change was made from. Otherwise
-//! another program has saved meanwhile, and the names are exchanged back until the last save is in its place.
+//! The new content is written to a temporary file in the same folder and synced. Then the two files exchange names
+//! atomically. If the old file is not the one that was read, another program has saved meanwhile. The names are then
+//! exchanged back until the last save is in place.
 //!
-//! A program that saves by renaming, as most editors do, never loses a save. One that writes into the file itself loses what
-//! it writes after the look, since the file that it has open is removed then; what it has written before is noticed. Where a
-//! save cannot be put back, or this process is killed before it is, the save stays in the temporary file.
+//! A program that saves by renaming, as most editors do, never loses a save. A program that writes into the file loses
+//! only writes after the check, because its open file is removed then. If a save cannot be put back, or this process is
+//! killed before, the save stays in the temporary file.
 //!
-//! Linux and macOS can exchange two files; where the file system cannot (NFS is one), no file is replaced. Windows has no such
-//! call: there the file is moved aside, looked at, and the new one put into the free place, so that for a moment there is none.
-//! macOS is not tested.
+//! Linux and macOS can exchange two files. On file systems without the call (such as NFS), no file is replaced. Windows
+//! lacks the call: the file is moved aside and checked, and the new one takes its place, so that for a moment there is
+//! none. macOS is not tested.
 
 use crate::atomic_file::{FilePermissions, create_temporary, open_folder, prepare, sync};
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
@@ -20,51 +20,51 @@ use std::fs::Metadata;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// A file as it was read.
+/// The state of a file when it was read.
 #[derive(Clone, Debug)]
 pub struct Original {
-    /// Its content.
+    /// The content.
     pub bytes: Vec<u8>,
-    /// Whose it is, and what may be done with it.
+    /// The owner and the permissions.
     pub metadata: Metadata,
 }
 
-/// What shall become of a file.
+/// The intended change of a file.
 #[derive(Clone, Copy, Debug)]
 pub enum Update<'a> {
-    /// There is none, and it shall have this content.
+    /// The file must not exist; create it with this content.
     Create(&'a [u8]),
-    /// It shall have this content, and keep its owner and permission bits.
+    /// Replace the content and keep owner and permissions.
     Replace(&'a Original, &'a [u8]),
-    /// It shall be gone.
+    /// Remove the file.
     Remove(&'a Original),
 }
 
-/// Why a file was not changed.
+/// The reason why a file was not changed.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs)]
 #[non_exhaustive]
 pub enum UpdateError {
-    /// It is not what the change was made from: it was saved, removed or made meanwhile. That stays as it is.
+    /// Another program saved, removed or created it meanwhile. Its version stays.
     #[error("it was changed by another program meanwhile")]
     ChangedMeanwhile,
-    /// The change would be a risk here.
+    /// The change would be unsafe on this file system.
     #[error("this file system cannot exchange two files, so a save of another program could be lost")]
     CannotExchange,
-    /// It was saved meanwhile, and that save is not in its place, but in the file `kept` beside it.
+    /// Another program saved it meanwhile. That save is not in place, but in the file `kept` beside it.
     #[error(
         "it was saved by another program meanwhile, and that cannot be put back; it is beside it as {kept}: {source}"
     )]
     LeftAside { kept: String, source: io::Error },
-    /// A step failed; the file is as it was.
+    /// A step failed; the file is unchanged.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
 
-/// Changes the file at `path`, all of it or nothing. Its folder must exist; a symbolic link is replaced, not followed.
+/// Changes the file at `path` atomically. Its folder must exist. A symbolic link is replaced, not followed.
 ///
 /// # Errors
-/// Where it is not what the change was made from any more, or a step fails.
+/// If the file differs from the one that was read, or a step fails.
 pub fn update(path: &Path, update: Update<'_>) -> Result<(), UpdateError> {
     let (folder, name) = open_folder(path)?;
     update_in(&folder, name, update)
@@ -83,7 +83,7 @@ pub(crate) fn update_in(folder: &Dir, name: &OsStr, update: Update<'_>) -> Resul
             io::ErrorKind::AlreadyExists => UpdateError::ChangedMeanwhile,
             _ => error.into(),
         }),
-        // Nearly always a change is noticed here, before other programs could see anything of ours.
+        // Most concurrent changes are found here, before other programs could see our file.
         Update::Replace(original, _) | Update::Remove(original) if !pair.is(name, original) => {
             Err(UpdateError::ChangedMeanwhile)
         }
@@ -100,7 +100,7 @@ struct Pair<'a> {
     temporary: String,
 }
 
-/// Which file it is, and which state of it, as far as that can be told without reading it.
+/// The identity and state of a file, as far as metadata shows them.
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Identity {
@@ -111,10 +111,10 @@ struct Identity {
 }
 
 impl Pair<'_> {
-    /// Moves the temporary file to the place, if nothing is there.
+    /// Moves the temporary file into a free place.
     fn place(&self) -> io::Result<()> {
         match self.move_to_free_place() {
-            // Linking does not replace anything either; not every file system can do that.
+            // Linking does not replace a file either, but some file systems lack it.
             Err(error) if cannot(&error) => self.link_to_free_place(),
             moved => moved,
         }
@@ -125,7 +125,7 @@ impl Pair<'_> {
         self.folder.remove_file(&self.temporary)
     }
 
-    /// Removes the temporary file, unless it is the only place of what another program has saved.
+    /// Removes the temporary file, unless it is the only copy of another program's save.
     fn settle(&self, done: Result<(), UpdateError>) -> Result<(), UpdateError> {
         if !matches!(done, Err(UpdateError::LeftAside { .. })) {
             let _ = self.folder.remove_file(&self.temporary);
@@ -136,7 +136,7 @@ impl Pair<'_> {
         done
     }
 
-    /// Moves the file out of its place and looks at it; the temporary file is then what was there.
+    /// Moves the file out of its place and checks it. The temporary file is then the old file.
     fn take_away(&self, original: &Original) -> Result<(), UpdateError> {
         self.folder.rename(self.name, self.folder, &self.temporary).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => UpdateError::ChangedMeanwhile,
@@ -149,15 +149,15 @@ impl Pair<'_> {
         Err(UpdateError::ChangedMeanwhile)
     }
 
-    /// Replaces the file where two cannot be exchanged, in two steps as `ReplaceFileW` with a backup does, but in this folder
-    /// whatever its path leads to meanwhile. The file is aside while the new one takes its place: killed in between, the process
+    /// Replaces the file in two steps where names cannot be exchanged, as `ReplaceFileW` with a backup does, but by
+    /// handles of this folder. The old file is aside while the new one takes its place. A process killed in between
     /// leaves it there.
     #[cfg(any(test, not(any(target_os = "linux", target_os = "android", target_vendor = "apple"))))]
     fn replace_by_moving(&self, original: &Original) -> Result<(), UpdateError> {
         let (aside, _) = create_temporary(self.folder, FilePermissions::OwnerOnly)?;
         let aside = Pair { temporary: aside, ..*self };
         let done = aside.take_away(original).and_then(|()| match self.place() {
-            // What was saved in between is newer.
+            // A save in between is newer.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(UpdateError::ChangedMeanwhile),
             Err(error) => aside.place().map_err(|error| aside.left_aside(error)).and(Err(error.into())),
             Ok(()) => Ok(()),
@@ -165,11 +165,11 @@ impl Pair<'_> {
         aside.settle(done)
     }
 
-    /// Whether a file is what was read; what cannot be read is not.
+    /// Whether a file is the one that was read. An unreadable file is not.
     fn is(&self, name: &OsStr, original: &Original) -> bool {
         let read = || -> io::Result<Vec<u8>> {
             let mut options = OpenOptions::new();
-            // Nothing but a regular file is what was read: no link is followed, no pipe waited for.
+            // Only a regular file can match: no link is followed, and no pipe is opened.
             options.read(true).follow(FollowSymlinks::No).nonblock(true);
             let file = self.folder.open_with(name, &options)?.into_std();
             let metadata = file.metadata()?;
@@ -208,12 +208,12 @@ impl Pair<'_> {
         if self.is(OsStr::new(&self.temporary), original) {
             return Ok(());
         }
-        // What came out is newer than what was placed, and goes back. What comes out then should be what was placed before:
-        // whatever else it is, is newer still.
+        // The old file is newer than the one placed, so it goes back. The file that comes out should be the one placed
+        // before. Any other file is newer still.
         loop {
             let newest = self.identity().map_err(|error| self.left_aside(error))?;
             match exchange() {
-                // The file was removed after it was placed: there is nothing to exchange with.
+                // The file was removed after it was placed, so there is no file to exchange with.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => match self.place() {
                     Err(error) => return Err(self.left_aside(error)),
                     Ok(()) => return Err(UpdateError::ChangedMeanwhile),
@@ -239,7 +239,7 @@ impl Pair<'_> {
         rustix::fs::renameat_with(self.folder, &self.temporary, self.folder, self.name, flags).map_err(io::Error::from)
     }
 
-    /// Of the temporary file.
+    /// The permissions of the temporary file.
     fn identity(&self) -> io::Result<Identity> {
         use cap_fs_ext::MetadataExt;
         let metadata = self.folder.symlink_metadata(&self.temporary)?;
@@ -259,7 +259,7 @@ impl Pair<'_> {
     }
 }
 
-/// Whether the file system or the system does not know the call.
+/// Whether the system or the file system lacks the call.
 fn cannot(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported)
 }

@@ -1,14 +1,14 @@
-//! A call that ended without the person's answer or permission, itself or through a subagent: nothing else of its message
-//! begins any more, and nothing of the messages above it.
+//! Skips calls after one that ended without the person's answer or permission, also in a subagent. The later calls of
+//! its message and of the messages above it do not start.
 //!
-//! The later calls of a message know it from their conversation. Subagents that run beside each other each know only their own:
-//! they hear of it from the transcript, after a crash as before it.
+//! The later calls of a message see the reason in their conversation. Concurrent subagents know only their own
+//! conversation, so they read it from the transcript.
 
 use crate::agent_context::Shared;
 use crate::transcript::Halt;
 
 impl Halt {
-    /// What the model reads of a call that did not run.
+    /// The result of a skipped call, as the model reads it.
     pub(crate) fn words(self) -> &'static str {
         match self {
             Halt::NotAnswered => {
@@ -24,7 +24,7 @@ impl Halt {
         }
     }
 
-    /// What a subagent reads of a call that did not run because of something outside of its own conversation.
+    /// The result of a subagent's call that was skipped because of an event outside its conversation.
     pub(crate) fn words_in_a_task(self) -> &'static str {
         match self {
             Halt::NotAnswered | Halt::NotAsked => {
@@ -39,7 +39,7 @@ impl Halt {
 }
 
 impl Shared {
-    /// What the model reads of a call that does not run because of another call beside it, or beside the task that it is in.
+    /// The result of a call that was skipped because of a call beside it, or beside its task.
     pub(crate) fn halted_beside(&self, call: &str) -> Option<&'static str> {
         let path = self.path(call);
         self.transcript.halts().into_iter().find_map(|(other, halt, _)| {
@@ -48,20 +48,20 @@ impl Shared {
         })
     }
 
-    /// How calls of the subagent that a call started halted, and what it read of them.
+    /// The halts in the subagent that a call started, with their results.
     pub(crate) fn halts_below(&self, call: &str) -> impl Iterator<Item = (Halt, Option<String>)> {
         let path = self.path(call);
         let halts = self.transcript.halts().into_iter();
         halts.filter(move |(other, ..)| other.starts_with(&path)).map(|(_, halt, words)| (halt, words))
     }
 
-    /// The questions and answers of a subagent that did not end by itself. Only the subagent has read them.
+    /// The questions and answers of a subagent that was interrupted. Only the subagent has read them.
     pub(crate) fn answers_below(&self, call: &str) -> String {
         let outcomes = self.transcript.outcomes_below(&self.path(call));
         outcomes.iter().map(|words| format!("\n\nAsked in this task:\n{words}")).collect()
     }
 
-    /// A call with the tasks that it is in.
+    /// A call with the tasks that contain it.
     pub(crate) fn path(&self, call: &str) -> Vec<String> {
         self.tasks.iter().cloned().chain([call.to_owned()]).collect()
     }

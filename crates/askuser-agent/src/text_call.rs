@@ -1,4 +1,4 @@
-//! A tool call that a model wrote as text, because its server does not read calls. It is not run.
+//! Detects a tool call that a model wrote as text because its server does not parse calls. It does not run.
 
 use crate::tool::Registry;
 use serde_json::Value;
@@ -10,11 +10,11 @@ pub(crate) const HINT: &str = "[Not from the user: your last message holds a too
 /// The notice for the person.
 pub(crate) const NOTICE: &str = "the model wrote a tool call as text, which was not run; it was told so";
 
-/// The failure if the model does it again.
+/// The error if the model repeats it.
 pub(crate) const FAILURE: &str = "the model writes its tool calls as text, and none was run: start its server with tool calls \
                                   (llama.cpp: --jinja, vLLM: --enable-auto-tool-choice), or choose another model";
 
-/// Marks that servers leave in the text before a call.
+/// The marks that servers leave before a call in the text.
 const MARKS: [&str; 4] = ["<tool_call>", "<function_call>", "<|tool_call|>", "[TOOL_CALLS]"];
 
 /// Whether a text is, or ends with, a call of one of these tools.
@@ -29,7 +29,7 @@ pub(crate) fn is_call(text: &str, tools: &Registry) -> bool {
     marked.chain(fenced).chain([text]).any(|part| begins_with_call(part, tools)) || has_function(text)
 }
 
-/// Whether JSON begins a text, perhaps behind the name of a language, and is a call.
+/// Whether a text is JSON, perhaps after the name of a language, and is a call.
 fn begins_with_call(text: &str, tools: &Registry) -> bool {
     let json = text.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c.is_whitespace());
     let first = serde_json::Deserializer::from_str(json).into_iter::<Value>().next();

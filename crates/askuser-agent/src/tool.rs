@@ -1,4 +1,4 @@
-//! What a tool is, what it gets, and the registry it stands in. Asking a person is a tool like any other.
+//! The trait of tools, their context and their registry. Asking a person is an ordinary tool.
 
 use crate::agent_context::Shared;
 use crate::event::{AgentEvent, Failure, FailureKind};
@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// Something a model can call.
+/// A function that a model can call.
 ///
 /// ```
 /// use askuser_agent::{Access, Agent, AgentEvent, Registry, Running, Script, Tool, ToolCall, ToolContext, ToolDefinition, ToolResult};
@@ -61,10 +61,10 @@ use tokio_util::sync::CancellationToken;
 /// # }
 /// ```
 pub trait Tool: Send + Sync {
-    /// What models are told about it.
+    /// The definition sent to models.
     fn definition(&self) -> ToolDefinition;
 
-    /// What it does to the world.
+    /// The effect of the tool.
     fn access(&self) -> Access;
 
     /// Whether models are offered it.
@@ -76,11 +76,11 @@ pub trait Tool: Send + Sync {
         }
     }
 
-    /// What a person has to agree to before this call runs; asked of tools that [act](Access::Act). An input that could
-    /// not run anyway is refused here, before anybody is bothered.
+    /// The text to agree to before this call runs; only for tools that [act](Access::Act). It refuses an invalid input
+    /// before the person is asked.
     ///
     /// # Errors
-    /// The result that the model reads instead, where the call cannot run.
+    /// The result for the model if the call cannot run.
     fn consent(&self, call: &ToolCall, _context: &ToolContext) -> Result<Consent, ToolResult> {
         let name = &call.name;
         let input = match &call.input {
@@ -91,59 +91,59 @@ pub trait Tool: Send + Sync {
         Ok(Consent::new(format!("Run {name} with this input?"), input, rule, always))
     }
 
-    /// Runs. Dropping the future stops it and whatever it has started.
+    /// Runs the call. Dropping the future stops it and all of its processes.
     fn run<'a>(&'a self, call: &'a ToolCall, context: &'a ToolContext) -> Running<'a>;
 }
 
-/// A tool at work.
+/// A running tool.
 pub type Running<'a> = Pin<Box<dyn Future<Output = Result<ToolResult, Stop>> + Send + 'a>>;
 
-/// What a tool does to the world.
+/// The effect of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Looks only: needs no permission, may run beside others, and again after a crash.
+    /// Reads only: needs no permission, may run concurrently, and again after a crash.
     Read,
-    /// Talks to the person: nothing else of the turn runs meanwhile, and no permission mode answers or skips it.
+    /// Asks the person: no other call of the turn runs meanwhile, in every permission mode.
     Ask,
     /// Changes something: needs permission, and is not run twice.
     Act,
 }
 
-/// What a person has to agree to.
+/// The agreement that a call needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Consent {
     /// The question.
     pub question: String,
-    /// The text that the person agrees to, whole: a command, a diff, an input. It is read to its end before anything is allowed.
+    /// The text that the person agrees to, in full: a command, a diff, an input. It must be read to its end before it
+    /// can be allowed.
     pub context: Context,
-    /// What "always" would allow from then on: whatever has the same rule. An edit inside the allowed folders is let through by
-    /// the mode that accepts edits as well.
+    /// The rule that "always" adds. Accept-edits mode also allows an edit inside the allowed folders.
     pub rule: PermissionRule,
-    /// The same in words.
+    /// The rule in words.
     pub always: String,
-    /// The words of a plain command: a rule for how it begins lets it through too.
+    /// The words of a plain command. A prefix rule may allow it, too.
     pub plain_words: Vec<String>,
-    /// Whether it is asked for in every mode, each time: it could decide in the person's place from then on.
+    /// Whether it is asked for in every mode and each time, because it could change future decisions.
     pub always_ask: bool,
-    /// Whether it acts inside the sandbox.
+    /// Whether it runs inside the sandbox.
     pub is_inside: bool,
-    /// Why it is asked for where the mode would let it through: what is special about it.
+    /// The reason why it is asked for although the mode would allow it.
     pub because: Option<String>,
     pub(crate) agreed: Option<Agreed>,
 }
 
-/// What a call was agreed to do: when it runs, the world may be another one.
+/// The agreed effect of a call. The state may have changed by the time it runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Agreed {
-    /// To change a file that has this content, or none.
+    /// Changes a file that has this content, or creates one.
     Change(Option<Vec<u8>>),
-    /// To reach this far; `None` where there is no sandbox.
+    /// Runs with this access; `None` without a sandbox.
     Reach(Option<Reach>),
 }
 
 impl Consent {
-    /// To agree to what the context holds; `always` says in words what the rule would allow from then on.
+    /// Asks for the text in `context`. `always` describes the rule in words.
     pub fn new(
         question: impl Into<String>,
         context: Context,
@@ -156,34 +156,34 @@ impl Consent {
     }
 }
 
-/// A tool as it is offered to a model.
+/// A tool's definition for a model.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ToolDefinition {
-    /// What models call it.
+    /// The name.
     pub name: String,
-    /// What it is for.
+    /// The description.
     pub description: String,
     /// The JSON Schema of its input.
     pub schema: Value,
 }
 
 impl ToolDefinition {
-    /// A tool of this name. `schema` is the JSON Schema of its input.
+    /// A definition with this name. `schema` is the JSON Schema of its input.
     pub fn new(name: impl Into<String>, description: impl Into<String>, schema: Value) -> ToolDefinition {
         ToolDefinition { name: name.into(), description: description.into(), schema }
     }
 }
 
-/// What came of a call.
+/// The result of a call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolResult {
-    /// Whether it did what it was called for.
+    /// Whether the call succeeded.
     pub success: bool,
-    /// What the model reads.
+    /// The text for the model.
     pub output: String,
-    /// What people see of it.
+    /// The display for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Box<ResultMetadata>>,
     /// The time that the tool ran, in milliseconds, if that was a second or longer.
@@ -191,63 +191,63 @@ pub struct ToolResult {
     pub took_ms: Option<u64>,
 }
 
-/// What people see of a result.
+/// The display of a result for people.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ResultMetadata {
-    /// The tool, or what it did.
+    /// The tool or its action.
     pub title: String,
-    /// To what: `src/main.rs`, `2 question(s)`.
+    /// The object: `src/main.rs`, `2 question(s)`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subtitle: Option<String>,
-    /// More for machines: a diff, an exit code, the outcome of a question.
+    /// Data for programs: a diff, an exit code, the outcome of a question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
 }
 
 impl ToolResult {
-    /// It worked.
+    /// A successful result.
     pub fn ok(output: impl Into<String>) -> ToolResult {
         ToolResult { success: true, output: output.into(), metadata: None, took_ms: None }
     }
 
-    /// It did not, and this is why.
+    /// A failed result with its reason.
     pub fn error(output: impl Into<String>) -> ToolResult {
         ToolResult { success: false, ..ToolResult::ok(output) }
     }
 
-    /// The result of a call that did not run to its end. People see `ending`; the model reads the output.
+    /// The result of an interrupted call. People see `ending`; the model reads the output.
     pub(crate) fn without_end(ending: &str, output: impl Into<String>) -> ToolResult {
         ToolResult::error(output).with_details(json!({"ending": ending}))
     }
 
-    /// Says what people see of it.
+    /// Sets the display for people.
     pub fn with_title(self, title: impl Into<String>, subtitle: impl Into<String>) -> ToolResult {
         let details = self.metadata.and_then(|metadata| metadata.details);
         let metadata = ResultMetadata { title: title.into(), subtitle: Some(subtitle.into()), details };
         ToolResult { metadata: Some(Box::new(metadata)), ..self }
     }
 
-    /// Adds something for machines.
+    /// Adds data for programs.
     pub fn with_details(self, details: Value) -> ToolResult {
         let metadata =
             ResultMetadata { details: Some(details), ..self.metadata.map(|metadata| *metadata).unwrap_or_default() };
         ToolResult { metadata: Some(Box::new(metadata)), ..self }
     }
 
-    /// Notes how long the tool has run.
+    /// Sets the running time.
     pub(crate) fn timed(self, took: Duration) -> ToolResult {
         let took_ms = (took >= Duration::from_secs(1)).then_some(took.as_millis() as u64);
         ToolResult { took_ms, ..self }
     }
 }
 
-/// Why a turn cannot continue.
+/// The reason why a turn cannot continue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// The person stopped it. Nothing is running any more.
+    /// The person stopped it. All of its work has ended.
     Interrupted,
-    /// It failed; it can be resumed where it was.
+    /// It failed; it can be resumed at the same point.
     Failed(Failure),
 }
 
@@ -266,40 +266,40 @@ impl Stop {
     }
 }
 
-/// What a tool gets beside its input.
+/// The context of a tool call.
 #[derive(Clone)]
 pub struct ToolContext {
-    /// Where the agent works.
+    /// The working folder.
     pub cwd: PathBuf,
-    /// Folders outside of it that are allowed too.
+    /// Other allowed folders.
     pub allowed: Vec<PathBuf>,
-    /// Folders in which a change is asked for, also where edits are accepted.
+    /// Folders in which every change is asked for.
     pub protected: Vec<PathBuf>,
     /// Cancelled when the turn is stopped. The future of the tool is dropped as well.
     pub abort: CancellationToken,
-    /// Who can be asked, if anybody.
+    /// The asker, if there is one.
     pub asker: Option<Arc<dyn Asker>>,
-    /// What the call was agreed to do, if it acts.
+    /// The agreed effect, if the call acts.
     pub(crate) agreed: Option<Agreed>,
-    /// What the model said just before its calls.
+    /// The model's text before its calls.
     pub(crate) said_before: Option<Arc<str>>,
     pub(crate) shared: Arc<Shared>,
     pub(crate) events: EventSender,
-    /// Whether the call already holds the lock under which the session asks and acts.
+    /// Whether the call holds the session's lock for asking and acting.
     pub(crate) is_exclusive: bool,
-    /// Cancelled when the person has said something before a message that was cut off was taken up again: none of its calls
-    /// begins any more.
+    /// Cancelled when the person has spoken before an interrupted message was resumed. No further call of that message
+    /// starts.
     pub(crate) user_returned: CancellationToken,
 }
 
 impl ToolContext {
-    /// Tells the front end.
+    /// Emits an event.
     pub fn emit(&self, event: AgentEvent) {
         self.events.send(event);
     }
 
-    /// Lets the listener take in what has been emitted before anything else happens: text is on the screen before a
-    /// prompt is drawn under it, and what they stop now does not begin.
+    /// Waits until the listener has taken all events. Text is then on the screen before a prompt is drawn under it, and
+    /// a stop takes effect before the next call.
     pub(crate) async fn wait_until_taken(&self) -> Result<(), Stop> {
         self.events.wait_until_taken().await;
         if self.abort.is_cancelled() { Err(Stop::Interrupted) } else { Ok(()) }
@@ -312,14 +312,14 @@ pub struct Registry {
     tools: Vec<Arc<Registered>>,
 }
 
-/// A tool, and what it said of itself when it was added: that is looked at for every call and every request.
+/// A tool with its definition at the time it was added. Every call and request reads it.
 struct Registered {
     definition: ToolDefinition,
     tool: Arc<dyn Tool>,
 }
 
 impl Registry {
-    /// No tools.
+    /// An empty registry.
     pub fn new() -> Registry {
         Registry::default()
     }
@@ -332,7 +332,7 @@ impl Registry {
         registry
     }
 
-    /// Without the tool of this name.
+    /// Removes the tool of this name.
     pub fn without(mut self, name: &str) -> Registry {
         self.tools.retain(|other| other.definition.name != name);
         self
@@ -343,18 +343,18 @@ impl Registry {
         self.tools.iter().find(|other| other.definition.name == name).map(|found| &found.tool)
     }
 
-    /// The name of the tool that a model means: Gemini sometimes puts a name of its own before it, as in `default_api:Read`.
+    /// The full name of a tool that a model calls. Gemini sometimes adds a prefix, as in `default_api:Read`.
     pub(crate) fn meant<'a>(&self, name: &'a str) -> &'a str {
         let last = name.rsplit([':', '.']).next().unwrap_or(name);
         if self.get(name).is_none() && self.get(last).is_some() { last } else { name }
     }
 
-    /// What the tools are called.
+    /// The names of the tools.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.tools.iter().map(|tool| tool.definition.name.as_str())
     }
 
-    /// What a model is offered.
+    /// The definitions for a model.
     pub fn offered(&self, mode: PermissionMode, can_ask: bool) -> Vec<ToolDefinition> {
         let offered = self.tools.iter().filter(|other| other.tool.is_offered(mode, can_ask));
         offered.map(|other| other.definition.clone()).collect()

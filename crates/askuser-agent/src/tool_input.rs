@@ -1,5 +1,5 @@
-//! Reads the input of a tool call into a type of the tool's. Every error names the field, the fact and the limit, so that
-//! the model can correct itself; tools report limits that a type cannot express in the same words.
+//! Deserialises the input of a tool call. Every error names the field, the fact and the limit, so that the model can
+//! correct itself. Tools report other limits in the same form.
 
 use crate::message::ToolCall;
 use crate::tool::ToolResult;
@@ -10,9 +10,9 @@ use std::fmt;
 
 const MAX_FACT_CHARS: usize = 100;
 
-// ---- optional fields, as local models write them ----
+// ---- optional fields, in the forms that local models write ----
 
-/// Reads an optional number. A number as text is a number; blank text and 0 are the default.
+/// Reads an optional number. A number in a string counts; blank text and 0 mean the default.
 pub(crate) fn number<'de, D: Deserializer<'de>>(field: D) -> Result<Option<u64>, D::Error> {
     let expected = "a whole number of at least 0";
     let number = match field.deserialize_any(Written(expected))? {
@@ -25,7 +25,7 @@ pub(crate) fn number<'de, D: Deserializer<'de>>(field: D) -> Result<Option<u64>,
     Ok(Some(number).filter(|number| *number > 0))
 }
 
-/// Reads an optional boolean, also as text.
+/// Reads an optional boolean, also from a string.
 pub(crate) fn flag<'de, D: Deserializer<'de>>(field: D) -> Result<Option<bool>, D::Error> {
     let expected = "true or false";
     match field.deserialize_any(Written(expected))? {
@@ -37,12 +37,12 @@ pub(crate) fn flag<'de, D: Deserializer<'de>>(field: D) -> Result<Option<bool>, 
     }
 }
 
-/// Reads an optional text. Blank text is the default.
+/// Reads an optional string. Blank text means the default.
 pub(crate) fn text<'de, D: Deserializer<'de>>(field: D) -> Result<Option<&'de str>, D::Error> {
     Ok(Option::<&str>::deserialize(field)?.filter(|text| !text.trim().is_empty()))
 }
 
-/// Reads one of the words of an enum. Blank text is the default.
+/// Reads a value of an enum. Blank text means the default.
 pub(crate) fn word<'de, D: Deserializer<'de>, T: Deserialize<'de>>(field: D) -> Result<Option<T>, D::Error> {
     text(field)?.map(|word| T::deserialize(word.into_deserializer())).transpose()
 }
@@ -58,7 +58,7 @@ fn not<E: de::Error>(unexpected: Unexpected<'_>, expected: &str) -> E {
     E::invalid_type(unexpected, &expected)
 }
 
-/// Holds what is expected.
+/// The expected values.
 struct Written(&'static str);
 
 impl<'de> Visitor<'de> for Written {
@@ -87,7 +87,7 @@ impl<'de> Visitor<'de> for Written {
 
 impl ToolCall {
     /// Reads the input, as in the example of [`Tool`](crate::Tool). The type may borrow its strings from the call.
-    ///
+    /// If the input does not fit the type. The result names the field, the fact and the limit.
     /// # Errors
     /// If the input does not fit the type; the result tells the model which field, what it is, and what it must be.
     pub fn typed_input<'a, T: Deserialize<'a>>(&'a self) -> Result<T, ToolResult> {
@@ -103,7 +103,7 @@ impl ToolCall {
         })
     }
 
-    /// The result for an input that is not valid: `field` is `fact`, and `limit` says what it must be.
+    /// The result for an invalid input: `field` is `fact`, and `limit` is the rule.
     pub fn invalid_input(&self, field: &str, fact: &str, limit: &str) -> ToolResult {
         ToolResult::error(format!("Invalid {} input; nothing was done. {field}: {fact}, {limit}", self.name))
     }
@@ -129,8 +129,8 @@ impl ToolCall {
     }
 }
 
-/// Field, fact and limit of an error of serde's: "invalid type: FACT, expected LIMIT", "unknown variant `FACT`, expected
-/// LIMIT", "missing field `NAME`". Other texts are kept as they are.
+/// Field, fact and limit from an error of serde: "invalid type: FACT, expected LIMIT", "unknown variant `FACT`,
+/// expected LIMIT", "missing field `NAME`". Other texts stay unchanged.
 fn explain(path: &str, message: &str) -> (String, String, String) {
     if let Some(name) = message.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`')) {
         let field = if path == "." { name.to_owned() } else { format!("{path}.{name}") };

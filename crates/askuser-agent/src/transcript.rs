@@ -1,7 +1,7 @@
-//! What happened, line by line, in a file that only grows: one JSON object each, written before it is acted on.
+//! The log of a session: an append-only file with one JSON object per line, each written before it takes effect.
 //!
-//! A process may be killed at any byte. Every whole line is read back; the next step is then found by
-//! [`History`], which the running loop uses as well, so that there is no second way to continue.
+//! A process may be killed at any byte. Every complete line is read back. [`History`] then finds the next step, as in
+//! the running loop, so there is only one way to continue.
 
 mod entry;
 mod history;
@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// A session's record. Clones write to the same one.
+/// The log of a session. Clones write to the same file.
 ///
 /// ```
 /// use askuser_agent::{Agent, Script, Transcript};
@@ -54,28 +54,28 @@ struct Inner {
     id: String,
     cwd: PathBuf,
     file: Option<(PathBuf, File)>,
-    /// What was there when it was opened.
+    /// The conversation when it was opened.
     read_back: Vec<Line>,
-    /// What of it all an open call may need.
+    /// The entries that open calls may need.
     open: Vec<Line>,
     mode: Option<PermissionMode>,
     model: Option<RecordedModel>,
 }
 
-/// A session that was found.
+/// A session in a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Session {
-    /// Its name.
+    /// The id.
     pub id: String,
-    /// Where it worked.
+    /// The working folder.
     pub cwd: PathBuf,
-    /// The person's first words.
+    /// The person's first message.
     pub opening: String,
-    /// When something was last written.
+    /// The time of the last entry.
     pub changed: SystemTime,
 }
 
-/// Why a session cannot be kept or resumed.
+/// The reason why a session cannot be stored or resumed.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs)]
 #[non_exhaustive]
@@ -91,12 +91,12 @@ pub enum TranscriptError {
 }
 
 impl Transcript {
-    /// A record that lasts as long as the process.
+    /// A transcript in memory.
     pub fn in_memory() -> Transcript {
         Transcript::from(Inner { id: new_id(), ..Inner::default() })
     }
 
-    /// Begins a session's transcript in a folder, which is made if need be.
+    /// Creates a session's transcript in a folder, which is created if necessary.
     pub fn create(folder: &Path, cwd: &Path) -> Result<Transcript, TranscriptError> {
         regular_file::make_private_folder(folder)
             .map_err(|source| TranscriptError::File { path: folder.to_owned(), source })?;
@@ -107,7 +107,7 @@ impl Transcript {
             Err(source) => return Err(TranscriptError::File { path, source }),
         };
         remove_leftovers(folder);
-        // A file that was just made belongs to no other session.
+        // A file that was just created belongs to no other session.
         take(&file);
         let version = env!("CARGO_PKG_VERSION").to_owned();
         let entry = Entry::Session { id: id.clone(), cwd: cwd.to_owned(), version };
@@ -115,7 +115,7 @@ impl Transcript {
         let transcript = Transcript::from(Inner { id, cwd: cwd.to_owned(), file, ..Inner::default() });
         transcript.append(&[], &entry)?;
         transcript.sync()?;
-        // The name has to survive too. Not every system lets a folder be synced; it is the file that counts.
+        // The name must survive, too. Some systems cannot sync a folder; the file matters most.
         let _ = File::open(folder).and_then(|folder| folder.sync_all());
         Ok(transcript)
     }
@@ -132,14 +132,14 @@ impl Transcript {
         lines.extend(last);
         let cwd = match lines.first() {
             Some(Line { entry: Entry::Session { id: own, cwd, .. }, .. }) if own == id => cwd.clone(),
-            // Its questions have keys with the other name: their answers would be looked for in vain.
+            // Its questions have keys with the other name, so their answers would not be found.
             Some(Line { entry: Entry::Session { .. }, .. }) => {
                 return Err(damaged(1, "begins a session of another name".into()));
             }
             _ => return Err(damaged(1, "does not begin a session".into())),
         };
-        // Only now, when it is known to be a transcript, is it repaired. A line that was cut off was being written when the
-        // process died: it has not been acted on.
+        // The repair waits until the file is known to be a transcript. A partial last line was being written when the
+        // process died and has not taken effect.
         if lacks_only_its_end {
             file.write_all(b"\n").map_err(failed)?;
         } else if whole < bytes.len() {
@@ -150,7 +150,7 @@ impl Transcript {
         Ok(Transcript::from(Inner { read_back: lines, ..inner }))
     }
 
-    /// The sessions in a folder, the last one first.
+    /// The sessions in a folder, newest first.
     pub fn list(folder: &Path) -> Vec<Session> {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         let mut sessions: Vec<Session> = entries.filter_map(|entry| session(&entry.path())).collect();
@@ -158,22 +158,22 @@ impl Transcript {
         sessions
     }
 
-    /// The session's name.
+    /// The id of the session.
     pub fn id(&self) -> String {
         self.inner().id.clone()
     }
 
-    /// Where the session works.
+    /// The working folder of the session.
     pub fn cwd(&self) -> PathBuf {
         self.inner().cwd.clone()
     }
 
-    /// Where the record is, if it is in a file.
+    /// The path of the file, if there is one.
     pub fn path(&self) -> Option<PathBuf> {
         self.inner().file.as_ref().map(|(path, _)| path.clone())
     }
 
-    /// Writes an entry. The process may die right after; the machine may not, until [`Transcript::sync`].
+    /// Appends an entry. It survives the process at once, and the machine after [`Transcript::sync`].
     pub(crate) fn append(&self, tasks: &[String], entry: &Entry) -> Result<(), TranscriptError> {
         let mut inner = self.inner();
         let line = Line { at: now(), tasks: tasks.to_vec(), entry: entry.clone() };
@@ -183,7 +183,7 @@ impl Transcript {
             bytes.push(b'\n');
             let before = file.stream_position().map_err(failed)?;
             file.write_all(&bytes).map_err(|source| {
-                // Half a line would swallow the next one.
+                // A partial line would corrupt the next one.
                 let _ = file.set_len(before).and_then(|()| file.seek(io::SeekFrom::End(0)));
                 failed(source)
             })?;
@@ -194,7 +194,7 @@ impl Transcript {
         Ok(())
     }
 
-    /// Returns once everything is on the disk.
+    /// Returns once all entries are on disk.
     pub(crate) fn sync(&self) -> Result<(), TranscriptError> {
         #[cfg(test)]
         tests::UNSYNCED.set(0);
@@ -206,7 +206,7 @@ impl Transcript {
         }
     }
 
-    /// The conversation as it was read back; a subagent's as it is now.
+    /// The conversation as read back; the current one for a subagent.
     pub(crate) fn history(&self, tasks: &[String]) -> History {
         let mut history = History::default();
         let inner = self.inner();
@@ -221,7 +221,7 @@ impl Transcript {
         history
     }
 
-    /// The files that the model had read and written when the record was opened; a subagent's as they are now.
+    /// The files that the model had read and written at the opening; the current ones for a subagent.
     pub(crate) fn seen_files(&self, tasks: &[String]) -> SeenFiles {
         let inner = self.inner();
         let lines = if tasks.is_empty() { &inner.read_back } else { &inner.open };
@@ -234,12 +234,12 @@ impl Transcript {
         ))
     }
 
-    /// The last question that was asked for a call that is still open, and what came of it.
+    /// The last question of an open call, and its outcome.
     pub(crate) fn question(&self, tasks: &[String], call: &str, purpose: Purpose) -> Option<RecordedQuestion> {
         RecordedQuestion::find(&self.inner().open, tasks, call, purpose)
     }
 
-    /// The questions that still wait for their answer, in the order they were asked.
+    /// The unanswered questions in the order in which they were asked.
     pub fn pending(&self) -> Vec<Request> {
         let inner = self.inner();
         let open = &inner.open;
@@ -258,18 +258,18 @@ impl Transcript {
         pending
     }
 
-    /// Whether a call that is still open has begun to act.
+    /// Whether an open call has started to act.
     pub(crate) fn has_started(&self, tasks: &[String], wanted: &str) -> bool {
         let started = |line: &Line| matches!(&line.entry, Entry::Started { id } if id == wanted);
         self.inner().open.iter().any(|line| started(line) && line.tasks == tasks)
     }
 
-    /// Whether a call that is still open was shown to the person or has begun, itself or through a subagent.
+    /// Whether an open call, or its subagent, was shown to the person or has started.
     pub(crate) fn has_asked_or_started(&self, tasks: &[String], call: &str) -> bool {
         self.has(tasks, call, |entry| matches!(entry, Entry::Asked { .. } | Entry::Started { .. }))
     }
 
-    /// Whether a call that is still open has begun, itself or through a subagent. Asking for a permission is no beginning.
+    /// Whether an open call, or its subagent, has started. A request for permission is no start.
     pub(crate) fn has_begun(&self, tasks: &[String], call: &str) -> bool {
         self.has(tasks, call, Entry::begins_call)
     }
@@ -284,7 +284,7 @@ impl Transcript {
         })
     }
 
-    /// The outcomes of the questions that the subagent of an open call asked, as the model would have read them.
+    /// The outcomes of questions that the subagent of an open call asked, as its model would have read them.
     pub(crate) fn outcomes_below(&self, call: &[String]) -> Vec<String> {
         let open = &self.inner().open;
         let outcomes = open.iter().filter(|line| line.tasks.starts_with(call)).filter_map(|line| match &line.entry {
@@ -296,7 +296,7 @@ impl Transcript {
         outcomes.collect()
     }
 
-    /// The calls that ended so that nothing beside them runs: the tasks that lead there, and what was read of it.
+    /// The calls that halted their siblings: the tasks that contain them, and their results.
     pub(crate) fn halts(&self) -> Vec<(Vec<String>, Halt, Option<String>)> {
         let inner = self.inner();
         let open = &inner.open;
@@ -305,14 +305,14 @@ impl Transcript {
                 let path = if line.tasks.is_empty() { vec![id.clone()] } else { line.tasks.clone() };
                 Some((path, (*halt)?, Some(format!("{name}: {}", result.output))))
             }
-            // It may have been cut off before there was a result.
+            // The interruption may have come before the result.
             Entry::Outcome { id, purpose, .. } if !line.tasks.is_empty() => {
                 let recorded = RecordedQuestion::find(open, &line.tasks, id, *purpose)?;
                 Some((line.tasks.clone(), recorded.halt(*purpose)?, None))
             }
             _ => None,
         };
-        // What the model got wrong concerns its own message alone.
+        // An invalid input concerns its own message alone.
         open.iter().filter_map(halt).filter(|(_, halt, _)| *halt != Halt::NotAsked).collect()
     }
 
@@ -320,7 +320,7 @@ impl Transcript {
         self.inner().mode
     }
 
-    /// The model that answered last; `None` where a script was followed.
+    /// The model of the last response; `None` for a script.
     pub fn model(&self) -> Option<RecordedModel> {
         self.inner().model.clone()
     }
@@ -331,22 +331,22 @@ impl Transcript {
 }
 
 impl Inner {
-    /// Keeps what an open call may need when its turn is cut off and taken up again, also without the process ending: that it
-    /// began to act, what was asked and answered, how it halted, and all of a subagent. Once it has a result, that is forgotten.
+    /// Keeps the state that an open call needs after an interruption, even without a restart: its start, its questions
+    /// and answers, its halts, and its subagent's entries. The result of the call deletes it.
     fn remember(&mut self, line: &Line) {
         let is_main = line.tasks.is_empty();
         match &line.entry {
             Entry::Result { id, .. } => {
                 let subagent: Vec<String> = line.tasks.iter().chain([id]).cloned().collect();
                 self.open.retain(|other| {
-                    // That a subagent has begun something is asked as long as it is open.
+                    // Whether a subagent has started work matters while its call is open.
                     let own = is_main && other.tasks.is_empty() && other.entry.call() == Some(id);
                     !own && !other.tasks.starts_with(&subagent)
                 });
             }
-            // These give up every open call.
+            // These end every open call.
             Entry::User { .. } | Entry::Interrupted | Entry::Cleared if is_main => self.open.clear(),
-            // It answers the results of the message before.
+            // The message has the results of the previous one.
             Entry::Assistant { .. } if is_main => {
                 self.open.retain(|other| !matches!(other.entry, Entry::Result { .. }));
             }
@@ -367,12 +367,12 @@ impl From<Inner> for Transcript {
     }
 }
 
-/// Where a session is. Its id is a name, not a path.
+/// The file of a session. An id is a name, not a path.
 fn session_path(folder: &Path, id: &str) -> Option<PathBuf> {
     (!id.is_empty() && !id.contains(['/', '\\', '.'])).then(|| folder.join(format!("{id}.jsonl")))
 }
 
-/// Opens the file of a session, for this process alone, and reads it.
+/// Opens and locks the file of a session, and reads it.
 fn read_file(folder: &Path, id: &str) -> Result<(PathBuf, File, Vec<u8>), TranscriptError> {
     let missing = || TranscriptError::Missing { id: id.to_owned(), folder: folder.to_owned() };
     let path = session_path(folder, id).ok_or_else(missing)?;
@@ -391,7 +391,7 @@ fn read_file(folder: &Path, id: &str) -> Result<(PathBuf, File, Vec<u8>), Transc
     }
 }
 
-/// What was kept beside a session goes with it: what edits replaced, long outputs, and what was typed at a question.
+/// Deletes the files beside a session with it: replaced contents, long outputs, and typed text.
 fn remove_leftovers(folder: &Path) {
     for path in fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
         let _ = match path.extension().and_then(|end| end.to_str()) {
@@ -403,10 +403,10 @@ fn remove_leftovers(folder: &Path) {
     }
 }
 
-/// Takes a file for this process, until it is closed; `false` if another process has it. A file system without locks is no
-/// reason not to work.
+/// Locks a file for this process; `false` if another process has it. On a file system without locks the session works
+/// without.
 fn take(file: &File) -> bool {
-    // A process that was killed has it a moment longer, if it was just about to run a command.
+    // A killed process that was about to run a command holds the lock a moment longer.
     let is_free = |attempt: u64| {
         std::thread::sleep(Duration::from_millis(attempt * 10));
         !matches!(file.try_lock(), Err(TryLockError::WouldBlock))
@@ -438,8 +438,8 @@ fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
 }
 
-/// Names sort by time. Two at once, in one process or in several, are told apart by chance: a name is a part of the keys
-/// of questions, and two questions with one key would share an answer.
+/// A new id. Ids sort by time, and a random part distinguishes concurrent ones. The id is part of question keys, and
+/// two questions with one key would share an answer.
 fn new_id() -> String {
     let chance = RandomState::new().build_hasher().finish();
     format!("{:011x}-{:08x}", now(), chance as u32)

@@ -1,12 +1,12 @@
-//! A tool call that the output limit cut off: it does not run, and the model is told to do it in parts.
+//! A tool call that the output limit truncated. It does not run, and the model is told to split it.
 
 use crate::event::FailureKind;
 use crate::tool::{Stop, ToolResult};
 
-/// A model that has not found a way around its limit by then will not find it.
+/// The number of truncated calls after which the turn fails.
 const MAX_IN_A_ROW: usize = 3;
 
-/// The result of such a call. `tokens` is how much the model had written by then, if that is known.
+/// The result of a truncated call. `tokens` is the size of the response, if known.
 pub(crate) fn result(tokens: u64) -> ToolResult {
     let limit = if tokens > 0 { format!(" of {tokens} tokens") } else { String::new() };
     let words = format!(
@@ -16,7 +16,7 @@ pub(crate) fn result(tokens: u64) -> ToolResult {
     ToolResult::without_end("not run: cut off at the output limit", words)
 }
 
-/// Gives up if the last calls were all cut off.
+/// Fails if the last calls were all truncated.
 pub(crate) fn check_progress(in_a_row: usize) -> Result<(), Stop> {
     if in_a_row < MAX_IN_A_ROW {
         return Ok(());

@@ -1,4 +1,4 @@
-//! The loop: look at the conversation, do what comes next, write down what happened, until it is the person's turn.
+//! The loop: derive the next step from the conversation, do it, and record it, until it is the person's turn.
 
 use crate::agent::Agent;
 use crate::agent_context::{MAX_PAUSE, Retries, Shared};
@@ -20,7 +20,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// More than any answer needs.
+/// The maximum size of a response.
 const MAX_RESPONSE_BYTES: usize = 16 << 20;
 
 pub(crate) async fn drive<'a>(
@@ -37,10 +37,10 @@ pub(crate) async fn drive<'a>(
     events.send(last);
 }
 
-/// The person wants the conversation to be summarised.
+/// The person asked for a summary.
 pub(crate) async fn compact(agent: &mut Agent, wish: Option<String>, events: EventSender, abort: CancellationToken) {
     let ended = compaction::compact(agent, Tail::Kept, wish.as_deref(), &events, &abort).await;
-    // Where it was stopped, nothing was but the summary.
+    // A stop here affected only the summary.
     events.send(ended.map_or_else(AgentEvent::from, |()| AgentEvent::Done { text: String::new() }));
 }
 
@@ -56,7 +56,7 @@ fn last_event(agent: &mut Agent, ended: Result<String, Stop>, events: &EventSend
     }
 }
 
-/// The turn was stopped for good: answers to its open questions are no longer needed.
+/// The turn was stopped, so answers to its open questions are no longer needed.
 fn withdraw_questions(agent: &mut Agent) -> &mut Agent {
     let shared = &agent.shared;
     if let Some(asker) = &shared.asker {
@@ -106,22 +106,22 @@ async fn turn(agent: &mut Agent, events: &EventSender, abort: &CancellationToken
     }
 }
 
-/// An answer as far as it has come.
+/// A response so far.
 #[derive(Default)]
 struct Response {
     content: Vec<Block>,
     text: String,
     usage: Usage,
-    /// How much of it there is, in bytes.
+    /// Its size in bytes.
     size: usize,
-    /// Whether its text ends where the model was not allowed to write on.
+    /// Whether the token limit truncated its text.
     is_truncated: bool,
-    /// The last call, if it was cut off.
+    /// The last call, if it was truncated.
     truncated_call: Option<ToolCall>,
 }
 
 impl Response {
-    /// More has come. A provider that never stops must not fill the memory.
+    /// Takes an event. The size is bounded, so that an endless response cannot fill the memory.
     fn grow(&mut self, bytes: usize) -> Result<(), ModelError> {
         self.size += bytes;
         if self.size > MAX_RESPONSE_BYTES {
@@ -131,7 +131,7 @@ impl Response {
         Ok(())
     }
 
-    /// The text so far is whole. White space alone is no text.
+    /// Ends the current text. White space alone is no text.
     fn close_text(&mut self, events: &EventSender) {
         let text = std::mem::take(&mut self.text);
         if !text.trim().is_empty() {
@@ -140,7 +140,7 @@ impl Response {
         }
     }
 
-    /// Nothing can void the texts any more.
+    /// Marks the texts as final.
     fn tell_texts(&self, events: &EventSender) {
         for block in &self.content {
             if let Block::Text { text } = block {
@@ -152,7 +152,7 @@ impl Response {
 
 enum Answer {
     Whole,
-    /// Its last call was cut off.
+    /// The last call was truncated.
     CutOff,
 }
 
@@ -172,7 +172,7 @@ async fn respond(agent: &mut Agent, events: &EventSender, abort: &CancellationTo
                 response.close_text(events);
                 response.tell_texts(events);
                 events.send(AgentEvent::Usage { usage: response.usage });
-                // To say nothing at all is no answer.
+                // An empty response is no answer.
                 if response.content.iter().all(|block| matches!(block, Block::Opaque { .. })) {
                     if !std::mem::replace(&mut asked_again, true) {
                         continue;
@@ -187,7 +187,7 @@ async fn respond(agent: &mut Agent, events: &EventSender, abort: &CancellationTo
                     events.send(AgentEvent::Notice { message });
                 }
                 agent.record(&Entry::Assistant { content: response.content, usage: response.usage })?;
-                // A subagent's context is its own.
+                // A subagent's context is separate.
                 if !shared.is_subagent() {
                     let ContextUse { tokens, window } = agent.context();
                     events.send(AgentEvent::Context { tokens, window });
@@ -197,7 +197,7 @@ async fn respond(agent: &mut Agent, events: &EventSender, abort: &CancellationTo
                 return Ok(Answer::CutOff);
             }
             None => {
-                // Words that the person has read stay in the conversation; calls that will not run do not.
+                // Text that the person has read stays in the conversation. Calls that will not run are dropped.
                 response.close_text(events);
                 response.tell_texts(events);
                 response.content.retain(|block| matches!(block, Block::Text { .. }));
@@ -211,7 +211,7 @@ async fn respond(agent: &mut Agent, events: &EventSender, abort: &CancellationTo
                 let tokens = agent.context().tokens;
                 shared.windows.learn(&*shared.model(), error.context_window, tokens);
                 match compaction::compact(agent, tail, None, events, abort).await {
-                    // Its earlier text does not help to fix the error.
+                    // The model's earlier text does not help to correct the error.
                     Err(Stop::Failed(Failure { kind: FailureKind::ContextTooLong, .. })) => {
                         return Err(Stop::Failed(too_long(error)));
                     }
@@ -273,14 +273,14 @@ async fn read(
     Ok(())
 }
 
-/// The last resort where a summary does not help.
+/// The last resort if a summary does not help.
 fn too_long(error: ModelError) -> Failure {
     let message =
         format!("{}, and a summary of what came before does not help: say it in less, or in parts", error.message);
     Failure { kind: error.kind, message }
 }
 
-/// Waits until the request is to be made again, or gives up.
+/// Waits before a retry, or fails.
 pub(crate) async fn wait_to_retry(
     error: ModelError,
     attempt: &mut u32,
@@ -294,7 +294,7 @@ pub(crate) async fn wait_to_retry(
     Ok(())
 }
 
-/// How long to wait before the request is made again; `None` if it is not.
+/// The pause before a retry; `None` without one.
 fn pause(error: &ModelError, attempt: u32, retries: Retries) -> Option<Duration> {
     let max_retries = error.max_retries.map_or(retries.max, |max| max.min(retries.max));
     if !error.is_transient() || attempt >= max_retries {
@@ -304,15 +304,15 @@ fn pause(error: &ModelError, attempt: u32, retries: Retries) -> Option<Duration>
         Some(pause) => (pause <= MAX_PAUSE).then_some(pause),
         None => {
             let pause = retries.pause_before(attempt);
-            // Spread over half the pause, so that many agents do not come back together. Not by the clock: not every one tells
-            // nanoseconds.
+            // A random half of the pause keeps many agents from returning together. It is not taken from the clock,
+            // which may be coarse.
             let chance = RandomState::new().build_hasher().finish() as u32;
             Some(pause.mul_f64(0.75 + 0.5 * f64::from(chance) / f64::from(u32::MAX)))
         }
     }
 }
 
-/// Why it is not made again, if the provider would have it later.
+/// The reason for not retrying, if the provider asks for a longer pause.
 fn given_up(error: ModelError) -> Failure {
     let later = error.retry_after.filter(|pause| *pause > MAX_PAUSE).map(|pause| pause.as_secs());
     let failure = Failure::from(error);
@@ -323,7 +323,7 @@ fn given_up(error: ModelError) -> Failure {
 }
 
 impl Shared {
-    /// What the model is told, with what is true only now.
+    /// The system prompt with the facts of this moment.
     pub(crate) fn system_now(&self) -> String {
         let mut parts = vec![self.system.as_str()];
         if self.asker.is_some() && self.tools.get(tool::NAME).is_some() {

@@ -1,8 +1,8 @@
-//! What files were before they were edited, so that each edit can be taken back, also after a resume.
+//! The contents of files before their edits, so that each edit can be undone, also after a resume.
 //!
-//! It is a folder beside the transcript, as private as that: a file for what each edit replaced, and `edits.jsonl`, which says
-//! what was edited. Both are on the disk before the edit is made. Modes are not kept: no edit changes them. What commands
-//! change is not seen here and cannot be taken back.
+//! It is a folder beside the transcript, equally private: a file for each replaced content, and `edits.jsonl`, the log
+//! of edits. Both are on disk before the edit. Modes are not stored, since no edit changes them. Changes by commands
+//! are not covered.
 
 use crate::regular_file::{self, Links};
 use crate::shared_file::{Original, Update, UpdateError};
@@ -14,7 +14,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
 
-/// How much is kept in a session, in bytes. Edits beyond that are made, and said to be for good.
+/// The maximum size per session in bytes. Later edits are applied and marked as permanent.
 const MAX_KEPT: u64 = 256 << 20;
 
 pub(crate) struct UndoLog {
@@ -28,39 +28,39 @@ pub(crate) struct UndoLog {
 enum Line {
     /// An edit is about to be made.
     Edit(Edit),
-    /// It was taken back, or not made after all.
+    /// The edit was undone, or not applied.
     Undone { number: u64 },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Edit {
-    /// Also the name of the file with what was replaced.
+    /// The number, which also names the file with the replaced content.
     number: u64,
     path: ConfinedPath,
-    /// How many bytes were replaced; `None` if there was no file.
+    /// The size in bytes of the replaced content; `None` without a file.
     before: Option<u64>,
-    /// The SHA-256 of what is there since.
+    /// The SHA-256 of the new content.
     after: String,
 }
 
-/// An edit that was taken back.
+/// An undone edit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Undone {
-    /// The file, as the model knows it.
+    /// The path as the model knows it.
     pub path: String,
-    /// What came of it.
+    /// The resulting state.
     pub state: UndoneState,
 }
 
-/// What a file is now.
+/// The state of a file after an undo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UndoneState {
-    /// As it was before the edit.
+    /// Restored to the content before the edit.
     Restored,
-    /// Gone, as before the edit.
+    /// Removed, as before the edit.
     Removed,
-    /// As it was already: another program has taken the edit back, or it was never made.
+    /// Unchanged: another program has undone the edit, or it was never applied.
     Unchanged,
 }
 
@@ -68,13 +68,13 @@ pub enum UndoneState {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FileDiff {
-    /// The file, as the model knows it.
+    /// The path as the model knows it.
     pub path: String,
-    /// A unified diff from what it was before the first edit to what it is now; empty if that is the same.
+    /// A unified diff from the content before the first edit to the current one; empty if they are equal.
     pub text: String,
 }
 
-/// Why an edit cannot be taken back. Nothing has changed then, except where it says so.
+/// The reason why an edit cannot be undone. All files are unchanged, unless it says otherwise.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs)]
 #[non_exhaustive]
@@ -98,12 +98,12 @@ pub enum UndoError {
 }
 
 impl UndoLog {
-    /// The one of a session; `None` if that is not kept in a file.
+    /// The undo log of a session; `None` if the session has no file.
     pub(crate) fn beside(transcript: &Transcript) -> Option<UndoLog> {
         Some(UndoLog { folder: transcript.path()?.with_extension("undo"), max_kept: MAX_KEPT })
     }
 
-    /// Keeps what an edit is about to replace, and returns the edit's number.
+    /// Stores the content that an edit is about to replace. Returns the edit's number.
     pub(crate) fn keep(&self, path: &ConfinedPath, before: Option<&[u8]>, after: &[u8]) -> io::Result<u64> {
         let edits = self.edits()?;
         let kept: u64 = edits.iter().filter_map(|(edit, _)| edit.before).sum();
@@ -115,7 +115,7 @@ impl UndoLog {
         regular_file::make_private_folder(&self.folder)?;
         let number = edits.last().map_or(1, |(edit, _)| edit.number + 1);
         if let Some(bytes) = before {
-            // There may be one that was written just before a crash.
+            // A file may exist that was written just before a crash.
             let mut file =
                 regular_file::private().create(true).truncate(true).open(self.folder.join(number.to_string()))?;
             file.write_all(bytes)?;
@@ -125,22 +125,22 @@ impl UndoLog {
         Ok(number)
     }
 
-    /// An edit was taken back, or could not be made.
+    /// Records that an edit was undone, or could not be applied.
     pub(crate) fn mark_undone(&self, number: u64) -> io::Result<()> {
         self.append(&Line::Undone { number })
     }
 
-    /// Takes the last edit back that has not been. Where that cannot be done, because the file has changed since, it is one
-    /// of `left_alone`, and the next time its edits are passed over.
+    /// Undoes the last edit still in place. If the file has changed since, it is added to `left_alone`, and the next
+    /// call skips its edits.
     pub(crate) fn undo_last(&self, left_alone: &mut Vec<ConfinedPath>) -> Result<Undone, UndoError> {
         let _lock = file_change::change_lock();
         let mut edits = self.not_undone()?;
         let is_empty = edits.is_empty();
-        // Who has put a file back since it was left alone means that edit again.
+        // A person who has restored such a file means that edit again.
         while let Some(edit) = edits.pop() {
             match self.undo(&edit) {
                 Ok(Some(state)) => {
-                    // Where that cannot be written, it is found to be as it was the next time.
+                    // If that cannot be written, the next undo finds the file unchanged.
                     let _ = self.mark_undone(edit.number);
                     return Ok(Undone { path: edit.path.display(), state });
                 }
@@ -165,7 +165,7 @@ impl UndoLog {
         }
     }
 
-    /// Takes an edit back; `None` if the file is neither as the edit left it nor as it was before.
+    /// Undoes an edit; `None` if the file has neither the old nor the new content.
     fn undo(&self, edit: &Edit) -> Result<Option<UndoneState>, UndoError> {
         let failed = |fact: String| UndoError::File { path: edit.path.display(), fact };
         let before = self.before(edit).map_err(|error| failed(error.to_string()))?;
@@ -177,7 +177,7 @@ impl UndoLog {
         restore(&edit.path, now, before.as_deref()).map_err(|error| failed(error.to_string()))
     }
 
-    /// What the edits that have not been taken back have changed, file by file.
+    /// The changes of all edits still in place, by file.
     pub(crate) fn diffs(&self) -> Result<Vec<FileDiff>, UndoError> {
         let edits = self.not_undone()?;
         let mut diffs: Vec<FileDiff> = Vec::new();
@@ -199,12 +199,12 @@ impl UndoLog {
         Ok(diffs)
     }
 
-    /// All edits in their order, and whether each was taken back. A line that was cut off has not been acted on.
+    /// All edits in order, and whether each was undone. A partial last line has not taken effect.
     fn edits(&self) -> io::Result<Vec<(Edit, bool)>> {
         let mut edits: Vec<(Edit, bool)> = Vec::new();
         let bytes = match regular_file::read(&self.folder.join("edits.jsonl"), Links::Follow, u64::MAX) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            // Without knowing what is kept already, something would be written over it.
+            // Without the list of stored files, a new one could overwrite one of them.
             read => read?,
         };
         for line in bytes.split(|byte| *byte == b'\n') {
@@ -219,7 +219,7 @@ impl UndoLog {
         Ok(edits)
     }
 
-    /// Those that have not been taken back.
+    /// The edits still in place.
     fn not_undone(&self) -> Result<Vec<Edit>, UndoError> {
         let edits = self.edits().map_err(|error| {
             UndoError::Refused(format!("what the edits of this session replaced cannot be read: {error}"))
@@ -229,18 +229,18 @@ impl UndoLog {
 
     fn append(&self, line: &Line) -> io::Result<()> {
         let mut file = regular_file::private().create(true).append(true).open(self.folder.join("edits.jsonl"))?;
-        // The line before may have been cut off.
+        // The previous line may be partial.
         let mut bytes = b"\n".to_vec();
         serde_json::to_writer(&mut bytes, line)?;
         bytes.push(b'\n');
         file.write_all(&bytes)?;
         file.sync_all()?;
-        // The names have to survive too. Not every system lets a folder be synced.
+        // The names must survive, too. Some systems cannot sync a folder.
         let _ = File::open(&self.folder).and_then(|folder| folder.sync_all());
         Ok(())
     }
 
-    /// What an edit replaced.
+    /// The content that an edit replaced.
     fn before(&self, edit: &Edit) -> io::Result<Option<Vec<u8>>> {
         let Some(size) = edit.before else { return Ok(None) };
         match regular_file::read(&self.folder.join(edit.number.to_string()), Links::Follow, size) {
@@ -251,7 +251,7 @@ impl UndoLog {
     }
 }
 
-/// Puts back what was there before; `None` if the file has changed since it was looked at.
+/// Restores the old content; `None` if the file has changed since it was checked.
 fn restore(path: &ConfinedPath, now: &Original, before: Option<&[u8]>) -> Result<Option<UndoneState>, UpdateError> {
     let (update, state) = match before {
         Some(bytes) => (Update::Replace(now, bytes), UndoneState::Restored),
@@ -264,7 +264,7 @@ fn restore(path: &ConfinedPath, now: &Original, before: Option<&[u8]>) -> Result
     }
 }
 
-/// What is there now, whatever it is.
+/// The current content of any kind of file.
 fn read_now(path: &ConfinedPath) -> io::Result<Option<Vec<u8>>> {
     match path.open()? {
         Opened::File(file, _) => {

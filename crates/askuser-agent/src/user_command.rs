@@ -1,5 +1,5 @@
-//! A command of the person's own: they typed it, so no permission is asked. It runs as Bash runs one, and the model reads what came
-//! of it with the person's next words.
+//! A command that the person typed. It needs no permission and runs like Bash. The model reads its output with the
+//! person's next message.
 
 use crate::agent::Agent;
 use crate::event::AgentEvent;
@@ -11,7 +11,7 @@ use serde_json::json;
 use std::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// What events call it; tools are called otherwise.
+/// The name of its events; no tool has it.
 pub const USER_COMMAND: &str = "!";
 
 pub(crate) async fn drive(agent: &mut Agent, command: String, events: EventSender, abort: CancellationToken) {

@@ -34,7 +34,7 @@ pub(super) fn body(request: &ModelRequest<'_>, target: &Target, options: Request
                 body["output_config"] = json!({"effort": effort.as_str()});
                 body["thinking"] = json!({"type": "adaptive"});
                 if options.thoughts == Requested::Yes {
-                    // Current models leave the words out otherwise.
+                    // Otherwise current models leave out the text.
                     body["thinking"]["display"] = json!("summarized");
                 }
             }
@@ -55,7 +55,7 @@ pub(super) fn body(request: &ModelRequest<'_>, target: &Target, options: Request
     body
 }
 
-/// How many tokens of the limit a model may think; `None` if the limit is too low for that.
+/// The thinking budget within the token limit; `None` if the limit is too low.
 fn budget(effort: Effort, max_tokens: u32) -> Option<u32> {
     let budget: u32 = match effort {
         Effort::Low => 4_000,
@@ -67,7 +67,7 @@ fn budget(effort: Effort, max_tokens: u32) -> Option<u32> {
 
 const MIN_BUDGET: u32 = 1024;
 
-/// Whether a model with a budget may think now: not while it works with results of calls that it made without thinking.
+/// Whether a model with a budget may think now. It may not while it works with results of calls made without thinking.
 fn may_think(request: &ModelRequest<'_>, target: &Target, options: RequestOptions) -> bool {
     match request.messages {
         [.., Message::Assistant { content }, Message::Results { .. }] => {
@@ -114,8 +114,8 @@ fn result(result: &CallResult) -> Value {
     block
 }
 
-/// The content of an assistant message. Opaque blocks of other providers are left out, and so is a message that has
-/// nothing but opaque blocks.
+/// The content of an assistant message. Opaque blocks of other providers are left out, and so are messages that consist
+/// of them.
 fn assistant_content(content: &[Block], target: &Target, options: RequestOptions) -> Vec<Value> {
     let is_visible = |block: &Block| match block {
         Block::Text { text } => has_text(text),
@@ -216,7 +216,7 @@ impl AnthropicReader {
         output.usage(input, count("output_tokens"));
     }
 
-    /// The response is complete, if there is a reason; not after one with which a part could be taken for a whole.
+    /// Ends the response if there is a stop reason that means it is complete.
     fn stop(&mut self, reason: Option<&str>, output: &mut Output) -> Result<(), ModelError> {
         let Some(reason) = reason else { return Ok(()) };
         let when = match &output.unconfirmed_call {

@@ -1,28 +1,28 @@
-//! What is known of Anthropic's models by their version: how much they may write, and how they are told to think.
+//! Facts about Anthropic's models by version: the output limit and the way to set thinking.
 //!
 //! A name without a version, or with a later one than the last listed here, is taken for a current model.
 
-/// How a model is told how much to think.
+/// The way to set a model's thinking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Thinking {
-    /// It does not think.
+    /// The model has no thinking.
     None,
-    /// By a number of tokens.
+    /// A number of tokens.
     Budget,
-    /// It decides itself, guided by the effort.
+    /// The model decides, guided by the effort.
     Adaptive,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ModelFacts {
-    /// The most tokens that it may write. The protocol requires a limit.
+    /// The output limit in tokens. The protocol requires one.
     pub(super) max_tokens: u32,
     pub(super) thinking: Thinking,
 }
 
 pub(super) fn facts(model: &str) -> ModelFacts {
     let Some(name) = model.rsplit('/').next().and_then(|name| name.strip_prefix("claude-")) else {
-        // Another maker's model that speaks the protocol: a limit that any of them allows.
+        // Another maker's model with this protocol: a limit that all of them accept.
         return ModelFacts { max_tokens: 8192, thinking: Thinking::None };
     };
     let is_opus = name.contains("opus");
@@ -36,7 +36,7 @@ pub(super) fn facts(model: &str) -> ModelFacts {
     ModelFacts { max_tokens, thinking }
 }
 
-/// The version in a name such as `3-5-sonnet-20241022` or `opus-4-1`; a date is none.
+/// The version in a name such as `3-5-sonnet-20241022` or `opus-4-1`. A date is no version.
 fn version(name: &str) -> Option<(u32, u32)> {
     let mut numbers = name.split(['-', '.']).map(|part| part.parse::<u32>().ok().filter(|number| *number < 100));
     let major = numbers.by_ref().flatten().next()?;

@@ -1,7 +1,7 @@
-//! Errors that a provider's API reports, and what kind of failure they are.
+//! Errors from a provider's API, and their kinds.
 //!
-//! Each provider has its own JSON shape and codes; this is the only file that knows them. What is said about an error is
-//! up to [`Target`](super::target::Target).
+//! Each provider has its own JSON shape and codes; only this file knows them. [`Target`](super::target::Target) writes
+//! the messages.
 
 use super::error_limits;
 use super::json::{array_field, str_field, u64_field};
@@ -18,10 +18,10 @@ pub(super) struct ApiError {
     pub(super) status: Option<u16>,
     /// Codes, types and reasons, in lower case.
     pub(super) codes: Vec<String>,
-    /// The field of the request that it is about.
+    /// The request field that caused the error.
     pub(super) param: Option<String>,
     pub(super) message: String,
-    /// How long the provider asks to wait before a retry.
+    /// The pause before a retry that the provider asks for.
     pub(super) retry_after: Option<Duration>,
 }
 
@@ -49,7 +49,7 @@ impl ApiError {
             let delay = str_field(detail, "retryDelay").and_then(retry_after::from_duration);
             api_error.retry_after = api_error.retry_after.or(delay);
         }
-        // OpenRouter passes on the error of the provider behind it.
+        // OpenRouter passes on the error of the upstream provider.
         if let Some(raw) = error.get("metadata").and_then(|metadata| str_field(metadata, "raw")) {
             api_error.message.push_str(": ");
             api_error.message.push_str(raw);
@@ -66,7 +66,7 @@ impl ApiError {
         let api_error = from_json.unwrap_or_else(|| {
             let text = String::from_utf8_lossy(body);
             let text = text.trim();
-            // An HTML page comes from a proxy, and adds nothing to the status.
+            // An HTML page comes from a proxy and carries no information beyond the status.
             let message = if text.is_empty() || text.starts_with('<') { reason } else { text };
             ApiError { message: message.to_owned(), ..ApiError::default() }
         });
@@ -77,19 +77,19 @@ impl ApiError {
         self.codes.iter().any(|code| codes.contains(&code.as_str()))
     }
 
-    /// Whether credit or quota has to be bought: a retry does not help, whatever the status says.
+    /// Whether credit or quota is used up, so that a retry cannot help.
     pub(super) fn is_out_of_credit(&self) -> bool {
         let message = self.message.to_lowercase();
         self.status == Some(402) || self.has_code(CREDIT_CODES) || message.contains("credit balance is too low")
     }
 
-    /// Whether a quota is used up for the day: it does not come back in minutes.
+    /// Whether the daily quota is used up. It does not return within minutes.
     pub(super) fn is_for_the_day(&self) -> bool {
         let message = self.message.to_lowercase();
         DAY_PHRASES.iter().any(|phrase| message.contains(phrase) || self.codes.iter().any(|code| code.contains(phrase)))
     }
 
-    /// What the error says the model does not accept, if that is optional.
+    /// The optional feature that the model rejects, if the error names one.
     pub(super) fn rejected_option(&self) -> Option<RejectedOption> {
         let message = self.message.to_lowercase();
         let is_about = |(_, fields, phrases): &&(RejectedOption, &[&str], &[&str])| {
@@ -99,7 +99,7 @@ impl ApiError {
         OPTIONS.iter().find(is_about).map(|(option, ..)| *option)
     }
 
-    /// How many tokens a conversation may have, if it has too many.
+    /// The maximum number of tokens of a conversation, if this one exceeds it.
     pub(super) fn context_window(&self) -> Option<u64> {
         error_limits::context_window(&self.message).filter(|_| self.kind() == FailureKind::ContextTooLong)
     }
@@ -115,7 +115,7 @@ impl ApiError {
         if status == 413 || self.has_code(CONTEXT_CODES) || (!is_limited && mentions(CONTEXT_PHRASES)) {
             return FailureKind::ContextTooLong;
         }
-        // Gemini answers 400 to a wrong key.
+        // Gemini replies 400 to a wrong key.
         if matches!(status, 401 | 403) || self.has_code(KEY_CODES) {
             return FailureKind::Key;
         }
@@ -155,7 +155,7 @@ const CONTEXT_PHRASES: &[&str] = &[
     "input is too long",
     "maximum input length",
 ];
-/// What is optional, with the fields and codes, and the phrases, of errors about it.
+/// The optional features, with the fields, codes and phrases of errors about them.
 const OPTIONS: &[(RejectedOption, &[&str], &[&str])] = &[
     (RejectedOption::StreamOptions, &["stream_options"], &["stream_options"]),
     // OpenAI lets only verified organisations stream its newest models.

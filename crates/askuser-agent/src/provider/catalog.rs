@@ -1,4 +1,4 @@
-//! The table of built-in providers: name, protocol, default base URL and the environment variables they read.
+//! The table of built-in providers: name, protocol, default base URL and environment variables.
 
 use std::collections::BTreeSet;
 
@@ -8,21 +8,21 @@ use std::collections::BTreeSet;
 pub struct ModelProvider {
     /// The part of a model's name before the slash.
     pub name: &'static str,
-    /// The protocol it speaks.
+    /// The protocol.
     pub protocol: Protocol,
     /// The default base URL.
     pub base_url: &'static str,
     /// The environment variable that overrides the base URL.
     pub base_url_variable: &'static str,
-    /// The environment variables its API key may be in; the first one that is set is used.
+    /// The environment variables for its API key. The first one set is used.
     pub key_variables: &'static [&'static str],
     /// Whether its default endpoint requires an API key.
     pub needs_key: bool,
-    /// Hosted by the provider, or run by the user.
+    /// The operator of its server.
     pub hosting: Hosting,
 }
 
-/// Who runs a provider's server.
+/// The operator of a provider's server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 #[non_exhaustive]
@@ -47,13 +47,13 @@ pub enum Protocol {
     Gemini,
 }
 
-/// Every environment variable that a key of a built-in provider may be in.
+/// The environment variables for API keys of all built-in providers.
 pub fn key_variables() -> impl Iterator<Item = &'static str> {
     let variables = PROVIDERS.iter().flat_map(|provider| provider.key_variables.iter().copied());
     variables.collect::<BTreeSet<_>>().into_iter()
 }
 
-/// Every environment variable that the address of a built-in provider may be in.
+/// The environment variables for addresses of all built-in providers.
 pub fn address_variables() -> impl Iterator<Item = &'static str> {
     let variables = PROVIDERS.iter().map(|provider| provider.base_url_variable).filter(|name| !name.is_empty());
     variables.collect::<BTreeSet<_>>().into_iter()
@@ -69,7 +69,7 @@ pub fn provider(name: &str) -> Option<&'static ModelProvider> {
 pub const PROVIDERS: &[ModelProvider] = &[
     row("anthropic", Protocol::Anthropic, Hosting::Hosted, "https://api.anthropic.com", "ANTHROPIC_BASE_URL", &["ANTHROPIC_API_KEY"]),
     row("openai", Protocol::OpenAiResponses, Hosting::Hosted, "https://api.openai.com/v1", "OPENAI_BASE_URL", &["OPENAI_API_KEY"]),
-    // For servers that have both protocols, and only this one right.
+    // For servers with both protocols of which only this one works.
     row("openai-chat", Protocol::OpenAiChat, Hosting::Hosted, "https://api.openai.com/v1", "OPENAI_BASE_URL", &["OPENAI_API_KEY"]),
     row("gemini", Protocol::Gemini, Hosting::Hosted, "https://generativelanguage.googleapis.com", "GOOGLE_GEMINI_BASE_URL", &["GEMINI_API_KEY", "GOOGLE_API_KEY"]),
     row("openrouter", Protocol::OpenAiChat, Hosting::Hosted, "https://openrouter.ai/api/v1", "OPENROUTER_BASE_URL", &["OPENROUTER_API_KEY"]),

@@ -12,7 +12,7 @@ use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How to reach a provider.
+/// The connection settings of a provider.
 #[derive(Clone)]
 pub struct ProviderConfig<'a> {
     base_url: Option<String>,
@@ -36,23 +36,23 @@ impl<'a> ProviderConfig<'a> {
         }
     }
 
-    /// With this base URL, which overrides the provider's variable. No API key is required then.
+    /// Sets the base URL and overrides the provider's variable. No API key is required then.
     pub fn with_base_url(self, base_url: Option<String>) -> ProviderConfig<'a> {
         ProviderConfig { base_url, ..self }
     }
 
-    /// With this output limit, in tokens. `None` leaves it to the provider, or is as much as the model may write for
-    /// providers that require a limit.
+    /// Limits the output in tokens. `None` leaves it to the provider, or takes the model's maximum where a limit is
+    /// required.
     pub fn with_max_tokens(self, max_tokens: Option<u32>) -> ProviderConfig<'a> {
         ProviderConfig { max_tokens, ..self }
     }
 
-    /// Thinking this much. `None` leaves it to the provider.
+    /// Sets the effort. `None` leaves it to the provider.
     pub fn with_effort(self, effort: Option<Effort>) -> ProviderConfig<'a> {
         ProviderConfig { effort, ..self }
     }
 
-    /// Waiting this long to connect, and this long for the first data and between two pieces of it.
+    /// Sets the time limits to connect, and for the first data and each pause between data.
     pub fn with_timeouts(self, connect_timeout: Duration, idle_timeout: Duration) -> ProviderConfig<'a> {
         ProviderConfig { connect_timeout, idle_timeout, ..self }
     }
@@ -62,7 +62,7 @@ impl<'a> ProviderConfig<'a> {
     }
 }
 
-/// Why a model cannot be connected.
+/// The reason why a model cannot be connected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs)]
 #[non_exhaustive]
@@ -75,7 +75,7 @@ pub enum ConnectError {
     MissingKey { provider: &'static str, variable: &'static str },
     #[error("the key in {variable} has characters that cannot be sent in an HTTP header")]
     BadKey { variable: &'static str },
-    /// `variable` is where it was read from, if it was not given in the config.
+    /// `variable` is the source of the value if the config did not give it.
     #[error("the base URL of {provider}{}: {why}", .variable.map(|name| format!(" in {name}")).unwrap_or_default())]
     BadBaseUrl { provider: &'static str, variable: Option<&'static str>, why: String },
     #[error("cannot set up the HTTP client: {why}")]
@@ -86,7 +86,7 @@ fn provider_names() -> String {
     PROVIDERS.iter().map(|provider| provider.name).collect::<Vec<_>>().join(", ")
 }
 
-/// Connects the model `provider/name`; `name` may contain slashes. Sends nothing yet.
+/// Connects the model `provider/name`; `name` may contain slashes. It sends no request yet.
 pub fn connect(spec: &str, config: &ProviderConfig<'_>) -> Result<Arc<dyn Model>, ConnectError> {
     let (name, model) = spec.trim().split_once('/').unwrap_or((spec.trim(), ""));
     let provider = catalog::provider(name).ok_or_else(|| ConnectError::UnknownProvider { name: name.to_owned() })?;
@@ -95,14 +95,14 @@ pub fn connect(spec: &str, config: &ProviderConfig<'_>) -> Result<Arc<dyn Model>
     }
     let base = reach(provider, model, config)?;
     let at = |protocol| base.at(request_url(base.url.clone(), protocol, model));
-    // OpenAI itself has Responses; a compatible server or gateway may not.
+    // OpenAI itself has Responses; a compatible server or gateway may lack it.
     let may_lack_responses = provider.protocol == Protocol::OpenAiResponses && base.target.is_custom;
     let chat = may_lack_responses.then(|| at(Protocol::OpenAiChat));
     let options = RequestOptions::new(config.max_tokens, config.effort);
     Ok(Arc::new(HttpModel::new(provider.protocol, at(provider.protocol), chat, options)))
 }
 
-/// Finds out how to reach a provider, at its base URL. Sends nothing yet.
+/// Resolves a provider's base URL and key. It sends no request yet.
 pub(super) fn reach(
     provider: &ModelProvider,
     model: &str,
@@ -192,12 +192,12 @@ fn complete_local(written: &str, port: u16) -> String {
         }
         _ => (authority, port.to_string()),
     };
-    // 0.0.0.0 is where a server listens; a client connects to the loopback address.
+    // 0.0.0.0 is a listening address; a client connects to the loopback address.
     let host = if matches!(host, "" | "0.0.0.0") { "127.0.0.1" } else { host };
     format!("http://{host}:{own_port}{path}")
 }
 
-/// The base URL with the version of the protocol, unless it is there already.
+/// The base URL with the version of the protocol appended if it is missing.
 pub(super) fn versioned(mut base: Url, protocol: Protocol) -> Url {
     let last = base.path_segments().and_then(|mut segments| segments.rfind(|segment| !segment.is_empty()));
     let last = last.unwrap_or_default().to_owned();
@@ -206,7 +206,7 @@ pub(super) fn versioned(mut base: Url, protocol: Protocol) -> Url {
         match protocol {
             Protocol::Anthropic => path.extend((last != "v1").then_some("v1")),
             Protocol::Gemini => path.extend((!last.starts_with("v1")).then_some("v1beta")),
-            // Theirs has it.
+            // The provider's own base URL has it.
             Protocol::OpenAiResponses | Protocol::OpenAiChat => &mut path,
         };
     }

@@ -1,14 +1,14 @@
-//! The windows of OpenAI's models, which its model list does not tell. Every other list does. The error of a conversation that is
-//! too long corrects this table.
+//! The context windows of OpenAI's models. Its model list is the only one that lacks them. The error of a too long
+//! conversation corrects this table.
 
-/// How many tokens a conversation with this model may have.
+/// The maximum number of tokens of a conversation with this model.
 pub(super) fn context_window(provider: &str, model: &str) -> Option<u64> {
     let is_openai = matches!(provider, "openai" | "openai-chat");
     let found = || OPENAI.iter().find(|(prefix, _)| model.starts_with(prefix));
     is_openai.then(found).flatten().map(|(_, window)| *window)
 }
 
-/// By the beginning of the name; the first that fits counts. What a response may take is subtracted where it is reserved.
+/// By prefix of the name; the first match counts. The output is subtracted where it counts against the window.
 const OPENAI: &[(&str, u64)] = &[
     ("gpt-3.5", 16_385),
     ("gpt-4.1", 1_047_576),
@@ -17,7 +17,7 @@ const OPENAI: &[(&str, u64)] = &[
     ("gpt-4.", 128_000),
     ("gpt-4", 8_192),
     ("gpt-5-chat", 128_000),
-    // Later generations take no less than this one.
+    // Later generations accept at least this many.
     ("gpt-", 272_000),
     ("o1", 200_000),
     ("o3", 200_000),

@@ -26,14 +26,14 @@ const MAX_RESPONSE_BYTES: usize = 16 * 1024 * 1024;
 pub(super) enum ResponseBody {
     /// Server-sent events.
     Stream(Response),
-    /// One JSON document, and the error to report if it turns out not to be a model's response.
+    /// A JSON document, and the error to report if it is no model's response.
     Json(Value, ModelError),
 }
 
-/// A request without a response.
+/// The error of a request without a response.
 pub(super) struct FailedRequest {
     pub(super) error: ModelError,
-    /// What the API said, if it said anything.
+    /// The API's error, if it sent one.
     pub(super) api_error: Option<ApiError>,
 }
 
@@ -57,7 +57,7 @@ pub(super) fn build_client(
     connect_timeout: Duration,
     idle_timeout: Duration,
 ) -> Result<Client, reqwest::Error> {
-    // Fails if one is installed already, which is as good.
+    // It fails if a provider is installed already, which serves as well.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut builder = Client::builder()
         .user_agent(concat!("askuser/", env!("CARGO_PKG_VERSION")))
@@ -83,7 +83,7 @@ fn is_loopback(url: &Url) -> bool {
 }
 
 impl Endpoint {
-    /// The same at another address of the server.
+    /// The same endpoint at another address of the server.
     pub(super) fn at(&self, url: Url) -> Endpoint {
         Endpoint { url, ..self.clone() }
     }
@@ -122,7 +122,7 @@ impl Endpoint {
         Err(FailedRequest { error: self.target.model_error(&api_error), api_error: Some(api_error) })
     }
 
-    /// Reads a response with a 2xx status; it may still be an error, or not come from a model at all.
+    /// Reads a response with a 2xx status. It may still be an error, or come from another kind of server.
     async fn read_success(&self, response: Response) -> Result<ResponseBody, ModelError> {
         let content_type = response.headers().get(CONTENT_TYPE).map(|value| String::from_utf8_lossy(value.as_bytes()));
         let content_type = content_type.unwrap_or_default();
@@ -142,7 +142,7 @@ impl Endpoint {
         }
     }
 
-    /// The JSON in a body; `None` if it is something else.
+    /// The JSON in a body; `None` for other content.
     async fn read_json(&self, mut response: Response) -> Result<Option<Value>, ModelError> {
         let mut body = Vec::new();
         while let Some(bytes) =
@@ -179,13 +179,13 @@ impl Endpoint {
     fn connection_error(&self, error: reqwest::Error) -> ModelError {
         let Target { provider, host, .. } = &*self.target;
         if let Some(why) = certificate_error(&error) {
-            // A retry does not help, so it is not a network failure.
+            // A retry cannot help, so this is no network failure.
             let why = self.target.redact(&why.to_string());
             let message = format!("the certificate of {provider} at {host} is not trusted; nothing was sent: {why}");
             return ModelError::new(FailureKind::Rejected, message);
         }
         let causes = || std::iter::successors(error.source(), |cause| (*cause).source());
-        // The connector has no other mark for it.
+        // The connector marks it in no other way.
         let is_unknown = causes().any(|cause| cause.to_string() == "dns error");
         let is_refused = !is_unknown
             && causes()
@@ -209,7 +209,7 @@ impl Endpoint {
             _ => String::new(),
         };
         let error = ModelError::new(FailureKind::Network, format!("cannot reach {provider} at {host}: {why}{advice}"));
-        // Nothing listens there: that rarely passes by itself. A name is unknown as long as there is no network.
+        // No server listens there, which rarely changes by itself. A missing network also makes names unknown.
         match is_refused {
             true => error.with_max_retries(u32::from(!is_loopback(&self.url))),
             false => error,
@@ -217,7 +217,7 @@ impl Endpoint {
     }
 }
 
-/// What is wrong with the server's certificate, if that is why the connection failed.
+/// The certificate problem, if it is the cause of a failed connection.
 fn certificate_error(error: &reqwest::Error) -> Option<&rustls::Error> {
     std::iter::successors(error.source(), |cause| (*cause).source()).find_map(as_certificate_error)
 }
@@ -232,7 +232,7 @@ fn as_certificate_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rust
     }
 }
 
-/// The beginning of an error response's body, as far as it can be read.
+/// The readable beginning of an error response's body.
 async fn read_error_body(mut response: Response) -> Vec<u8> {
     let mut body = Vec::new();
     while let Ok(Some(bytes)) = response.chunk().await {
@@ -245,8 +245,8 @@ async fn read_error_body(mut response: Response) -> Vec<u8> {
     body
 }
 
-/// The API error in a body with an unexpected content type, if it is one. Reading stops as soon as the body cannot be
-/// one any more: it may be a stream that takes minutes.
+/// The API error in a body of unexpected content type. Reading stops as soon as the body cannot be an error: it may be
+/// an endless stream.
 async fn read_api_error(mut response: Response) -> Option<ApiError> {
     let mut body = Vec::new();
     while let Ok(Some(bytes)) = response.chunk().await {
@@ -267,7 +267,7 @@ pub(super) fn transport_error(error: reqwest::Error) -> String {
     error_chain(&error.without_url())
 }
 
-/// The causes of an error; reqwest's own text adds nothing to them.
+/// The causes of an error. The text of reqwest itself carries no further information.
 pub(super) fn error_chain(error: &reqwest::Error) -> String {
     askuser::error_chain(error.source().unwrap_or(error))
 }

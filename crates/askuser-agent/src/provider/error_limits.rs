@@ -1,4 +1,4 @@
-//! The limits that an error message names: providers tell them in words only.
+//! Limits stated in error messages. Providers state them in prose only.
 
 pub(super) fn context_window(message: &str) -> Option<u64> {
     let message = message.to_lowercase();
@@ -10,7 +10,7 @@ pub(super) fn context_window(message: &str) -> Option<u64> {
     first_number(phrases.iter().find_map(|phrase| after(&message, phrase))?)
 }
 
-/// How many tokens a response may have, where more were asked for.
+/// The maximum number of tokens of a response, if the request asked for more.
 pub(super) fn max_tokens(message: &str) -> Option<u32> {
     let message = message.to_lowercase();
     let limit = if message.contains("maximum allowed number of output tokens") {
@@ -22,7 +22,7 @@ pub(super) fn max_tokens(message: &str) -> Option<u32> {
     u32::try_from(limit).ok().filter(|limit| *limit > 0)
 }
 
-/// How many tokens the conversation leaves for a response, where it leaves fewer than were asked for.
+/// The number of tokens that the conversation leaves for a response, if the request asked for more.
 pub(super) fn remaining_tokens(message: &str) -> Option<u32> {
     let message = message.to_lowercase();
     // "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000".
@@ -35,7 +35,7 @@ fn after<'a>(text: &'a str, phrase: &str) -> Option<&'a str> {
     text.split_once(phrase).map(|(_, rest)| rest)
 }
 
-/// The first number; thousands may be separated by commas.
+/// The first number. Commas may separate thousands.
 fn first_number(text: &str) -> Option<u64> {
     let text = &text[text.find(|c: char| c.is_ascii_digit())?..];
     let end = text.find(|c: char| !c.is_ascii_digit() && c != ',').unwrap_or(text.len());

@@ -1,8 +1,7 @@
 //! The Gemini generateContent protocol, streamed.
 //!
-//! Thought signatures are sent back where they stood: those of tool calls with the call, those of text with that text, others as a
-//! part of their own.
-//! Tool calls are not streamed in parts, and often have no id.
+//! Thought signatures are sent back in place: with the tool call or text they belong to, or as a part. Tool calls are
+//! not streamed in parts and often have no id.
 
 use super::api_error::ApiError;
 use super::json::{array_field, str_field, u64_field};
@@ -43,7 +42,7 @@ pub(super) fn body(request: &ModelRequest<'_>, target: &Target, options: Request
     body
 }
 
-/// How the model is told to think; `None` if it is left to itself, or does not think.
+/// The thinking settings; `None` for the default, or for a model without thinking.
 fn thinking_config(model: &str, options: RequestOptions) -> Option<Value> {
     let name = model.rsplit('/').next().unwrap_or(model);
     if !name.starts_with("gemini-") || ["gemini-1", "gemini-2.0"].iter().any(|old| name.starts_with(old)) {
@@ -61,7 +60,7 @@ fn thinking_config(model: &str, options: RequestOptions) -> Option<Value> {
                 Effort::High | Effort::XHigh | Effort::Max => 24_576,
             });
         }
-        // It has no more than high.
+        // `high` is the highest level.
         Some(Effort::XHigh | Effort::Max) => config["thinkingLevel"] = json!(Effort::High.as_str()),
         Some(effort) => config["thinkingLevel"] = json!(effort.as_str()),
         None => {}
@@ -73,7 +72,7 @@ fn declaration(tool: &ToolDefinition) -> Value {
     let mut declaration = json!({"name": tool.name, "description": tool.description});
     // Gemini rejects an object schema without properties, but accepts a function without parameters.
     if tool.schema["properties"].as_object().is_some_and(|properties| !properties.is_empty()) {
-        // Takes JSON Schema as it is; the older field `parameters` knows some of its keywords and rejects the others.
+        // This field accepts JSON Schema as it is; the older `parameters` rejects some keywords.
         declaration["parametersJsonSchema"] = tool.schema.clone();
     }
     declaration
@@ -107,7 +106,7 @@ fn contents(conversation: &[Message], target: &Target, options: RequestOptions) 
     contents.into()
 }
 
-/// What Gemini sent with a call: its id and signature.
+/// The id and signature that Gemini sent with a call.
 fn call_extra<'a>(call: &'a ToolCall, target: &Target) -> Option<&'a Value> {
     call.extra.as_ref()?.get(target.provider)
 }
@@ -130,7 +129,7 @@ fn model_parts(content: &[Block], target: &Target, options: RequestOptions) -> V
     parts
 }
 
-/// Takes the end of the last text off, which came as a part of its own.
+/// Removes the end of the last text, which arrived as a separate part.
 fn take_end(parts: &mut Vec<Value>, bytes: u64) -> String {
     let Some(Value::String(text)) = parts.last_mut().and_then(|part| part.get_mut("text")) else {
         return String::new();
@@ -149,7 +148,7 @@ fn call_part(call: &ToolCall, target: &Target, options: RequestOptions, requires
     if let Some(id) = str_field(extra, "id") {
         part["functionCall"]["id"] = json!(id);
     }
-    // Only the first of several calls is signed.
+    // Gemini signs only the first of several calls.
     let placeholder = std::mem::take(requires_signature).then_some(UNSIGNED_CALL);
     let signature = str_field(extra, "thoughtSignature").filter(|_| options.own_data == Requested::Yes);
     if let Some(signature) = signature.or(placeholder) {
@@ -218,7 +217,7 @@ impl GeminiReader {
     }
 }
 
-/// How complete a response is that ends for this reason.
+/// The completeness of a response by its finish reason.
 fn completion(reason: &str, candidate: &Value, target: &Target) -> Result<Completion, ModelError> {
     let why = match str_field(candidate, "finishMessage") {
         Some(message) => format!("{reason}: {message}"),
@@ -227,7 +226,7 @@ fn completion(reason: &str, candidate: &Value, target: &Target) -> Result<Comple
     match reason {
         "STOP" | "FINISH_REASON_UNSPECIFIED" => Ok(Completion::Complete),
         "MAX_TOKENS" => Ok(Completion::TokenLimit),
-        // The model has failed, and mostly does not fail twice.
+        // The model has failed; a retry mostly succeeds.
         "MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" | "MALFORMED_RESPONSE" => {
             Err(target.aborted(FailureKind::Overloaded, why).with_max_retries(MAX_MALFORMED_RETRIES))
         }

@@ -18,18 +18,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(super) struct HttpModel {
     protocol: Protocol,
     endpoint: Endpoint,
-    /// Where chat completions are, if the server may have nothing else.
+    /// The path of chat completions, for servers without Responses.
     chat: Option<Endpoint>,
     known: Mutex<Known>,
 }
 
-/// What is known of a model; its errors add to it.
+/// The known facts about a model; its errors extend them.
 #[derive(Clone, Copy)]
 struct Known {
     options: RequestOptions,
-    /// Whether the server has turned out to have no Responses protocol.
+    /// Set once the server has shown that it lacks the Responses protocol.
     lacks_responses: bool,
-    /// How many tokens a conversation may have, if the model has said so.
+    /// The maximum number of tokens of a conversation, if an error has stated it.
     context_window: Option<u64>,
 }
 
@@ -52,7 +52,7 @@ impl HttpModel {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The protocol to use, and where.
+    /// The protocol and path to use.
     fn endpoint(&self) -> (Protocol, &Endpoint) {
         match &self.chat {
             Some(chat) if self.known().lacks_responses => (Protocol::OpenAiChat, chat),
@@ -69,7 +69,7 @@ impl HttpModel {
         }
     }
 
-    /// Learns from an error. Returns the options for another try, if there is another way to make the request.
+    /// Learns from an error. Returns the options for another attempt, if one may succeed.
     fn learn(&self, protocol: Protocol, failed: &FailedRequest, options: RequestOptions) -> Option<RequestOptions> {
         let api_error = failed.api_error.as_ref()?;
         let mut known = self.known();
@@ -83,7 +83,7 @@ impl HttpModel {
             known.options = corrected;
             return Some(corrected);
         }
-        // That is about this conversation only.
+        // This limit concerns the current conversation only.
         options.in_remaining_tokens(api_error)
     }
 }
@@ -123,13 +123,13 @@ fn response_reader(protocol: Protocol) -> Box<dyn ResponseReader> {
     }
 }
 
-/// A request and its response, as far as it has been read.
+/// A request and the part of its response read so far.
 struct InFlight<'a> {
     connection: Connection<'a>,
     sse: Parser,
     reader: Box<dyn ResponseReader>,
     output: Output,
-    /// The error to return once all output is passed on.
+    /// The error to return after the remaining output.
     error: Option<ModelError>,
 }
 
@@ -156,7 +156,7 @@ impl InFlight<'_> {
                     match endpoint.post(&model.body(protocol, request, *options)).await {
                         Ok(ResponseBody::Stream(response)) => self.connection = Connection::Streaming(response),
                         Ok(ResponseBody::Json(json, not_a_response)) => self.read_json(json, not_a_response),
-                        // Made again at once: each time less is asked for, so this ends.
+                        // Retries immediately with fewer options, so it terminates.
                         Err(failed) => match model.learn(protocol, &failed, *options) {
                             Some(other) => *options = other,
                             None => self.error = Some(failed.error),
@@ -180,7 +180,7 @@ impl InFlight<'_> {
             match self.read_event(event) {
                 Ok(ControlFlow::Continue(())) => {}
                 Ok(ControlFlow::Break(())) => {
-                    // Ignore whatever follows.
+                    // Ignore the rest.
                     self.sse = Parser::default();
                     return self.end_of_stream("it ended before the response was complete");
                 }
@@ -207,7 +207,7 @@ impl InFlight<'_> {
         self.reader.read(event, &mut self.output)
     }
 
-    /// A response that did not stream is read as one event, or as one for each of an array.
+    /// Reads a response without streaming as one event, or as one per element of an array.
     fn read_json(&mut self, json: Value, not_a_response: ModelError) {
         self.connection = Connection::Finished;
         let parts = json.as_array().map_or(std::slice::from_ref(&json), Vec::as_slice);
@@ -221,7 +221,7 @@ impl InFlight<'_> {
         self.connection = Connection::Finished;
         let interrupted = self.output.target.interrupted(why);
         match self.sse.end().map(|event| self.read_event(&event)) {
-            // A truncated event cannot be parsed; the interruption is what matters.
+            // A truncated event cannot be parsed; the interruption is the cause.
             Some(Err(error)) if error.kind == FailureKind::Protocol => self.error = Some(interrupted),
             Some(Err(error)) => self.error = Some(error),
             _ => self.finish(interrupted),

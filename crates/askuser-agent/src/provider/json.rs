@@ -1,5 +1,5 @@
-//! Reads fields of a provider's JSON. Providers leave fields out, send `null` or an empty string for "nothing", and add
-//! new ones, so everything is optional and a field of the wrong type counts as absent.
+//! Reads fields of a provider's JSON. Providers omit fields, send `null` or an empty string instead, and add new ones.
+//! So every field is optional, and a field of the wrong type counts as absent.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! The models that a provider offers, and which of them to take where the user has chosen none.
+//! The models that a provider offers, and the default among them.
 //!
 //! Every provider has a list, each in its own shape and order. Models that do not write text are left out as far as the list
 //! tells, and the newest come first.
@@ -13,30 +13,30 @@ use reqwest::Url;
 use serde_json::Value;
 use std::cmp::Reverse;
 
-/// A model that a provider offers.
+/// A model of a provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelInfo {
     /// Its name, without the provider.
     pub name: String,
-    /// Its name for people, if it has another one.
+    /// The display name, if there is one.
     pub title: Option<String>,
-    /// How many tokens a conversation may have, if the provider says so.
+    /// The maximum number of tokens of a conversation, if the provider states it.
     pub context_window: Option<u64>,
 }
 
-/// Why there is no list of models.
+/// The reason why there is no list of models.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ListError {
-    /// The provider cannot be asked.
+    /// The provider cannot be reached.
     #[error(transparent)]
     Connect(#[from] ConnectError),
-    /// It was asked, and did not answer with a list.
+    /// The provider's reply is no list.
     #[error(transparent)]
     Request(#[from] ModelError),
 }
 
-/// Asks a provider which models it offers. The newest come first.
+/// Requests a provider's models, newest first.
 pub async fn list_models(provider: &ModelProvider, config: &ProviderConfig<'_>) -> Result<Vec<ModelInfo>, ListError> {
     let base = connect::reach(provider, "", config)?;
     let endpoint = base.at(list_url(base.url.clone(), provider.protocol));
@@ -69,12 +69,12 @@ fn read(provider: &ModelProvider, list: &Value) -> Vec<ModelInfo> {
         Protocol::Gemini => array_field(list, "models").filter_map(gemini_model).collect(),
         _ => array_field(list, "data").filter_map(|model| other_model(provider, model)).collect(),
     };
-    // Keeps the order of the provider where nothing is known of their age.
+    // Models of unknown age keep the provider's order.
     models.sort_by_key(|(age, _)| Reverse(*age));
     models.into_iter().map(|(_, model)| model).collect()
 }
 
-/// When a model was made: a number that grows, comparable among the models of one provider.
+/// The age of a model as a growing number, comparable among one provider's models.
 type Age = u64;
 
 fn gemini_model(model: &Value) -> Option<(Age, ModelInfo)> {
@@ -83,7 +83,7 @@ fn gemini_model(model: &Value) -> Option<(Age, ModelInfo)> {
     if !array_field(model, "supportedGenerationMethods").any(|method| method == "generateContent") {
         return None;
     }
-    // There is no date. An alias for the current one comes first, then the highest version.
+    // Without dates, an alias for the current model comes first, then the highest version.
     let age = if name.ends_with("-latest") { u64::MAX } else { version(name) };
     let title = str_field(model, "displayName").map(str::to_owned);
     let context_window = u64_field(model, "inputTokenLimit");
@@ -102,7 +102,7 @@ fn other_model(provider: &ModelProvider, model: &Value) -> Option<(Age, ModelInf
         return None;
     }
     let age = match (u64_field(model, "created"), str_field(model, "created_at")) {
-        // Ollama and vLLM send the time of the request or of the download.
+        // Ollama and vLLM return the time of the request or of the download.
         _ if provider.hosting != Hosting::Hosted => 0,
         (Some(seconds), _) => seconds,
         // A date such as 2025-02-19T00:00:00Z: its digits are in order.
@@ -115,14 +115,14 @@ fn other_model(provider: &ModelProvider, model: &Value) -> Option<(Age, ModelInf
     let title = str_field(model, "display_name").or_else(|| str_field(model, "name"));
     let title = title.filter(|title| *title != name).map(str::to_owned);
     let windows = ["max_input_tokens", "context_length", "max_model_len", "n_ctx"];
-    // llama.cpp has it one level deeper.
+    // llama.cpp nests it one level deeper.
     let fields = [model, &model["meta"]];
     let found = fields.iter().find_map(|fields| windows.iter().find_map(|key| u64_field(fields, key)));
     let context_window = found.filter(|tokens| *tokens > 0);
     Some((age, ModelInfo { name: name.to_owned(), title, context_window }))
 }
 
-/// Whether a model can hold a conversation with tools, as far as the list tells.
+/// Whether a model can hold a conversation with tools, by what the list states.
 fn writes_text(provider: &ModelProvider, name: &str, model: &Value) -> bool {
     match provider.name {
         "openai" | "openai-chat" => !OTHER_KINDS.iter().any(|kind| name.contains(kind)),
@@ -134,7 +134,7 @@ fn writes_text(provider: &ModelProvider, name: &str, model: &Value) -> bool {
     }
 }
 
-/// OpenAI lists everything that it has, and tells the kinds apart by name only.
+/// OpenAI lists all of its products; only the names distinguish their kinds.
 const OTHER_KINDS: &[&str] = &[
     "embedding",
     "whisper",
@@ -152,8 +152,8 @@ const OTHER_KINDS: &[&str] = &[
     "instruct",
 ];
 
-/// The model to take where the user has chosen none, of a list with the newest first: the provider's own alias for its current
-/// model, or the newest of its usual kind. The first one if there is neither.
+/// The default model of a list in order of age: the provider's alias for its current model, else the newest of its
+/// usual kind, else the first.
 pub fn default_model<'a>(provider: &ModelProvider, models: &'a [ModelInfo]) -> Option<&'a ModelInfo> {
     let kinds: &[fn(&str) -> bool] = match provider.name {
         "anthropic" => &[|name| name.contains("sonnet"), |name| !name.contains("haiku")],
@@ -169,7 +169,7 @@ pub fn default_model<'a>(provider: &ModelProvider, models: &'a [ModelInfo]) -> O
     kinds.iter().find_map(|kind| models.iter().find(|model| kind(&model.name))).or_else(|| models.first())
 }
 
-/// Whether a name is `gpt-` and a version, with nothing that makes it smaller or special.
+/// Whether a name is `gpt-` and a version without a suffix for small or special models.
 fn is_plain_gpt(name: &str) -> bool {
     let version = name.strip_prefix("gpt-").unwrap_or_default();
     !version.is_empty() && version.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')

@@ -14,7 +14,7 @@ use crate::tool::ToolDefinition;
 use serde_json::{Map, Value, json};
 use std::ops::ControlFlow;
 
-/// The names that servers have for what the model thinks, in words. DeepSeek requires it back with the calls it led to.
+/// The servers' names for reasoning text. DeepSeek requires it back with the calls that followed it.
 const THOUGHT_FIELDS: [&str; 2] = ["reasoning_content", "reasoning"];
 const THINK: &str = "<think>";
 const END_OF_THINK: &str = "</think>";
@@ -106,14 +106,14 @@ pub(super) struct ChatReader {
     calls: Vec<PartialCall>,
     /// OpenRouter's reasoning details, which are sent back.
     reasoning: Vec<Value>,
-    /// What the model thought in words, and the field that it came in; sent back too.
+    /// The reasoning text and its field; sent back too.
     thoughts: Option<(&'static str, String)>,
-    /// The beginning of the content, as long as it may be a thought between tags, which some servers leave there.
+    /// The beginning of the content while it may be a thought between tags, which some servers leave there.
     head: String,
     past_head: bool,
     finish_reason: Option<String>,
     done: bool,
-    /// Whether the response is read from `delta`: a `message` beside or after it repeats the content, one alone is read.
+    /// Whether the response arrives in `delta`. A `message` beside it repeats the content; a `message` alone is read.
     has_deltas: bool,
 }
 
@@ -144,7 +144,7 @@ impl ChatReader {
         match &function["arguments"] {
             Value::String(more) => call.arguments.push_str(more),
             Value::Null => {}
-            // Some servers send an object instead of JSON text, all at once.
+            // Some servers send a whole object instead of JSON text.
             object => call.arguments = object.to_string(),
         }
         if let Some(extra) = part.get("extra_content").filter(|extra| !extra.is_null()) {
@@ -186,7 +186,7 @@ impl ChatReader {
         }
     }
 
-    /// A thought between tags is one only once it is closed: at its beginning nothing else is known of it.
+    /// Text between thought tags counts as a thought once the closing tag has arrived.
     fn add_text(&mut self, text: &str, output: &mut Output) {
         if self.past_head {
             return output.text(text);
@@ -205,7 +205,7 @@ impl ChatReader {
         self.past_head = true;
     }
 
-    /// Keeps a thought in words, under the name that the server has for it.
+    /// Keeps reasoning text under the server's own name for it.
     fn add_thought(&mut self, message: &Value, output: &mut Output) {
         let Some((name, text)) = thought(message) else { return };
         self.thoughts.get_or_insert((name, String::new())).1.push_str(text);
@@ -213,7 +213,7 @@ impl ChatReader {
     }
 
     fn finish(&mut self, output: &mut Output) -> Result<(), ModelError> {
-        // What was never closed is said.
+        // An unclosed thought is text.
         if !self.past_head {
             output.text(&self.head);
         }
@@ -228,7 +228,7 @@ impl ChatReader {
             false => Some(json!({"reasoning_details": std::mem::take(&mut self.reasoning)})),
         };
         value.into_iter().for_each(|value| output.opaque(value));
-        // They come late: text may have followed them.
+        // They arrive late: text may have preceded them.
         let last = output.last;
         for (i, call) in std::mem::take(&mut self.calls).into_iter().enumerate() {
             let name = output.call_name(Some(&call.name))?;
@@ -250,7 +250,7 @@ fn has_content(delta: &Value) -> bool {
         || !content_texts(delta).is_empty()
 }
 
-/// What the model thinks, in words, and the server's name for it.
+/// The reasoning text and the server's name for it.
 fn thought(message: &Value) -> Option<(&'static str, &str)> {
     THOUGHT_FIELDS.into_iter().find_map(|name| Some((name, str_field(message, name)?)))
 }
@@ -293,10 +293,10 @@ impl ResponseReader for ChatReader {
             let count = |key| u64_field(usage, key).unwrap_or(0);
             output.usage(count("prompt_tokens"), count("completion_tokens"));
         }
-        // Only one answer is asked for; some servers send others all the same.
+        // The request asks for one answer; some servers send more.
         let is_first = |choice: &&Value| u64_field(choice, "index").unwrap_or(0) == 0;
         let choice = array_field(event, "choices").find(is_first).unwrap_or(&Value::Null);
-        // OpenRouter reports errors of the provider behind it here.
+        // OpenRouter reports errors of the upstream provider here.
         output.check(choice)?;
         let delta = &choice["delta"];
         self.has_deltas |= has_content(delta);

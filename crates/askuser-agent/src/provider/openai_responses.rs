@@ -1,8 +1,7 @@
 //! The OpenAI Responses protocol.
 //!
-//! Nothing is stored at the provider: the whole conversation is sent each time, and reasoning goes back encrypted. Items of
-//! a response are passed on as they become complete; only the token limit can leave one incomplete, which is held back
-//! until the response says so.
+//! The provider stores nothing: each request carries the whole conversation, with encrypted reasoning. Items are passed
+//! on once complete. Only the token limit can truncate an item, which is held back until the response says so.
 
 use super::json::{array_field, str_field, u64_field};
 use super::protocol::{Completion, Output, ResponseReader, has_text, input_object, safe_name};
@@ -49,7 +48,7 @@ pub(super) fn body(request: &ModelRequest<'_>, target: &Target, options: Request
     body
 }
 
-/// Whether a model reasons; those of earlier generations reject the options of reasoning.
+/// Whether a model reasons. Models of earlier generations reject the options of reasoning.
 fn reasons(model: &str) -> bool {
     !["gpt-3", "gpt-4", "chatgpt", "ft:gpt-3", "ft:gpt-4"].iter().any(|old| model.starts_with(old))
         && !model.contains("-chat")
@@ -99,7 +98,7 @@ fn assistant_items(content: &[Block], provider: &str, options: RequestOptions) -
     items
 }
 
-/// Whether an item says that the text before it was a message of its own, and perhaps its phase.
+/// Whether an item marks the preceding text as a separate message, perhaps with a phase.
 fn is_message(item: &Value) -> bool {
     str_field(item, "type") == Some("message")
 }
@@ -108,7 +107,7 @@ fn is_reasoning(item: &Value) -> bool {
     str_field(item, "type") == Some("reasoning")
 }
 
-/// A reasoning item as it is sent back: without its id, since nothing is stored under it.
+/// A reasoning item to send back: without its id, since the provider stores none.
 fn reasoning_item(value: &Value) -> Option<Value> {
     let encrypted = str_field(value, "encrypted_content").filter(|_| is_reasoning(value))?;
     let summary = value.get("summary").filter(|summary| summary.is_array()).cloned().unwrap_or_else(|| json!([]));
@@ -119,11 +118,11 @@ fn reasoning_item(value: &Value) -> Option<Value> {
 
 #[derive(Default)]
 pub(super) struct ResponsesReader {
-    /// The output items that have been passed on, by their index.
+    /// The output items that were passed on, by index.
     complete: BTreeSet<u64>,
     /// The messages whose text came in deltas.
     streamed: BTreeSet<u64>,
-    /// The end of a message, if it has not been passed on: it matters if another message follows.
+    /// The end of a message that was not passed on yet. It matters if another message follows.
     ended_message: Option<Value>,
     completion: Completion,
 }
@@ -134,7 +133,7 @@ impl ResponsesReader {
         output.text(text);
     }
 
-    /// Passes on an item that gets no more deltas.
+    /// Passes on an item without further deltas.
     fn end_item(&mut self, index: u64, item: &Value, output: &mut Output) -> Result<(), ModelError> {
         if !self.complete.insert(index) {
             return Ok(());
@@ -160,13 +159,13 @@ impl ResponsesReader {
                     None => self.ended_message = Some(json!({"type": "message"})),
                 }
             }
-            // Items of tools that are not asked for, and future ones.
+            // Items of tools that we do not offer, and future ones.
             _ => {}
         }
         Ok(())
     }
 
-    /// The response as a whole, at its end: what did not come in events is taken from it.
+    /// Completes the response from its final event, which contains items that had no events.
     fn end_response(&mut self, response: &Value, output: &mut Output) -> Result<ControlFlow<()>, ModelError> {
         output.check(response)?;
         for (index, item) in (0..).zip(array_field(response, "output")) {
@@ -188,7 +187,7 @@ impl ResponsesReader {
                 }
             },
             Some("failed" | "cancelled") => return Err(output.target.failed()),
-            // It is not at its end.
+            // The response is not at its end.
             _ => return Ok(ControlFlow::Continue(())),
         };
         Ok(ControlFlow::Break(()))
@@ -214,7 +213,7 @@ impl ResponseReader for ResponsesReader {
                 return self.end_response(&event["response"], output);
             }
             (Some("error"), _) => output.check(&json!({"error": event}))?,
-            // A response that did not stream.
+            // A response without streaming.
             (None, _) if str_field(event, "object") == Some("response") => return self.end_response(event, output),
             // The beginning of items, the progress of calls, and future events.
             _ => {}

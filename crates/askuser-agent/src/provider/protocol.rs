@@ -1,4 +1,4 @@
-//! What the protocols share: reading a response event by event, and converting tool calls in both directions.
+//! The common part of the protocols: reading a response event by event, and converting tool calls in both directions.
 
 use super::api_error::ApiError;
 use super::target::Target;
@@ -11,34 +11,34 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 pub(super) trait ResponseReader: Send {
-    /// Reads an event; breaks where the response ends with it.
+    /// Reads an event. Breaks if it ends the response.
     fn read(&mut self, event: &Value, output: &mut Output) -> Result<ControlFlow<()>, ModelError>;
 
-    /// The stream says itself that it ends here.
+    /// The stream states that it ends here.
     fn done(&mut self) {}
 
-    /// The stream has ended: outputs what was held back, and says whether the provider had completed the response.
+    /// Ends the stream: outputs the held-back parts and returns whether the provider completed the response.
     fn end(&mut self, output: &mut Output) -> Result<Completion, ModelError>;
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Completion {
     Complete,
-    /// Its last output ends at the token limit.
+    /// The token limit truncated the last output.
     TokenLimit,
-    /// The provider has not said that it is complete.
+    /// The provider did not state that the response is complete.
     #[default]
     Unfinished,
 }
 
-/// What has been read of a response.
+/// The state of a response being read.
 pub(super) struct Output {
     pub(super) target: Arc<Target>,
-    /// What has not been passed on.
+    /// The output that was not passed on yet.
     pub(super) events: VecDeque<ModelEvent>,
-    /// The only output that the token limit can have truncated.
+    /// The only output that the token limit may have truncated.
     pub(super) last: LastOutput,
-    /// The last call, if nothing shows yet that it was not truncated.
+    /// The last call, while it may still turn out to be truncated.
     pub(super) unconfirmed_call: Option<ToolCall>,
 }
 
@@ -84,7 +84,7 @@ impl Output {
         self.events.push_back(ModelEvent::Call(call));
     }
 
-    /// A call with its input as the model wrote it. A JSON object shows its own end; after anything else, what follows does.
+    /// A call with its raw input. A JSON object shows its own end; other input needs a following event.
     pub(super) fn written_call(&mut self, id: String, name: String, written: &str, extra: Option<Value>) {
         let call = ToolCall { id, name, input: parse_input(written), extra };
         if call.input.is_object() && has_text(written) {
@@ -95,21 +95,21 @@ impl Output {
         }
     }
 
-    /// The token limit has not truncated the last call: something follows it, or the response is complete.
+    /// Confirms that the token limit has not truncated the last call: output follows it, or the response is complete.
     pub(super) fn confirm_call(&mut self) {
         if let Some(call) = self.unconfirmed_call.take() {
             self.call(call);
         }
     }
 
-    /// The response has ended like this, or with `unfinished` if it has not.
+    /// Ends the response in this way, or with `unfinished`.
     pub(super) fn end(&mut self, completion: Completion, unfinished: ModelError) -> Result<(), ModelError> {
         match (completion, self.unconfirmed_call.take(), self.last) {
             (Completion::Unfinished, ..) => return Err(unfinished),
             (Completion::Complete, None, _) | (Completion::TokenLimit, None, LastOutput::Call) => {}
             (Completion::Complete, Some(call), _) => self.call(call),
             (Completion::TokenLimit, Some(call), _) => {
-                // Its input stays text, also where the part would be complete by chance.
+                // The input stays text even if the part happens to be valid JSON.
                 let input = Value::String(call.input.as_str().unwrap_or_default().to_owned());
                 self.events.push_back(ModelEvent::TruncatedCall(ToolCall { input, ..call }));
             }
@@ -130,8 +130,8 @@ impl Output {
     }
 }
 
-/// The input of a tool call from the JSON text of the model: an object, or the text itself if it is none. The tool then
-/// rejects it, and the model can correct itself.
+/// The input of a tool call from the model's JSON text: an object, or else the text. The tool rejects text, and the
+/// model can correct itself.
 pub(super) fn parse_input(json: &str) -> Value {
     if json.trim().is_empty() {
         return json!({});
@@ -142,14 +142,14 @@ pub(super) fn parse_input(json: &str) -> Value {
     }
 }
 
-/// The input of an earlier tool call as it is sent back. Providers reject a conversation with an input that is not an
-/// object, so such an input is sent as `{}`; the tool result says what was wrong with it.
+/// The input of an earlier call to send back. Providers reject inputs that are no objects, so such an input is sent as
+/// `{}`. The tool result states the error.
 pub(super) fn input_object(input: &Value) -> Value {
     if input.is_object() { input.clone() } else { Value::Object(Map::new()) }
 }
 
-/// A call id or tool name with only characters that every provider accepts: letters, digits, `_`, `-`. The conversation
-/// may have begun with a provider that allows more.
+/// A call id or tool name in the characters that every provider accepts: letters, digits, `_`, `-`. The conversation
+/// may come from a provider that allows more.
 pub(super) fn safe_name(name: &str) -> String {
     let mut safe = String::with_capacity(name.len());
     for c in name.chars() {

@@ -1,30 +1,30 @@
-//! How a request is made besides its conversation: what the person chose, and what the model has turned out to accept.
+//! The options of a request besides its conversation: the person's choices, and what the model has accepted so far.
 //!
-//! Models of one provider differ in what they accept, and new ones appear all the time. A table cannot know them all, so
-//! an error that names something optional is learned from: the request is made again without it, and so are later ones.
+//! Models of one provider differ in the options they accept, and new ones appear often. So the client learns from
+//! errors: if an error names an optional feature, this and later requests leave it out.
 
 use super::api_error::ApiError;
 use super::error_limits;
 use crate::event::FailureKind;
 
-/// How much a model thinks before it answers.
+/// The effort of a model before it answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Effort {
     /// As little as possible.
     Low,
-    /// What the task needs.
+    /// The amount that the task needs.
     Medium,
-    /// As much as helps.
+    /// The amount that still helps.
     High,
-    /// More than that, where a model knows it.
+    /// More than that, if the model supports it.
     XHigh,
-    /// As much as it can.
+    /// The maximum.
     Max,
 }
 
 impl Effort {
-    /// Its name, the same with every provider.
+    /// The name, the same with every provider.
     pub fn as_str(self) -> &'static str {
         match self {
             Effort::Low => "low",
@@ -35,7 +35,7 @@ impl Effort {
         }
     }
 
-    /// The next lower one, for a model that does not know it; not every model knows more than the first three.
+    /// The next lower effort, for a model that rejects this one. All models know at most the first three.
     fn lowered(self) -> Option<Effort> {
         match self {
             Effort::Max => Some(Effort::XHigh),
@@ -50,17 +50,17 @@ pub(super) struct RequestOptions {
     pub(super) max_tokens: Option<u32>,
     /// `None` leaves it to the provider.
     pub(super) effort: Option<Effort>,
-    /// Whether thoughts are asked for in words.
+    /// Whether the request asks for reasoning text.
     pub(super) thoughts: Requested,
-    /// Whether the model's own data is asked for and sent back.
+    /// Whether the request asks for the model's opaque data, and sends it back.
     pub(super) own_data: Requested,
-    /// Whether tokens are counted at the end of a stream, where that has to be asked for.
+    /// Whether the request asks for token counts at the end of a stream.
     pub(super) stream_options: Requested,
-    /// The option that asks for the response in parts.
+    /// Whether the request asks for a streamed response.
     pub(super) stream: Requested,
 }
 
-/// Whether something optional is part of a request.
+/// Whether a request has this optional feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Requested {
     Yes,
@@ -73,8 +73,8 @@ impl RequestOptions {
         RequestOptions { max_tokens, effort, thoughts: yes, own_data: yes, stream_options: yes, stream: yes }
     }
 
-    /// The options without what the error says the model does not accept, and with the limit that it allows; `None` if
-    /// that changes nothing.
+    /// The options without the feature that the error rejects, and with the limit that it allows. `None` if that
+    /// changes the request in no way.
     pub(super) fn corrected(self, error: &ApiError) -> Option<RequestOptions> {
         if error.kind() != FailureKind::Rejected {
             return None;
@@ -94,7 +94,8 @@ impl RequestOptions {
         (options != self).then_some(options)
     }
 
-    /// The options for a conversation that leaves less room for a response than was asked for; `None` if it leaves none.
+    /// The options for a conversation that leaves less room for a response than requested; `None` if it leaves too
+    /// little.
     pub(super) fn in_remaining_tokens(self, error: &ApiError) -> Option<RequestOptions> {
         let remaining = error_limits::remaining_tokens(&error.message)?;
         self.with_at_most(remaining).filter(|_| remaining >= MIN_RESPONSE_TOKENS)
@@ -106,14 +107,14 @@ impl RequestOptions {
     }
 }
 
-/// A response in less room than this is not worth it.
+/// The least room that a response is worth.
 const MIN_RESPONSE_TOKENS: u32 = 4096;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RejectedOption {
     Effort,
     Thoughts,
-    /// Both of these.
+    /// Both features.
     Thinking,
     OwnData,
     StreamOptions,

@@ -1,4 +1,5 @@
-//! How long a provider asks to wait before a retry: in seconds, milliseconds, as a date, or as a duration in the error.
+//! The pause before a retry that a provider asks for: in seconds, milliseconds, as a date, or as a duration in the
+//! error.
 
 use reqwest::header::HeaderMap;
 use std::time::{Duration, SystemTime};

@@ -1,12 +1,12 @@
 //! A parser for server-sent events in chunks of bytes that may be split anywhere.
 //!
-//! Only complete lines are decoded, so a split inside a character or between CR and LF does no harm. An event is its `data`:
-//! what kind it is, providers say in there too. `id` and `retry` are ignored: a response cannot be resumed.
+//! Only complete lines are decoded, so a split inside a character or between CR and LF does no harm. An event is its
+//! `data`, which also contains its kind. `id` and `retry` are ignored: a response cannot be resumed.
 
 /// The longest line and event. The longest that providers send are tool calls that write a file.
 const MAX_EVENT_BYTES: usize = 16 * 1024 * 1024;
 
-/// Why the bytes are not an event stream.
+/// The reason why the bytes are no event stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum SseError {
     #[error("an event is longer than {} MiB", MAX_EVENT_BYTES / (1024 * 1024))]

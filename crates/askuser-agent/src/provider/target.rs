@@ -7,7 +7,7 @@ use crate::event::{FailureKind, shortened};
 use crate::model::ModelError;
 use std::fmt::{self, Debug, Display, Formatter};
 
-/// The longest text of a provider's that goes into an error message, in characters.
+/// The maximum length of a provider's text in an error message, in characters.
 const MAX_QUOTED_CHARS: usize = 500;
 
 #[derive(Clone, Debug)]
@@ -78,7 +78,7 @@ impl Target {
         ModelError::new(FailureKind::Protocol, message)
     }
 
-    /// The provider ended the response early, and said why.
+    /// The error if the provider ends the response early and says why.
     pub(super) fn aborted(&self, kind: FailureKind, why: impl Display) -> ModelError {
         ModelError::new(kind, format!("{} aborted the response: {}", self.provider, self.redact(&why.to_string())))
     }

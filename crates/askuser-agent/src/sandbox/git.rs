@@ -1,7 +1,8 @@
-//! Keeps commands from the files that instruct git. A command that could write one would run programs as soon as git starts outside.
+//! Protects the files that instruct git. A command that could write one would run programs at the next start of git
+//! outside.
 //!
-//! In the folders that commands can write these paths are read-only: `.git` as a whole, what its links lead to, and what git's
-//! configuration names.
+//! In the folders that commands can write, these paths are read-only: all of `.git`, the targets of its links, and the
+//! paths in git's configuration.
 
 use super::Mount;
 use crate::regular_file::{self, Links};
@@ -11,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Folders of a repository that hold no instruction, and may be huge.
+/// The folders of a repository that instruct no program and may be huge.
 const DATA: &[&str] = &["objects", "refs", "logs"];
 
 /// The treatment of a missing path that a command could create.
@@ -67,7 +68,7 @@ pub(super) fn read_only(roots: &[PathBuf], home: Option<&Path>) -> Result<Vec<Mo
     Ok(mounts)
 }
 
-/// The folder of the working tree that a folder is in.
+/// The working tree that contains a folder.
 fn top(folder: &Path) -> Option<&Path> {
     folder.ancestors().find(|top| top.join(".git").symlink_metadata().is_ok())
 }
@@ -84,7 +85,7 @@ fn settled(path: &Path, roots: &[PathBuf], repository: &[PathBuf]) -> Result<Pat
     resolve_links_with(path, check).map_err(|error| format!("git takes instructions from {}: {error}", path.display()))
 }
 
-/// `.git`, and the folders that it stands for if it is a file: those of a further working tree or of a submodule.
+/// `.git`, or the folders that it points to if it is a file, as in a linked working tree or a submodule.
 fn repository(git: &Path) -> Vec<PathBuf> {
     let mut found = vec![git.to_owned()];
     let leads_to = |file: &Path, start: &str| {
@@ -98,13 +99,13 @@ fn repository(git: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// A short file, without the end of its line.
+/// The content of a short file without its final line end.
 fn read(file: &Path) -> Option<String> {
     let bytes = regular_file::read(file, Links::Refuse, 10_000).ok()?;
     String::from_utf8(bytes).ok().map(|text| text.trim_end().to_owned())
 }
 
-/// The links in a repository, such as a hook that is kept among the project's files.
+/// The links in a repository, such as a hook kept among the project's files.
 fn links(repository: &Path) -> Vec<PathBuf> {
     let holds_data = |name: &std::ffi::OsStr| DATA.iter().any(|data| name == *data);
     let entries = walkdir::WalkDir::new(repository).follow_root_links(false).into_iter();
@@ -112,7 +113,7 @@ fn links(repository: &Path) -> Vec<PathBuf> {
     entries.flatten().filter(|entry| entry.path_is_symlink()).map(|entry| entry.into_path()).collect()
 }
 
-/// The files that git's configuration was read from, and each file that is a word of one of its values.
+/// The files of git's configuration, and each file named in one of its values.
 fn configured(top: &Path, home: Option<&Path>) -> Vec<(PathBuf, Missing)> {
     let listed = programs::command("git")
         .and_then(|mut git| git.args(["config", "--list", "--null", "--show-origin"]).current_dir(top).output());
@@ -141,8 +142,8 @@ fn configured(top: &Path, home: Option<&Path>) -> Vec<(PathBuf, Missing)> {
     found
 }
 
-/// The repository around the folder, or the one that the folder is a further working tree of. That repository must name the
-/// folder itself, at a place that no command could have written: the folder could name anything.
+/// The repository around the folder, or the main repository of a linked working tree. The main repository must name the
+/// folder itself, in a place that no command could have written. The folder alone could name any repository.
 pub(super) fn around(roots: &[PathBuf], home: Option<&Path>) -> Option<PathBuf> {
     let folder = roots.first()?;
     let root = top(folder)?;
@@ -157,7 +158,7 @@ pub(super) fn around(roots: &[PathBuf], home: Option<&Path>) -> Option<PathBuf> 
     git.parent().filter(|folder| folder.ends_with("worktrees"))?.parent().map(Path::to_owned)
 }
 
-/// The user's name and address, which git finds in the home.
+/// The user's name and address from the git settings in the home.
 pub(super) fn identity() -> Vec<(String, String)> {
     let wanted = "^(user\\.(name|email)|init\\.defaultbranch)$";
     let said = programs::command("git")

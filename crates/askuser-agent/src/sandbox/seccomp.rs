@@ -1,33 +1,33 @@
-//! Lets the kernel refuse two calls to every command inside. Sockets to the host of a virtual machine (`AF_VSOCK`) cross every
-//! namespace. io_uring could make such a socket without the call for sockets.
+//! Makes the kernel refuse two system calls in the sandbox. Sockets to the host of a virtual machine (`AF_VSOCK`) cross
+//! every namespace. io_uring could create such a socket without the socket call.
 //!
-//! A program of classic BPF, for x86-64 and 64-bit ARM, with their 32-bit calls. Other machines have an empty one.
+//! A classic BPF program for x86-64 and 64-bit ARM, with their 32-bit calls. It is empty on other machines.
 
 const LOAD: u16 = 0x20;
 const AND: u16 = 0x54;
 const IF_EQUAL: u16 = 0x15;
 const RETURN: u16 = 0x06;
 
-/// The places of the number of a call, its architecture, and the low half of the first argument.
+/// The offsets of the call's number, its architecture, and the low half of its first argument.
 const NUMBER: u32 = 0;
 const ARCHITECTURE: u32 = 4;
 const FIRST_ARGUMENT: u32 = 16;
 
 const AF_VSOCK: u32 = 40;
 const IO_URING_SETUP: u32 = 425;
-/// x86-64 marks the calls of its 32-bit pointers (x32) with this bit.
+/// x86-64 marks calls with 32-bit pointers (x32) by this bit.
 const WITHOUT_X32: u32 = !0x4000_0000;
 const ALLOW: u32 = 0x7fff_0000;
 const REFUSE: u32 = 0x0005_0000 | 1;
 
-/// The architecture, its call for sockets, and the call that passes the family where no filter can read it, if one exists.
+/// The architecture, its socket call, and the call that hides the family from a filter, if one exists.
 struct Calls {
     architecture: u32,
     socket: u32,
     hidden: u32,
 }
 
-/// No call has this number.
+/// A number that no call has.
 const NONE: u32 = u32::MAX;
 
 #[cfg(target_arch = "x86_64")]
@@ -47,7 +47,7 @@ const CALLS: [Calls; 0] = [];
 pub(super) fn program() -> Vec<u8> {
     let mut steps: Vec<(u16, u8, u8, u32)> = Vec::new();
     for Calls { architecture, socket, hidden } in CALLS {
-        // The numbers after the code: how many steps to skip if equal, and if not.
+        // The numbers after the code: the instructions to skip if equal, and if not.
         steps.extend([
             (LOAD, 0, 0, ARCHITECTURE),
             (IF_EQUAL, 0, 9, architecture),

@@ -1,13 +1,13 @@
 //! The user's own programs that commands can run.
 //!
-//! Of the folder of a toolchain only the parts that run are there. The rest may hold credentials under any name.
+//! Of a toolchain's folder only the executable parts are visible. The rest may hold credentials under any name.
 
 use super::{Access, Mount, Sandbox};
 use std::collections::BTreeMap;
 use std::env;
 use std::path::Path;
 
-/// The variable that names the folder, the usual folder below the home, and the parts that run.
+/// The variable that names the folder, the default folder in the home, and the executable parts.
 #[rustfmt::skip]
 const TOOLCHAINS: &[(&str, &str, &[&str])] = &[
     ("ASDF_DATA_DIR", ".asdf", &["asdf.sh", "bin", "installs", "lib", "libexec", "plugins", "shims"]),
@@ -33,7 +33,7 @@ const TOOLCHAINS: &[(&str, &str, &[&str])] = &[
     ("", ".nix-profile", &["bin", "include", "lib", "libexec", "share"]),
 ];
 
-/// The parts of toolchains, the folders of `PATH` and the additions of the settings, if they would be hidden otherwise.
+/// The parts of toolchains, the folders of `PATH` and the user's additions, if they would otherwise be hidden.
 pub(super) fn mounts(sandbox: &Sandbox) -> Vec<Mount> {
     let mut emptied = Vec::new();
     let mut found = BTreeMap::new();
@@ -42,7 +42,7 @@ pub(super) fn mounts(sandbox: &Sandbox) -> Vec<Mount> {
         let usual = sandbox.home.as_ref().map(|home| home.join(usual));
         for folder in env::split_paths(&named).filter(|folder| folder.is_absolute()).chain(usual) {
             let Ok(real) = folder.canonicalize() else { continue };
-            // Two places, if links lead to it.
+            // Two paths, if links lead to it.
             for place in [&folder, &real] {
                 if !sandbox.hides(place) && place == &real && is_toolchains_own(place) {
                     emptied.push(Mount::EmptyFolder(place.clone()));
@@ -57,7 +57,7 @@ pub(super) fn mounts(sandbox: &Sandbox) -> Vec<Mount> {
     let programs = env::split_paths(&path).filter(|folder| sandbox.hides(folder) && folder.is_dir());
     let programs = programs.filter(|folder| !sandbox.home.as_ref().is_some_and(|home| home.starts_with(folder)));
     found.extend(programs.chain(sandbox.settings.read.iter().cloned()).map(|folder| (folder.clone(), folder)));
-    // The roots come later, as a whole.
+    // The roots follow later as a whole.
     found.retain(|at, _| !sandbox.roots.iter().any(|root| at.starts_with(root)));
     let binds = found.into_iter().filter_map(|(at, part)| {
         let source = part.canonicalize().ok()?;
@@ -68,7 +68,7 @@ pub(super) fn mounts(sandbox: &Sandbox) -> Vec<Mount> {
     emptied.into_iter().chain(binds).collect()
 }
 
-/// Whether a folder that a variable names is one toolchain's, and not a folder of the system's.
+/// Whether a folder from a variable belongs to one toolchain, and not to the system.
 fn is_toolchains_own(folder: &Path) -> bool {
     folder.parent().is_some_and(|parent| parent.parent().is_some()) && folder != Path::new("/usr/local")
 }

@@ -1,4 +1,4 @@
-//! The command line of bubblewrap, and the descriptors that it names.
+//! The command line of bubblewrap and the descriptors that it names.
 
 use super::Mount;
 use std::ffi::{OsStr, OsString};
@@ -11,11 +11,12 @@ use {
     std::sync::{Mutex, PoisonError},
 };
 
-/// Held while a child can inherit descriptors: a command in another wall would get them too, and leave its wall through them.
+/// Held while a child can inherit descriptors. A command in another sandbox would get them, too, and could escape
+/// through them.
 #[cfg(target_os = "linux")]
 static INHERITABLE: Mutex<()> = Mutex::new(());
 
-/// The words that start a command, without the command.
+/// The command line up to the command.
 #[derive(Debug)]
 pub(crate) struct Wall {
     words: Vec<OsString>,
@@ -56,11 +57,11 @@ impl Wall {
         }
     }
 
-    /// Adds an option that reads these bytes.
+    /// Adds an option with a descriptor that reads these bytes.
     pub(super) fn add_data(&mut self, option: &str, bytes: &[u8], at: Option<&Path>) -> Result<(), String> {
         let piped = || {
             let (reader, mut writer) = io::pipe()?;
-            // Less than a pipe holds.
+            // The bytes fit into a pipe's buffer.
             io::Write::write_all(&mut writer, bytes)?;
             Ok(reader)
         };
@@ -75,26 +76,26 @@ impl Wall {
         self.descriptors.push(descriptor);
     }
 
-    /// Starts a command line that begins with these words.
+    /// Starts a process with this command line.
     pub(crate) fn spawn<T>(self, start: impl FnOnce(Vec<OsString>) -> io::Result<T>) -> io::Result<T> {
         let _lock = INHERITABLE.lock().unwrap_or_else(PoisonError::into_inner);
         let Wall { words, descriptors } = self;
         descriptors.iter().try_for_each(|it| rustix::io::fcntl_setfd(it, rustix::io::FdFlags::empty()))?;
         let started = start(words);
-        // Before the lock is released.
+        // Closed before the lock is released.
         drop(descriptors);
         started
     }
 }
 
-/// Opens a path on which no part is a link.
+/// Opens a path without following any link.
 #[cfg(target_os = "linux")]
 fn open(path: &Path) -> io::Result<OwnedFd> {
     use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
     Ok(openat2(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), ResolveFlags::NO_SYMLINKS)?)
 }
 
-/// Only Linux has a sandbox: no wall is ever made elsewhere.
+/// Only Linux has a sandbox.
 #[cfg(not(target_os = "linux"))]
 impl Wall {
     pub(super) fn add_mount(&mut self, _: &Mount) -> Result<(), String> {

@@ -1,23 +1,23 @@
-//! AskUserQuestion: an ordinary tool that happens to talk to a person.
+//! AskUserQuestion: an ordinary tool that asks a person.
 
 use crate::message::ToolCall;
 use crate::tool::{Access, Running, Tool, ToolContext, ToolDefinition, ToolResult};
 use crate::tools::exit_plan_mode;
 use askuser::{QuestionSet, Rules, Violations, permission, report, tool};
 
-/// This agent has a plan mode.
+/// Whether this agent has a plan mode.
 const OFFERED: [tool::Extra; 1] = [tool::Extra::Plan];
 
 /// Puts one to four questions to the person.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AskUserQuestion {
-    /// How inputs are read.
+    /// The rules for parsing inputs.
     pub rules: Rules,
 }
 
 impl AskUserQuestion {
-    /// A question must not pass for a permission: neither to the person, nor in the conversation once it is answered, nor to
-    /// answers that were written beforehand for permissions. Nor must it pass for the approval of a plan.
+    /// Rejects a question that looks like a permission or a plan approval: to the person, in the conversation, or to
+    /// prepared answers for permissions.
     fn read(&self, call: &ToolCall, context: &ToolContext) -> Result<QuestionSet, Violations> {
         let set = QuestionSet::parse(call.input.clone(), &self.rules)?;
         let of_tools = context.shared.tools.names().map(permission::header);
@@ -40,7 +40,7 @@ impl Tool for AskUserQuestion {
 
     fn run<'a>(&'a self, call: &'a ToolCall, context: &'a ToolContext) -> Running<'a> {
         Box::pin(async move {
-            // A question from before the process was cut off is asked by the rules of that time.
+            // A question from before the interruption follows the rules of that time.
             let asked = context.shared.recorded_set(&call.id).map(Ok);
             let set = match asked.unwrap_or_else(|| self.read(call, context)) {
                 Ok(set) => set,

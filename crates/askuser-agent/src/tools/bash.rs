@@ -1,4 +1,4 @@
-//! Bash: runs a shell command. It never outlives its call: background processes are stopped with it.
+//! Bash: runs a shell command. Background processes are stopped when the call ends.
 
 use super::head_tail::HeadTail;
 use super::live_output::LiveOutput;
@@ -31,7 +31,7 @@ use tokio_util::sync::CancellationToken;
 /// Runs a command.
 #[derive(Clone, Debug)]
 pub struct Bash {
-    /// The wall around it, or why there is none.
+    /// The sandbox, or the reason why there is none.
     sandbox: Result<Arc<Sandbox>, String>,
 }
 
@@ -42,12 +42,12 @@ impl Default for Bash {
 }
 
 impl Bash {
-    /// Commands run inside of this; or the reason why not, and every command without a rule of its own is asked for.
+    /// Sets the sandbox, or the reason why there is none. Without one, every command that no rule allows is asked for.
     pub fn with_sandbox(sandbox: Result<Sandbox, String>) -> Bash {
         Bash { sandbox: sandbox.map(Arc::new) }
     }
 
-    /// How far a command reaches in this mode; `None` where there is no sandbox.
+    /// The access of a command in this mode; `None` without a sandbox.
     fn reach(
         &self,
         call: &ToolCall,
@@ -76,11 +76,11 @@ const DEFAULT_MS: u64 = 120_000;
 const MAX_MS: u64 = 600_000;
 const MAX_SUBTITLE: usize = 80;
 const MAX_REASON: usize = 300;
-/// How coarse the times of files are.
+/// The granularity of file times.
 const CLOCK: Duration = Duration::from_millis(10);
-/// How many changed files are named.
+/// The maximum number of changed files that are named.
 const MAX_NAMED: usize = 8;
-/// How long background processes may go on after the shell has exited.
+/// The time that background processes may run after the shell has exited.
 const BACKGROUND_GRACE: Duration = Duration::from_millis(200);
 const BUFFER: usize = 16 << 10;
 
@@ -164,7 +164,7 @@ impl Tool for Bash {
                 Err(why) => return Ok(ToolResult::error(format!("Not run, since there is no sandbox now: {why}"))),
             };
             let start = SystemTime::now();
-            // Files that the command changes have later times than files that were changed before.
+            // Files changed by the command have later times than files changed before.
             tokio::time::sleep(CLOCK).await;
             let mut result = run(&call.id, input.command, wall, input.timeout, context).await;
             if reach != Some(Reach::Look) {
@@ -175,7 +175,7 @@ impl Tool for Bash {
     }
 }
 
-/// Tells the person and the model what the command has made or changed that instructs git or an agent.
+/// Reports the files that the command created or changed and that instruct git or an agent.
 fn name_instructions(result: &mut ToolResult, start: SystemTime, context: &ToolContext) {
     let folders = std::iter::once(&context.cwd).chain(&context.allowed);
     let changed: Vec<String> = folders.flat_map(|folder| instructing_since(folder, start)).collect();
@@ -218,7 +218,7 @@ struct CommandInput<'a> {
     command: &'a str,
     timeout: Duration,
     description: Option<&'a str>,
-    /// How far it wants to leave the sandbox, and why.
+    /// The wanted access outside the sandbox, and the reason.
     wish: Option<(Reach, &'a str)>,
 }
 
@@ -254,7 +254,7 @@ fn parse(call: &ToolCall) -> Result<CommandInput<'_>, ToolResult> {
     Ok(CommandInput { command, timeout, description, wish })
 }
 
-/// A reason of one line, which cannot be taken for anything else.
+/// A reason on one line, which cannot look like other text of the question.
 fn shown_reason<'a>(call: &ToolCall, reason: Option<&'a str>) -> Result<&'a str, ToolResult> {
     let reason = call.non_blank("reason", reason.unwrap_or_default())?.trim();
     call.at_most("reason", reason, MAX_REASON, "")?;
@@ -266,19 +266,19 @@ fn shown_reason<'a>(call: &ToolCall, reason: Option<&'a str>) -> Result<&'a str,
 
 enum Exit {
     Exited(ExitStatus),
-    /// The same, and its background processes were stopped.
+    /// The shell exited, and its background processes were stopped.
     LeftProcesses(ExitStatus),
     TimedOut,
     /// The person stopped it.
     Stopped,
 }
 
-/// Runs a command of the person's own: it takes as long as they let it.
+/// Runs a command of the person, without a time limit.
 pub(crate) async fn run_command(call: &str, command: &str, context: &ToolContext) -> ToolResult {
     run(call, command, None, Duration::MAX, context).await
 }
 
-/// What a command writes, without keys: kept for the result, and told while it runs.
+/// The output of a command without keys: collected for the result and streamed while it runs.
 struct Output<'a> {
     decoder: Utf8Decoder,
     redactor: Redactor<'a>,
@@ -308,7 +308,7 @@ impl<'a> Output<'a> {
         self.whole.push(text);
     }
 
-    /// What the model reads of it, and the file with all of it if that is longer.
+    /// The output for the model, and the file with the full output if it is longer.
     fn finish(mut self) -> (String, Option<PathBuf>) {
         let rest = self.redactor.push(self.decoder.finish()) + &self.redactor.finish();
         self.add(&rest);
@@ -344,7 +344,7 @@ async fn run(call: &str, command: &str, wall: Option<Wall>, time_limit: Duration
     result
 }
 
-/// What a terminal would show of a text, without what only a terminal understands: colours, and lines that were written over.
+/// The final appearance of an output in a terminal: without colours and overwritten lines.
 fn clean(text: &str) -> String {
     let line = |line: &str| {
         let shown = line.trim_end_matches('\r').rsplit('\r').next().unwrap_or_default();
@@ -375,7 +375,7 @@ async fn supervise(
     let status = match exited {
         Ok(status) => status?,
         Err(exit) => {
-            // Its output while it is being stopped is kept too.
+            // Output during the stop is kept, too.
             tokio::select! {
                 () = group.stop() => {}
                 never = async { read_output(pipe, output).await; std::future::pending().await } => never,
@@ -387,7 +387,7 @@ async fn supervise(
     let _ = timeout(BACKGROUND_GRACE, async { tokio::join!(read_output(pipe, output), group.wait_all()) }).await;
     if !group.is_alive() {
         group.mark_finished();
-        // A process that left the group may still hold the pipe; it is not waited for.
+        // A process that left the group may still hold the pipe. The call does not wait for it.
         return Ok(if group.has_left_processes() { Exit::LeftProcesses(status) } else { Exit::Exited(status) });
     }
     group.stop().await;
@@ -395,7 +395,7 @@ async fn supervise(
     Ok(Exit::LeftProcesses(status))
 }
 
-/// Reads until the pipe ends. Cancel safe: what was read is kept.
+/// Reads until the pipe ends. Cancel safe: it keeps the bytes read.
 async fn read_output(pipe: &mut ChildStdout, output: &mut Output<'_>) {
     let mut buffer = vec![0; BUFFER];
     loop {
@@ -407,14 +407,14 @@ async fn read_output(pipe: &mut ChildStdout, output: &mut Output<'_>) {
             }
         };
         match read {
-            // Nothing more can be read from a broken pipe.
+            // A broken pipe yields no further bytes.
             Ok(0) | Err(_) => return output.live.tell(),
             Ok(bytes) => output.push(&buffer[..bytes]),
         }
     }
 }
 
-/// What the model reads: first how it ended, if there is something to say about that, then what it wrote.
+/// The result for the model: the ending if it matters, then the output.
 fn report(output: &str, exit: &Exit, time_limit: Duration) -> ToolResult {
     let mut notes = Vec::new();
     let (success, details) = match exit {

@@ -1,5 +1,5 @@
-//! Runs file work on a blocking thread, with a time limit. It is cancelled when the turn is stopped, when its future is
-//! dropped and when the time is up; work that does not react to that is abandoned.
+//! Runs file work on a blocking thread with a time limit. The work is cancelled when the turn is stopped, the future is
+//! dropped or the time is up. Work that does not react is abandoned.
 
 use crate::tool::{Stop, ToolContext, ToolResult};
 use std::fs::File;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 const TIME_LIMIT: Duration = Duration::from_secs(60);
-/// How long cancelled work may take to end. Only a hanging file system takes longer.
+/// The time that cancelled work may take to end. Only a hanging file system takes longer.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// Added to results that are incomplete because the time was up.
@@ -23,7 +23,7 @@ pub(crate) async fn run<T: Send + 'static>(
     run_within(context, TIME_LIMIT, GRACE, work).await
 }
 
-/// The same for the input of a tool and its subtitle, unless that was rejected.
+/// Runs `work` with a tool's input and subtitle, unless the input was rejected.
 pub(crate) async fn run_parsed<T: Send + 'static>(
     tool: &str,
     context: &ToolContext,

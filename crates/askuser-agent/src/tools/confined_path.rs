@@ -1,8 +1,8 @@
-//! Resolves a path from a model, and checks that it is inside a folder the agent may use.
+//! Resolves a path from a model and checks that it is inside an allowed folder.
 //!
-//! Symbolic links are resolved here, component by component, so that what is checked is what is used: a [`ConfinedPath`]
-//! is then opened from its root downwards without following any link (see [`Folder`]). Deliberately absent: `~` and
-//! variables, which belong to shells.
+//! Symbolic links are resolved here, component by component, so that the checked path is the used one. A
+//! [`ConfinedPath`] is then opened from its root downwards without following links (see [`Folder`]). `~` and variables
+//! are not expanded on purpose: they belong to shells.
 
 use super::folder::{Folder, Opened};
 use super::output_file;
@@ -15,10 +15,10 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-/// As many symbolic links as the Linux kernel follows.
+/// The maximum number of symbolic links, as in the Linux kernel.
 const MAX_LINKS: usize = 40;
 
-/// A path inside a folder that the agent may use. It need not exist.
+/// A path inside an allowed folder. It need not exist.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ConfinedPath {
     pub(crate) root: PathBuf,
@@ -32,7 +32,7 @@ pub(crate) struct ConfinedPath {
 pub(crate) enum RootKind {
     /// The working folder.
     Cwd,
-    /// One that the user added.
+    /// A folder that the user added.
     Added,
 }
 
@@ -70,7 +70,7 @@ impl ConfinedPath {
         Err(outside_error(given, &cwd.join(given), &real, context))
     }
 
-    /// The same for a tool that only looks: it finds the outputs of this session too.
+    /// Resolves a path for a read-only tool, which may also read this session's outputs.
     pub(crate) fn resolve_to_read(
         call: &ToolCall,
         given: &str,
@@ -87,7 +87,7 @@ impl ConfinedPath {
         if self.relative.as_os_str().is_empty() { self.root.clone() } else { self.root.join(&self.relative) }
     }
 
-    /// As users and models see it: relative if it is in the working folder.
+    /// The path for users and models: relative inside the working folder.
     pub(crate) fn display(&self) -> String {
         match self.root_kind {
             RootKind::Cwd if self.relative.as_os_str().is_empty() => ".".into(),
@@ -102,7 +102,7 @@ impl ConfinedPath {
         ConfinedPath { relative, ..self.clone() }
     }
 
-    /// A path below it, as users and models see it.
+    /// A path below it, in the form for users and models.
     pub(crate) fn display_below(&self, below: &Path) -> String {
         self.join(below).display()
     }
@@ -121,7 +121,8 @@ impl ConfinedPath {
         Ok((folder, last.map(OsStr::to_owned)))
     }
 
-    /// Changes the file, all of it or nothing, unless another program has changed it meanwhile. A new one gets its folders.
+    /// Changes the file atomically, unless another program has changed it meanwhile. Creates missing folders for a new
+    /// file.
     pub(crate) fn update(&self, update: Update<'_>) -> Result<(), UpdateError> {
         let missing = match update {
             Update::Create(_) => MissingFolders::Create,
@@ -164,12 +165,12 @@ fn outside_error(given: &str, asked: &Path, real: &Path, context: &ToolContext) 
     ))
 }
 
-/// `path` without symbolic links and dots, spelled as on the disk. Components that do not exist are kept as they are.
+/// `path` without symbolic links and dots, in the disk's spelling. Missing components stay as given.
 pub(crate) fn resolve_links(path: &Path) -> io::Result<PathBuf> {
     resolve_links_with(path, |_| Ok(()))
 }
 
-/// The same, if each link on the way passes a check.
+/// Resolves a path if each link on the way passes a check.
 pub(crate) fn resolve_links_with(path: &Path, check: impl Fn(&Path) -> io::Result<()>) -> io::Result<PathBuf> {
     let mut real = PathBuf::new();
     let mut remaining: VecDeque<OsString> = components(path);
@@ -208,7 +209,7 @@ pub(crate) fn resolve_links_with(path: &Path, check: impl Fn(&Path) -> io::Resul
     Ok(as_on_disk(real))
 }
 
-/// On these systems several spellings mean one file (`SRC` and `src`), of which the disk has one.
+/// These systems accept several spellings of one file (`SRC` and `src`). The disk has one.
 #[cfg(any(windows, target_vendor = "apple"))]
 fn as_on_disk(path: PathBuf) -> PathBuf {
     let spelled = |existing: &Path| {

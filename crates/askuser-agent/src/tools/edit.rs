@@ -1,4 +1,4 @@
-//! Edit: replaces one string in a file by another. The match must be exact and unique; only line endings and the byte order
+//! Edit: replaces one string in a file by another. The match must be exact and unique. Line endings and the byte order
 //! mark, which models do not see, are adapted to the file.
 
 use super::file_change::{self, Change};
@@ -86,7 +86,7 @@ fn plan(call: &ToolCall, context: &ToolContext) -> Result<Change, ToolResult> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Occurrences {
-    /// One, which must be the only one.
+    /// One match, which must be the only one.
     Unique,
     All,
 }
@@ -113,9 +113,9 @@ enum EditError {
     TooLarge(usize),
 }
 
-/// `text` after the edit, and how many matches were replaced.
+/// The text after the edit, and the number of replacements.
 fn replace(text: &str, old: &str, new: &str, occurrences: Occurrences) -> Result<(String, usize), EditError> {
-    // Read does not show the mark, so the model's strings do not have it.
+    // Read hides the mark, so the model's strings lack it.
     let (mark, body) = match text.strip_prefix(BOM) {
         Some(body) => (&text[..BOM.len_utf8()], body),
         None => ("", text),
@@ -156,7 +156,7 @@ fn replace_exact(body: &str, old: &str, new: &str, occurrences: Occurrences) -> 
     Ok((body.replace(old, new), count))
 }
 
-/// One, if there is only one match; overlapping matches count.
+/// The match, if there is only one. Overlapping matches count.
 fn check_unique(body: &str, old: &str) -> Result<usize, EditError> {
     let first = body.find(old).ok_or(EditError::NotFound)?;
     let next = first + body[first..].chars().next().map_or(1, char::len_utf8);

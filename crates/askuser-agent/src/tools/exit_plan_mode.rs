@@ -1,4 +1,4 @@
-//! ExitPlanMode: presents the plan, and leaves plan mode if the person wants to go ahead.
+//! ExitPlanMode: presents the plan, and leaves plan mode if the person approves it.
 
 use crate::asking::Asked;
 use crate::event::AgentEvent;
@@ -20,7 +20,7 @@ struct Input<'a> {
     plan: &'a str,
 }
 
-/// An option by its index: a recorded answer may have been given under other labels.
+/// An option by its index, because a recorded answer may have other labels.
 const GO_AND_EDIT: usize = 1;
 
 impl Tool for ExitPlanMode {
@@ -59,23 +59,23 @@ impl Tool for ExitPlanMode {
     }
 }
 
-/// How the question for approval is headed.
+/// The header of the approval question.
 pub(crate) const HEADER: &str = "Plan";
 
-/// The question whether a plan is approved.
+/// The question that asks to approve a plan.
 ///
 /// # Errors
-/// Never: its limits are those of every question.
+/// Never: the fixed text obeys the limits of every question.
 pub fn plan_question() -> Result<QuestionSet, Stop> {
     let question = QuestionInput::new("Go ahead with this plan?", HEADER)
         .option("Go ahead", "Leave plan mode. Changes still ask for permission")
         .option("Go ahead, accept edits", "Leave plan mode. Edits in this folder do not ask")
-        // The last one refuses.
+        // The last option is the refusal.
         .option("Keep planning", "Stay in plan mode. A note or Other says what to change");
     QuestionSet::new([question], &Rules::strict()).map_err(|_| Stop::Interrupted)
 }
 
-/// The mode to go on in, if the plan was approved, and what the model reads.
+/// The next mode if the plan was approved, and the text for the model.
 fn outcome(asked: &Asked) -> (Option<PermissionMode>, String) {
     let quoted = |text: &Option<String>| text.as_ref().map(|text| format!(" They wrote: {text}")).unwrap_or_default();
     let says = match verdict(&asked.set, &asked.resolution, MayPermit::PersonOrAnswers) {

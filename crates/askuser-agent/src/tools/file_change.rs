@@ -1,8 +1,8 @@
 //! A change of a file: its old and new content, the diff that the user approves, and the write.
 //!
-//! A change is computed twice, once to ask for permission and once to apply it, since the file may change in between: then
-//! nothing is done, wherever in the file that is. A lock serialises the changes of this process, so that none is lost between
-//! reading and writing; other programs lose nothing either ([`shared_file`](crate::shared_file)).
+//! A change is computed twice: to ask for permission, and to apply it. If the file changed in between, it stays
+//! unchanged. A lock serialises the changes of this process. Saves of other programs survive, too
+//! ([`shared_file`](crate::shared_file)).
 
 use super::blocking;
 use super::confined_path::{self, ConfinedPath, RootKind};
@@ -23,14 +23,14 @@ use tokio_util::sync::CancellationToken;
 
 pub(crate) const MAX_CONTENT: usize = 1_000_000;
 pub(crate) const MAX_FILE: u64 = 10_000_000;
-/// How much of a diff is repeated where it was made already, in bytes.
+/// The size in bytes of a diff that is repeated when it was already applied.
 const MAX_EXCERPT: usize = 100_000;
 
 pub(crate) struct Change {
     pub(crate) path: ConfinedPath,
     pub(crate) original: Option<Original>,
     pub(crate) new_content: String,
-    /// What the model reads once it is made.
+    /// The result for the model once it is applied.
     pub(crate) done: String,
 }
 
@@ -40,7 +40,7 @@ pub(crate) fn target_path(call: &ToolCall, given: &str, context: &ToolContext) -
     }
     let path = ConfinedPath::resolve(call, given, context)?;
     let shown = path.display();
-    // The user must be able to read what they approve.
+    // The user must be able to read the text to approve.
     if sanitize::line(&shown) != shown {
         return Err(call.invalid_input("path", "has characters that cannot be shown", "must be readable to the user"));
     }
@@ -84,7 +84,7 @@ pub(crate) fn load(path: &ConfinedPath) -> Result<Option<Original>, ToolResult> 
     Ok(Some(Original { bytes, metadata }))
 }
 
-/// The file that a call changes: what the person was shown, if they were, and nothing else.
+/// The file that a call changes: exactly the one that the person was shown.
 pub(crate) fn load_as_agreed(path: &ConfinedPath, context: &ToolContext) -> Result<Option<Original>, ToolResult> {
     let original = load(path)?;
     match &context.agreed {
@@ -95,10 +95,10 @@ pub(crate) fn load_as_agreed(path: &ConfinedPath, context: &ToolContext) -> Resu
     }
 }
 
-/// The change that a call makes.
+/// The change of a call.
 pub(crate) type Plan = fn(&ToolCall, &ToolContext) -> Result<Change, ToolResult>;
 
-/// Makes the change of a call.
+/// Applies the change of a call.
 pub(crate) async fn run(
     tool: &'static str,
     plan: Plan,
@@ -116,21 +116,21 @@ pub(crate) async fn run(
     Ok(made.await?.flatten().unwrap_or_else(|rejected| rejected))
 }
 
-/// What the model reads where a file is not what a change was made from any more.
+/// The result if a file no longer has the content that a change was made from.
 pub(crate) fn changed_meanwhile(shown: &str) -> ToolResult {
     ToolResult::error(format!(
         "{shown} was changed by another program meanwhile; nothing was written. Read it again first."
     ))
 }
 
-/// Held from reading a file until it is written.
+/// The lock held from reading a file until it is written.
 pub(crate) fn change_lock() -> MutexGuard<'static, ()> {
     static LOCK: Mutex<()> = Mutex::new(());
     LOCK.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Change {
-    /// Writes the file, unless the caller has stopped waiting. The old content is kept first, so that the edit can be undone.
+    /// Writes the file, unless the caller has stopped waiting. The old content is kept first for an undo.
     pub(crate) fn apply(&self, context: &ToolContext, cancel: &CancellationToken) -> Result<(), ToolResult> {
         let shown = self.path.display();
         if cancel.is_cancelled() {
@@ -147,7 +147,7 @@ impl Change {
         let update = original.map_or(Update::Create(new), |original| Update::Replace(original, new));
         self.path.update(update).map_err(|error| {
             if let (Some(log), Some(Ok(number))) = (&log, kept) {
-                // Otherwise it is found to be as it was.
+                // Otherwise the undo finds the file unchanged.
                 let _ = log.mark_undone(number);
             }
             match error {
@@ -162,7 +162,7 @@ impl Change {
         file_change(&self.path.display(), old, Some(self.new_content.as_bytes()))
     }
 
-    /// What the user is asked to approve. `verb` is "Edit" or "Write".
+    /// The question for approval. `verb` is "Edit" or "Write".
     pub(crate) fn consent(&self, verb: &str, context: &ToolContext) -> Result<Consent, ToolResult> {
         let sensitive = sensitive::why_sensitive(&self.path, context);
         let always_ask = sensitive::is_protected(&self.path.absolute(), &context.protected);
@@ -199,7 +199,7 @@ impl Change {
     }
 }
 
-/// The first lines of a diff that was made, and how many are left out.
+/// The first lines of an applied diff, and the number of lines left out.
 fn excerpt(diff: String) -> String {
     let Some(end) = diff.get(..diff.floor_char_boundary(MAX_EXCERPT)).filter(|first| first.len() < diff.len()) else {
         return diff;

@@ -1,8 +1,8 @@
-//! An open folder, and what can be done in it: open, list, replace. Everything is relative to the handle and no symbolic
-//! link is followed, so one that is swapped in later cannot lead elsewhere.
+//! An open folder with its operations: open, list, replace. All paths are relative to the handle, and no symbolic link
+//! is followed. So a link swapped in later cannot lead elsewhere.
 //!
-//! cap-std would by itself follow links that stay inside a root. Names are opened one at a time without following any,
-//! since a link inside the root could lead to a file for which the user has not been asked, such as one in `.git`.
+//! cap-std alone would follow links that stay inside a root. Names are opened one at a time without following any. A
+//! link inside the root could lead to a file that the user was not asked about, such as one in `.git`.
 
 use crate::shared_file::{self, Update, UpdateError};
 use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
@@ -18,7 +18,7 @@ use std::path::Path;
 pub(crate) enum Opened {
     File(File, Metadata),
     Folder(Folder),
-    /// A pipe, device, socket, or symbolic link. It is not opened: that might hang, have effects, or lead elsewhere.
+    /// A pipe, device, socket or symbolic link. Opening it could block, have effects, or lead elsewhere.
     Other,
     Missing,
 }
@@ -56,14 +56,14 @@ impl Folder {
             return Ok(Opened::Other);
         }
         let mut options = OpenOptions::new();
-        // Non-blocking: if a pipe has replaced it meanwhile, opening does not hang.
+        // Non-blocking, so that a pipe in its place does not block.
         options.read(true).follow(FollowSymlinks::No).nonblock(true);
         let file = self.0.open_with(name, &options)?.into_std();
         let metadata = file.metadata()?;
         Ok(if metadata.is_file() { Opened::File(file, metadata) } else { Opened::Other })
     }
 
-    /// The first `max` entries by name, each with whether it is a folder, and how many there are.
+    /// The first `max` entries by name, whether each is a folder, and the total number.
     pub(crate) fn entries(&self, max: usize) -> io::Result<(BTreeMap<String, bool>, usize)> {
         let mut entries = BTreeMap::new();
         let mut count = 0;
@@ -79,7 +79,7 @@ impl Folder {
         Ok((entries, count))
     }
 
-    /// Changes the file `name`, all of it or nothing, unless another program has changed it meanwhile.
+    /// Changes the file `name` atomically, unless another program has changed it meanwhile.
     pub(crate) fn update(&self, name: &OsStr, update: Update<'_>) -> Result<(), UpdateError> {
         shared_file::update_in(&self.0, name, update)
     }

@@ -103,7 +103,7 @@ fn parse(call: &ToolCall, context: &ToolContext) -> Result<Search, ToolResult> {
     let matcher = RegexMatcherBuilder::new()
         .case_insensitive(ignore_case.unwrap_or(false))
         .multi_line(true)
-        // `$` is before CRLF too; lines end with LF all the same.
+        // `$` matches before CRLF, too, but lines end with LF.
         .crlf(true)
         .line_terminator(Some(b'\n'))
         .build(pattern)
@@ -180,18 +180,18 @@ impl Opener<'_> {
 struct Report {
     mode: OutputMode,
     output: String,
-    /// How long it is, with what was found in the file that is being searched.
+    /// The length including the matches of the current file.
     chars: usize,
     matches: usize,
     files: usize,
     unread: usize,
     file: Found,
-    /// Whether something was left out.
+    /// Whether matches were left out.
     full: bool,
     timed_out: bool,
 }
 
-/// What was found in one file so far.
+/// The matches in one file so far.
 #[derive(Default)]
 struct Found {
     text: String,
@@ -217,7 +217,7 @@ impl Report {
         !self.full
     }
 
-    /// A file has been searched; without its name, what was found does not count.
+    /// Ends the search of a file. Without a name, its matches do not count.
     fn end_file(&mut self, shown: Option<String>) {
         let Found { text, count, is_binary } = std::mem::take(&mut self.file);
         self.chars -= text.chars().count();

@@ -1,9 +1,9 @@
-//! A buffer that keeps the beginning and the end of a text, and counts the characters left out between them. Most of it is
-//! the end: that is where a command says what went wrong.
+//! A buffer that keeps the beginning and the end of a text and counts the characters between. Most of it is the end,
+//! where a command reports errors.
 
 use std::collections::VecDeque;
 
-/// The head and tail of a text, as far as it has been read.
+/// The head and tail of a text so far.
 #[derive(Default)]
 pub(crate) struct HeadTail {
     /// The maximum lengths, in characters.
@@ -38,7 +38,7 @@ impl HeadTail {
         }
     }
 
-    /// The text, with a note about what is left out and where that is.
+    /// The text, with a note about the size and place of the gap.
     pub(crate) fn finish(self, where_it_is: &str) -> String {
         let mut text = self.head;
         if self.left_out > 0 {

@@ -1,37 +1,36 @@
-//! What version control ignores: the rules in `.ignore`, `.gitignore` and `.git/info/exclude`, and the user's own.
+//! The rules of version control for ignored files: `.ignore`, `.gitignore`, `.git/info/exclude`, and the user's own.
 //!
-//! A folder is not trusted, so its files are read here and not by the `ignore` crate, which opens whatever has such a name
-//! and reads it to its end: a link to `/dev/zero` fills the memory, a pipe hangs. Only regular files count, and only if
-//! those of a folder and of all above it are as short together as people write them.
+//! A folder is not trusted, so its files are read here. The `ignore` crate opens any file of such a name and reads it
+//! to its end: a link to `/dev/zero` fills the memory, and a pipe blocks. Only regular files count, and only below a
+//! total size.
 
 use crate::regular_file::{self, Links};
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use std::path::{Path, PathBuf};
 
-/// How long the files that hold in one folder may be together. No project has so many rules, and four times as many take
+/// The maximum total size of the files that apply in one folder. Larger rules than real projects have would take
 /// seconds and half a gigabyte to compile.
 const MAX_BYTES: u64 = 256 << 10;
-/// How long the files may be that say where a repository is.
+/// The maximum size of the files that locate a repository.
 const MAX_POINTER_BYTES: u64 = 4_096;
 
-/// The rules that hold where a walk is.
+/// The rules at the current place of a walk.
 pub(crate) struct IgnoreRules {
     users: Gitignore,
-    /// From the repository's root, or from where the walk began, down to where it is.
+    /// From the repository's root, or the start of the walk, down to the current folder.
     folders: Vec<FolderRules>,
 }
 
 struct FolderRules {
     folder: PathBuf,
     bytes: u64,
-    /// Of `.ignore`, `.gitignore` and `.git/info/exclude`: the first that says something counts.
+    /// From `.ignore`, `.gitignore` and `.git/info/exclude`. The first match counts.
     kinds: [Gitignore; 3],
 }
 
 impl IgnoreRules {
-    /// The rules that hold in a folder because of the folders above it. Outside of a repository these are unrelated, and
-    /// might ignore everything.
+    /// The rules that folders above impose on a folder. Outside a repository they are unrelated and do not apply.
     pub(crate) fn above(folder: &Path) -> IgnoreRules {
         let (users, _) = GitignoreBuilder::new(folder).build_global();
         let mut rules = IgnoreRules { users, folders: Vec::new() };
@@ -49,7 +48,7 @@ impl IgnoreRules {
         self.folders.push(FolderRules::read(folder, MAX_BYTES.saturating_sub(used)));
     }
 
-    /// Whether something is ignored that the walk comes upon.
+    /// Whether a path of the walk is ignored.
     pub(crate) fn ignores(&mut self, path: &Path, is_folder: bool) -> bool {
         self.leave(path);
         for kind in 0..3 {
@@ -87,7 +86,7 @@ impl FolderRules {
     }
 }
 
-/// Lines that are no rules are skipped, as by version control.
+/// Invalid lines are skipped, as git does.
 fn parse(folder: &Path, text: &[u8]) -> Gitignore {
     let mut builder = GitignoreBuilder::new(folder);
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
@@ -97,8 +96,8 @@ fn parse(folder: &Path, text: &[u8]) -> Gitignore {
     builder.build().unwrap_or_else(|_| Gitignore::empty())
 }
 
-/// Where the rules are that a repository does not share. In a second worktree `.git` is a file that says where the
-/// repository is.
+/// The folder of the rules that a repository does not share. In a linked worktree `.git` is a file that names the
+/// repository.
 fn exclude_file(folder: &Path) -> Option<PathBuf> {
     let git = folder.join(".git");
     if git.is_dir() {

@@ -1,5 +1,5 @@
-//! What a running command writes, told while it runs, so that a person can read all of it. Pieces come at most ten
-//! times a second, and of a flood only the end of each. The result has what the model reads.
+//! Streams the output of a running command, so that a person can read all of it. At most ten pieces a second are sent,
+//! and of a flood only the end of each. The result has the output for the model.
 
 use crate::event::AgentEvent;
 use crate::tool::ToolContext;
@@ -9,17 +9,17 @@ use tokio::time::Instant;
 /// The shortest time between two pieces.
 const INTERVAL: Duration = Duration::from_millis(100);
 const MAX_PIECE: usize = 64 << 10;
-/// Stands for what was left out before the end of a flood, in a line of its own.
+/// A line that stands for text left out of a flood.
 const LEFT_OUT: &str = "\n…\n";
 
 pub(crate) struct LiveOutput<'a> {
     context: &'a ToolContext,
     call: &'a str,
-    /// What has not been told yet.
+    /// The text not sent yet.
     unsent: String,
-    /// Whether something before it was left out.
+    /// Whether text before it was left out.
     cut: bool,
-    /// Nothing is told before this.
+    /// The earliest time of the next piece.
     due: Instant,
 }
 
@@ -28,13 +28,13 @@ impl<'a> LiveOutput<'a> {
         LiveOutput { context, call, unsent: String::new(), cut: false, due: Instant::now() }
     }
 
-    /// Takes in what was written, and tells it if the last piece is long enough ago.
+    /// Takes output, and sends it if the last piece is old enough.
     pub(crate) fn push(&mut self, text: &str) {
         self.unsent.push_str(text);
         if self.unsent.len() > MAX_PIECE {
             let from = self.unsent.ceil_char_boundary(self.unsent.len() - MAX_PIECE);
             let line = self.unsent[from..].find('\n').map(|end| from + end + 1);
-            // A line that is longer than a piece is cut anywhere.
+            // A line longer than a piece is cut at any place.
             self.unsent.drain(..line.filter(|line| *line < self.unsent.len()).unwrap_or(from));
             self.cut = true;
         }
@@ -43,7 +43,7 @@ impl<'a> LiveOutput<'a> {
         }
     }
 
-    /// Returns when the next piece is due; never, if there is none.
+    /// Waits until the next piece is due; forever without pending text.
     pub(crate) async fn wait_until_due(&self) {
         match self.unsent.is_empty() {
             true => std::future::pending().await,
@@ -51,7 +51,7 @@ impl<'a> LiveOutput<'a> {
         }
     }
 
-    /// Tells what has not been told.
+    /// Sends the pending text.
     pub(crate) fn tell(&mut self) {
         if self.unsent.is_empty() {
             return;

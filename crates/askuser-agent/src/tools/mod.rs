@@ -1,5 +1,5 @@
-//! The built-in tools, one file each, and what they share: `confined_path` and `folder` decide what can be reached,
-//! `file_change` how files are changed, `process` how commands end, `walk` what is searched.
+//! The built-in tools, one file each, and their common parts: `confined_path` and `folder` control access,
+//! `file_change` applies changes, `process` runs commands, `walk` lists files.
 
 mod ask_user;
 mod bash;
@@ -49,12 +49,12 @@ pub fn all() -> Registry {
     talking().with(Read).with(Glob).with(Grep).with(Edit).with(Write).with(Bash::default())
 }
 
-/// The tools that need no file system: asking, planning, subagents.
+/// The tools without a file system: asking, planning, subagents.
 pub fn talking() -> Registry {
     Registry::new().with(AskUserQuestion::default()).with(ExitPlanMode).with(Task)
 }
 
-/// A tool that models are told this about: the text of its description, and the properties of its input.
+/// The definition of a tool from its description file and the properties of its input.
 fn built_in(name: &str, description: &str, properties: Value, required: &[&str]) -> ToolDefinition {
     let schema = json!({"type": "object", "properties": properties, "required": required});
     ToolDefinition::new(name, description.trim_ascii_end(), schema)

@@ -1,11 +1,11 @@
 //! A shell command and all processes it starts, as one process group that can be stopped.
 //!
-//! It runs in its own session, so it cannot read from the terminal: keys belong to the prompt. When the [`ProcessGroup`]
-//! is dropped, nothing of the group is left running. With bubblewrap the kernel ends every process of the command with it, and
-//! with the agent; without it, a process that leaves the group on purpose (a daemon) stays.
+//! It runs in its own session, so it cannot read the terminal: keys belong to the prompt. Dropping the [`ProcessGroup`]
+//! ends the whole group. With bubblewrap, the kernel ends all processes of the command with it and with the agent.
+//! Without it, a daemon that leaves the group survives.
 //!
-//! process-wrap starts the session, or the job object on Windows. Stopping is ours: it waits for direct children only,
-//! cannot tell whether orphans of the group are alive, and kills only the shell when dropped.
+//! process-wrap starts the session, or the job object on Windows. Its own stop waits for direct children only, cannot
+//! see live orphans of the group, and kills only the shell on drop. So this module stops groups itself.
 
 use crate::sandbox::Wall;
 use crate::tool::ToolContext;
@@ -20,10 +20,11 @@ use std::process::{ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use tokio::process::ChildStdout;
 
-/// Set for every command: what it says is not what a person says. `askuser answer` and `withdraw` refuse under it.
+/// The variable set for every command, whose words are not a person's. `askuser answer` and `withdraw` refuse to run
+/// with it.
 pub const STARTED_BY_AGENT: &str = "ASKUSER_STARTED_BY_AGENT";
 
-/// How long a command may take to end after SIGTERM.
+/// The time that a command may take to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(1);
 /// The same on drop, which blocks the thread.
 const DROP_GRACE: Duration = Duration::from_millis(200);
@@ -34,15 +35,15 @@ pub(crate) struct ProcessGroup {
     child: Box<dyn ChildWrapper>,
     id: Option<u32>,
     finished: bool,
-    /// Whether bubblewrap is its leader: the end of that is the end of them all.
+    /// Whether bubblewrap is the leader. Its end ends the whole group.
     is_walled: bool,
-    /// A supervisor ends the group once this is closed; inside of bubblewrap it is told here what was left.
+    /// Closing it makes a supervisor end the group. Inside bubblewrap the supervisor reports leftover processes through
+    /// it.
     lifeline: Option<Lifeline>,
 }
 
-/// What runs a command inside of bubblewrap: once the command has ended, it waits a moment for what that left in the background, and
-/// says whether something is left. Then all of it ends. Beside it there is only bubblewrap's own process. A signal to stop is for the
-/// command.
+/// The supervisor of a command inside bubblewrap. After the command it waits a moment for background processes and
+/// reports whether any are left. Then all of them end. Signals to stop go to the command.
 const WATCHED: &str = r#"
 trap : TERM
 "$@" </dev/null
@@ -55,11 +56,11 @@ exit $status
 
 #[cfg(unix)]
 type Lifeline = std::os::unix::net::UnixStream;
-/// There are no supervisors.
+/// Without a supervisor.
 #[cfg(not(unix))]
 type Lifeline = std::convert::Infallible;
 
-/// Runs `text` in a shell, with standard output and standard error in one pipe, and without some variables.
+/// Runs `text` in a shell without some variables. Standard output and standard error share a pipe.
 pub(crate) fn spawn_shell(
     text: &str,
     wall: Option<Wall>,
@@ -74,7 +75,7 @@ pub(crate) fn spawn_shell(
     let spawn = |words: Vec<OsString>| {
         let mut command = command(&words, text, context);
         command.command_mut().stdin(stdin).stdout(stdout).stderr(stderr);
-        // `command` holds the writing end, and the pipe does not end before it is dropped.
+        // `command` holds the writing end, so the pipe stays open until it is dropped.
         command.spawn()
     };
     let child = match wall {
@@ -111,7 +112,7 @@ fn command(words: &[OsString], text: &str, context: &ToolContext) -> CommandWrap
     command
 }
 
-/// What a supervisor has as its standard input, and its other end.
+/// The two ends of a supervisor's standard input.
 #[cfg(unix)]
 fn lifeline() -> io::Result<(Stdio, Option<Lifeline>)> {
     let (ours, its) = Lifeline::pair()?;
@@ -149,7 +150,7 @@ fn add_text(command: &mut tokio::process::Command, text: &str) {
     command.arg(text);
 }
 
-/// `cmd` takes what stands between the outermost quotes as it is: it does not know how other programs quote.
+/// `cmd` takes the text between the outermost quotes unchanged. It ignores the quoting rules of other programs.
 #[cfg(windows)]
 fn add_text(command: &mut tokio::process::Command, text: &str) {
     let program = Path::new(command.as_std().get_program()).file_stem().map(|name| name.to_ascii_lowercase());
@@ -165,8 +166,8 @@ fn bash() -> Option<PathBuf> {
     programs::find("bash")
 }
 
-/// Git's, which is often not on the path that `git` is on. Not the system's own: that runs commands in another system (WSL), where
-/// they do not end with their job.
+/// The shell of Git, which is often missing from `PATH`. The system's `bash` runs commands in WSL, where they do not
+/// end with their job.
 #[cfg(windows)]
 fn bash() -> Option<PathBuf> {
     let lower = |path: &std::ffi::OsStr| PathBuf::from(path.to_ascii_lowercase());
@@ -178,13 +179,13 @@ fn bash() -> Option<PathBuf> {
 }
 
 impl ProcessGroup {
-    /// Waits for the shell, not for background processes.
+    /// Waits for the shell, but not for background processes.
     pub(crate) async fn wait(&mut self) -> io::Result<ExitStatus> {
         self.leader().wait().await
     }
 
-    /// The process that was started. process-wrap would wait for others as well: on Unix those of the group that have become
-    /// children of this process, on Windows those of the job.
+    /// The shell's process. process-wrap would also wait for others: children in the group on Unix, and the job on
+    /// Windows.
     fn leader(&mut self) -> &mut dyn ChildWrapper {
         self.child.inner_mut()
     }
@@ -196,7 +197,7 @@ impl ProcessGroup {
     }
 
     pub(crate) fn is_alive(&mut self) -> bool {
-        // Until it is waited for, the shell itself is a member of the group.
+        // The shell is a member of the group until it is waited for.
         let leader_runs = matches!(self.leader().try_wait(), Ok(None));
         leader_runs || (!self.is_walled && self.has_members())
     }
@@ -210,7 +211,7 @@ impl ProcessGroup {
         self.mark_finished();
     }
 
-    /// Whether it left something in the background, which has ended with it.
+    /// Whether background processes were left, which have ended with it.
     pub(crate) fn has_left_processes(&mut self) -> bool {
         #[cfg(unix)]
         return self.lifeline.as_mut().is_some_and(|lifeline| matches!(io::Read::read(lifeline, &mut [0]), Ok(1)));
@@ -218,7 +219,7 @@ impl ProcessGroup {
         return false;
     }
 
-    /// No process is left, so the group id may be reused and must not be signalled any more.
+    /// No process is left, so the group id may be reused and must not be signalled again.
     pub(crate) fn mark_finished(&mut self) {
         self.finished = true;
     }
@@ -245,12 +246,12 @@ impl ProcessGroup {
         // EPERM means that there is a process.
         let no_process = Err(rustix::io::Errno::SRCH);
         let Some(pid) = self.pid() else { return false };
-        // Those that have become children of this process would stay zombies. The leader has been taken note of before.
+        // Adopted children would stay zombies. The leader's status was read before.
         while let Ok(Some(_)) = rustix::process::waitpgid(pid, rustix::process::WaitOptions::NOHANG) {}
         rustix::process::test_kill_process_group(pid) != no_process && !has_only_zombies(pid.as_raw_nonzero().get())
     }
 
-    /// Signals all of the group; of a walled one not its leader, whose end would be the end of all at once.
+    /// Signals the whole group. In a sandbox the leader is skipped, because its end would kill the others at once.
     fn signal(&self, signal: rustix::process::Signal) {
         let Some(pid) = self.pid() else { return };
         if !self.is_walled {
@@ -273,12 +274,12 @@ impl ProcessGroup {
     }
 }
 
-/// Whether all processes of a group are zombies. Orphans may stay zombies for ever in a container whose first process is
-/// not an init.
+/// Whether all processes of a group are zombies. Orphans may stay zombies in a container whose first process is no
+/// init.
 #[cfg(unix)]
 fn has_only_zombies(group: i32) -> bool {
     let mut members = members(group).peekable();
-    // No member at all: /proc does not show these processes.
+    // /proc shows no member: it hides these processes.
     members.peek().is_some() && members.all(|(_, state)| matches!(state, 'Z' | 'X'))
 }
 

@@ -24,9 +24,9 @@ const MAX_CHARS: usize = 50_000;
 const MAX_ENTRIES: usize = 500;
 /// Longer lines are cut.
 const LINE_CHARS: usize = 2_000;
-/// How much of a line is kept: enough to show that it is too long, whatever its characters.
+/// The stored length of a line: enough to show that it is too long, in any script.
 const LINE_BYTES: usize = 4 * LINE_CHARS + 4;
-/// How far beyond the page lines are still counted.
+/// The number of lines that are counted beyond the page.
 const COUNTED_BYTES: u64 = 64 << 20;
 const BUFFER: usize = 64 << 10;
 
@@ -90,7 +90,7 @@ fn read(path: &ConfinedPath, range: LineRange, known: &SeenFiles, cancel: &Cance
             let reader = Digesting { reader: CancellableFile { file, cancel }, read: Sha256::default() };
             let mut reader = BufReader::with_capacity(BUFFER, reader);
             let page = read_page(&mut reader, &shown, metadata.len(), range);
-            // A file that is longer than what is counted of it is too long to be replaced as well.
+            // A file beyond the counted length is too long to be replaced as well.
             let is_whole = reader.fill_buf().is_ok_and(<[u8]>::is_empty);
             page.map(|page| {
                 if !page.success || !is_whole {
@@ -142,7 +142,7 @@ fn read_page(reader: &mut impl BufRead, shown: &str, bytes: u64, range: LineRang
     Ok(page.into_result(shown))
 }
 
-/// The page that is being read, and what has been seen of the file.
+/// The page being read, and the lines seen so far.
 #[derive(Default)]
 struct Page {
     range: LineRange,
@@ -150,9 +150,9 @@ struct Page {
     output_chars: usize,
     /// The last line in the output.
     last: u64,
-    /// Whether no more lines fit.
+    /// Whether the page is full.
     full: bool,
-    /// How many lines have been read, and whether that is all of them.
+    /// The number of lines read, and whether the file ended.
     line_count: u64,
     at_end: bool,
     lossy: bool,

@@ -1,5 +1,5 @@
-//! Which content of each file the model knows: what it last read of it or wrote to it. Write replaces nothing else, whatever
-//! was allowed, so that what a person saves meanwhile is not lost. Results record it, so that a resumed session knows it too.
+//! The content of each file as the model last read or wrote it. Write replaces no other content in any mode, so that a
+//! person's edits are not lost. Results record it for a resumed session.
 
 use super::confined_path::ConfinedPath;
 use super::file_change::Change;
@@ -23,19 +23,19 @@ struct Seen {
     sha256: Content,
 }
 
-/// What one conversation knows. Clones are about the same.
+/// The files of one conversation. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SeenFiles(Arc<Mutex<HashMap<PathBuf, Content>>>);
 
 impl SeenFiles {
-    /// The files as the results of a session recorded them.
+    /// The files recorded in the results of a session.
     pub(crate) fn recorded<'a>(results: impl Iterator<Item = &'a ToolResult>) -> SeenFiles {
         let details = results.filter_map(|result| result.metadata.as_ref()?.details.as_ref());
         let seen = details.filter_map(|details| Seen::deserialize(&details["seen"]).ok());
         SeenFiles(Arc::new(Mutex::new(seen.map(|seen| (seen.path, seen.sha256)).collect())))
     }
 
-    /// The model has read lines of this file. Returns the file as the result records it.
+    /// Records that the model has read lines of this file. Returns the record for the result.
     pub(crate) fn has_read(&self, path: &ConfinedPath, content: Content) -> Value {
         let path = path.absolute();
         let seen = json!({"path": path, "sha256": content});
@@ -43,8 +43,8 @@ impl SeenFiles {
         seen
     }
 
-    /// The model has changed a file. One that it did not know before it does not know now: it replaced a part. Returns the
-    /// file as the result records it.
+    /// Records that the model has changed a file. A file unknown before stays unknown, since only a part was replaced.
+    /// Returns the record for the result.
     pub(crate) fn has_written(&self, change: &Change, replaces_all: bool) -> Value {
         let path = change.path.absolute();
         let knew = change.original.as_ref().is_none_or(|old| self.files().get(&path) == Some(&digest(&old.bytes)));
@@ -55,7 +55,7 @@ impl SeenFiles {
         }
     }
 
-    /// Refuses to replace a file that the model does not know as it is now.
+    /// Refuses to replace a file whose current content the model does not know.
     pub(crate) fn check(&self, path: &ConfinedPath, original: &Original) -> Result<(), ToolResult> {
         let fact = match self.files().get(&path.absolute()) {
             Some(known) if *known == digest(&original.bytes) => return Ok(()),
@@ -79,7 +79,7 @@ fn hex(digest: &[u8]) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Tells what a reader has read by the end.
+/// Returns the hash of all content that a reader has read.
 pub(crate) struct Digesting<R> {
     pub(crate) reader: R,
     pub(crate) read: Sha256,

@@ -1,5 +1,5 @@
-//! Which files are not like the rest of a folder: hidden, executable, version control's, or instructing an agent. They are edited
-//! one by one, even where edits are accepted, and a command that made or changed some that instruct is said to have.
+//! Files that need separate permission: hidden, executable, of version control, or instructing an agent. Each edit is
+//! asked for even in accept-edits mode. Commands that create or change instructing files are reported.
 
 use super::confined_path::{ConfinedPath, resolve_links};
 use crate::tool::ToolContext;
@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// What instructs agents, by name and by the end of it. Some file systems ignore case.
+/// Names and name endings of files that instruct agents. Some file systems ignore case.
 const AGENTS_READ: &[&str] = &[
     "agents.md",
     "agents.override.md",
@@ -35,24 +35,24 @@ const AGENTS_READ: &[&str] = &[
     "knowledge.md",
     "firebender.json",
 ];
-/// Folders of which everything does.
+/// Folders in which every file instructs an agent.
 const OF_AGENTS: &[&str] = &[".askuser", ".claude", ".codex", ".cursor", ".gemini", ".opencode", ".kilo"];
 /// Folders of version control.
 const OF_VERSION_CONTROL: &[&str] = &[".git", ".hg", ".svn", ".jj"];
-/// What makes git take a folder for a repository, or another one.
+/// Files that make git treat a folder as a repository, or redirect it to another one.
 const MAKE_REPOSITORIES: &[&str] = &["head", "commondir", "gitdir"];
-/// The parts of a nested repository that make git run a program or read other files.
+/// The parts of a nested repository that make git run programs or read other files.
 const READ_BY_GIT: &[&str] =
     &["config", "config.worktree", "hooks", "info", "modules", "worktrees", "commondir", "gitdir"];
 
-/// How many entries of a folder are looked at after a command, the nearest first.
+/// The maximum number of entries of a folder that are checked after a command, nearest first.
 const MAX_ENTRIES: usize = 20_000;
 
 fn lower(name: &std::ffi::OsStr) -> String {
     name.to_string_lossy().to_lowercase()
 }
 
-/// Why a change of this file is asked for even where edits are accepted, if it is.
+/// The reason why a change of this file is asked for in accept-edits mode; `None` for an ordinary file.
 pub(crate) fn why_sensitive(path: &ConfinedPath, context: &ToolContext) -> Option<&'static str> {
     let real = path.absolute();
     if is_protected(&real, &context.protected) {
@@ -90,7 +90,7 @@ fn why_by_name(root: &Path, relative: &Path) -> Option<&'static str> {
     }
 }
 
-/// The names that a file has by the links in a folder, relative to the folder.
+/// The names of a file through links in a folder, relative to the folder.
 fn names_by_links(file: &Path, root: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut left = MAX_ENTRIES;
@@ -113,7 +113,7 @@ fn names_by_links(file: &Path, root: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Whether this file, without links, is among what is kept.
+/// Whether this resolved file is in the set.
 pub(crate) fn is_protected(file: &Path, protected: &[PathBuf]) -> bool {
     let names = |path: &Path| -> Vec<String> { path.iter().map(lower).collect() };
     let file = names(file);
@@ -131,14 +131,14 @@ fn is_executable(file: &Path) -> bool {
     return file.symlink_metadata().is_ok_and(|metadata| {
         metadata.is_file() && std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o111 != 0
     });
-    // Elsewhere the name tells.
+    // On other systems the name decides.
     #[cfg(not(unix))]
     return file.extension().is_some_and(|extension| {
         ["exe", "com", "bat", "cmd", "ps1"].iter().any(|known| extension.eq_ignore_ascii_case(known))
     });
 }
 
-/// Whether it is among a repository's own files, such as its hooks.
+/// Whether it is one of a repository's own files, such as a hook.
 fn is_in_bare_repository(path: &ConfinedPath) -> bool {
     let real = path.absolute();
     let mut folders = real.ancestors().skip(1).take_while(|folder| folder.starts_with(&path.root));
@@ -151,7 +151,7 @@ fn is_repository(folder: &Path) -> bool {
     has("HEAD") && ["objects", "refs", "commondir"].into_iter().any(has)
 }
 
-/// What of a folder instructs git or an agent and has been made or changed since then.
+/// The files of a folder that instruct git or an agent and have changed since then.
 pub(crate) fn instructing_since(root: &Path, then: SystemTime) -> Vec<String> {
     let (mut found, mut left) = (Vec::new(), MAX_ENTRIES);
     let mut folders = VecDeque::from([(root.to_owned(), Kind::Plain)]);
@@ -165,7 +165,7 @@ pub(crate) fn instructing_since(root: &Path, then: SystemTime) -> Vec<String> {
             let instructs_git = READ_BY_GIT.contains(&name) || (is_bare && name == "head");
             let instructs = match kind {
                 Kind::Git => instructs_git,
-                // Git runs no samples.
+                // Git does not run samples.
                 Kind::Instructions => !name.ends_with(".sample"),
                 Kind::Plain => {
                     name == ".git" || instructs_agents(name) || OF_AGENTS.contains(&name) || (is_bare && instructs_git)
@@ -189,17 +189,17 @@ pub(crate) fn instructing_since(root: &Path, then: SystemTime) -> Vec<String> {
     found
 }
 
-/// What a folder is to whoever reads its files.
+/// The role of a folder for its readers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Plain,
-    /// A repository's own: some of it instructs git.
+    /// A repository's internal folder, of which some files instruct git.
     Git,
-    /// All of it instructs.
+    /// A folder in which every file instructs.
     Instructions,
 }
 
-/// By the time of the last change of any kind, which no program can set.
+/// By the change time, which no program can set.
 fn has_changed_since(metadata: &std::fs::Metadata, then: SystemTime) -> bool {
     #[cfg(unix)]
     {

@@ -1,4 +1,4 @@
-//! Task: a subagent with a conversation of its own. Its questions reach the same person, who sees where they come from.
+//! Task: a subagent with a separate conversation. Its questions reach the same person and name their origin.
 
 use crate::agent::Agent;
 use crate::agent_context::Shared;
@@ -23,7 +23,7 @@ struct Input<'a> {
 const NAME: &str = "Task";
 const MOST_CHARS: usize = 80;
 
-/// What is read of a task that the person's words came before.
+/// The result of a task that the person's message prevented.
 const CUT_OFF: &str = "The session was cut off while this task was at work, and the user came back with a message: the task \
                        goes no further. What it has done stays done; look before you do it again.";
 
@@ -40,7 +40,7 @@ impl Tool for Task {
         )
     }
 
-    /// It does nothing itself; what its agent does needs the same permissions as ever.
+    /// The tool itself changes no state. The calls of its agent need the usual permissions.
     fn access(&self) -> Access {
         Access::Read
     }
@@ -65,7 +65,7 @@ impl Tool for Task {
                 Ok(text) => ToolResult::ok(text),
                 Err(error) => ToolResult::error(format!("The task broke off: {}{}", error.message, answers())),
             };
-            // It may not say so itself.
+            // The subagent may have failed to report it.
             for words in context.shared.halts_below(&call.id).filter_map(|(_, words)| words).filter(|_| result.success)
             {
                 result.output.push_str(&format!("\n\nNot answered or not allowed in this task: {words}"));
@@ -75,10 +75,10 @@ impl Tool for Task {
     }
 }
 
-/// A new conversation, or the one that was cut off.
+/// A new conversation, or the interrupted one.
 fn child(call: &ToolCall, description: &str, context: &ToolContext) -> Agent {
     let parent = &context.shared;
-    // A subagent that starts subagents is hard to follow for a person it asks.
+    // A subagent must not start subagents: their questions would be hard to follow.
     let tools = parent.tools.clone().without(NAME).without("ExitPlanMode");
     let shared = parent.for_subagent(&call.id, description, tools);
     let history = shared.transcript.history(&shared.tasks);
@@ -95,7 +95,7 @@ async fn work(
     context: &ToolContext,
 ) -> Result<Result<String, Failure>, Stop> {
     if child.history.stopped {
-        // The person stopped it, and the session was cut off before that had reached the caller.
+        // The person stopped it, and the session was interrupted before the caller learned of it.
         return Err(Stop::Interrupted);
     }
     let finished = child.messages().last().map(Message::text);
@@ -109,7 +109,7 @@ async fn work(
         match &event {
             AgentEvent::Done { text } => ended = Ok(text.clone()),
             AgentEvent::Error { error } => match error.kind {
-                // What stops a subagent stops its caller.
+                // A stop of the subagent stops its caller, too.
                 FailureKind::Interrupted => return Err(Stop::Interrupted),
                 FailureKind::Signal | FailureKind::Transcript | FailureKind::NobodyThere => {
                     return Err(Stop::Failed(error.clone()));

@@ -51,7 +51,7 @@ impl TestFolder {
         self.outer.path().canonicalize().unwrap().join(name)
     }
 
-    /// With a file that the model has read.
+    /// Creates a file that the model has read.
     pub(crate) fn with_file(self, name: &str, content: impl AsRef<[u8]>) -> TestFolder {
         let call = call(&super::Read, json!({"path": name}));
         if let Ok(path) = ConfinedPath::resolve(&call, name, &self.context) {
@@ -65,19 +65,19 @@ impl TestFolder {
         std::fs::read_to_string(self.path(name)).unwrap()
     }
 
-    /// What has been emitted since the last time.
+    /// The events since the last call.
     pub(crate) fn events(&mut self) -> Vec<AgentEvent> {
         std::iter::from_fn(|| self.events.try_recv().ok()).collect()
     }
 
-    /// Runs without asking.
+    /// Runs without permission.
     pub(crate) async fn run(&self, tool: &impl Tool, input: Value) -> ToolResult {
         self.try_run(tool, input).await.unwrap()
     }
 
     pub(crate) async fn try_run(&self, tool: &impl Tool, input: Value) -> Result<ToolResult, Stop> {
         let mut result = tool.run(&call(tool, input), &self.context).await?;
-        // What the record needs of files would be in the way of every comparison.
+        // Records of files would disturb every comparison.
         if let Some(metadata) = &mut result.metadata {
             let seen = metadata.details.as_mut().and_then(|details| details.as_object_mut()?.remove("seen"));
             metadata.details.take_if(|details| seen.is_some() && *details == json!({}));
@@ -85,7 +85,7 @@ impl TestFolder {
         Ok(result)
     }
 
-    /// With this call agreed to.
+    /// Marks this call as agreed to.
     pub(crate) fn agree(mut self, tool: &impl Tool, input: Value) -> TestFolder {
         self.context.agreed = self.consent(tool, input).unwrap().agreed;
         self

@@ -1,4 +1,4 @@
-//! Text from a stream of bytes, piece by piece.
+//! Decodes a stream of bytes as text, piece by piece.
 
 /// Decodes UTF-8 that arrives in chunks; a character may be split between two.
 #[derive(Default)]
@@ -22,7 +22,7 @@ impl Utf8Decoder {
         text
     }
 
-    /// What an incomplete character at the very end becomes.
+    /// The replacement of an incomplete character at the end.
     pub(crate) fn finish(&mut self) -> &'static str {
         if std::mem::take(&mut self.partial).is_empty() { "" } else { "\u{fffd}" }
     }

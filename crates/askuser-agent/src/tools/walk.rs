@@ -1,5 +1,5 @@
-//! Walks the files below a folder in path order: without those that version control ignores, without hidden ones unless
-//! a pattern names them, and without following symbolic links.
+//! Walks the files below a folder in path order. Ignored files, hidden files that the pattern does not name, and
+//! symbolic links are skipped.
 
 use super::ignore_rules::IgnoreRules;
 use globset::{GlobBuilder, GlobMatcher, GlobSet, GlobSetBuilder};
@@ -54,7 +54,7 @@ pub(crate) fn files(
     cancel: &CancellationToken,
     mut visit: impl FnMut(&Path, &DirEntry) -> ControlFlow<()>,
 ) {
-    // Without links, so that the folders above it are those it is really in.
+    // With links resolved, so that its parents are the real ones.
     let folder = &folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let mut rules = IgnoreRules::above(folder);
     let mut entries = WalkDir::new(folder).sort_by_file_name().into_iter();
@@ -62,7 +62,7 @@ pub(crate) fn files(
         if cancel.is_cancelled() {
             return;
         }
-        // Unreadable entries are skipped, as by version control.
+        // Unreadable entries are skipped, as git does.
         let Ok(entry) = entry else { continue };
         let is_folder = entry.file_type().is_dir();
         if entry.depth() > 0 && (is_left_out(&entry, pattern) || rules.ignores(entry.path(), is_folder)) {
@@ -83,7 +83,7 @@ pub(crate) fn files(
     }
 }
 
-/// Whether it is hidden, and the pattern does not name it.
+/// Whether it is hidden and the pattern does not name it.
 fn is_left_out(entry: &DirEntry, pattern: Option<&Pattern>) -> bool {
     let name = entry.file_name();
     name.as_encoded_bytes().starts_with(b".") && !pattern.is_some_and(|pattern| pattern.hidden.is_match(name))

@@ -57,7 +57,7 @@ fn plan(call: &ToolCall, context: &ToolContext) -> Result<Change, ToolResult> {
         return Err(ToolResult::ok(same).with_title(NAME, shown));
     }
     let shared = &context.shared;
-    // A person who has seen the diff decides about it, also after a resume.
+    // A person who has seen the diff decides, also after a resume.
     if let Some(original) = &original
         && shared.transcript.question(&shared.tasks, &call.id, Purpose::Permission).is_none()
     {

@@ -1,4 +1,4 @@
-//! The lines of a transcript: what can happen, and how it is written. Serialised names stay when Rust names change.
+//! The lines of a transcript. Serialised names stay when Rust names change.
 
 use crate::event::{Usage, shortened};
 use crate::message::Block;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::PathBuf;
 
-/// Something that happened.
+/// An entry.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(crate) enum Entry {
@@ -18,25 +18,25 @@ pub(crate) enum Entry {
     Session { id: String, cwd: PathBuf, version: String },
     /// A message of the person.
     User { text: String },
-    /// A message of the person's that the model reads between two calls: it is one once it is a [`Entry::User`].
+    /// A message of the person during a turn. It becomes an [`Entry::User`] once the model reads it.
     Said { text: String },
-    /// They took it back before that.
+    /// The person withdrew it before that.
     TakenBack { text: String },
-    /// The person took an edit back. The model reads `text` with their next message; the person saw `shown`.
+    /// The person undid an edit. The model reads `text` with their next message; the person saw `shown`.
     Undone { text: String, shown: String },
     /// The person ran a command. The model reads it with their next message.
     UserCommand { command: String, result: ToolResult },
     /// A message for the model that the person did not write.
     Hint { text: String },
-    /// The model answered.
+    /// A response of the model.
     Assistant { content: Vec<Block>, usage: Usage },
-    /// A question is about to be shown, on behalf of a call.
+    /// A question of a call is about to be shown.
     Asked { id: String, purpose: Purpose, request: Box<Request> },
-    /// The outcome of a question, which is checked against what was asked.
+    /// The outcome of a question, checked against the question as asked.
     Outcome { id: String, purpose: Purpose, outcome: Value },
     /// A tool that acts is about to run.
     Started { id: String },
-    /// What came of a call, and why the later calls of its message do not run, if they do not.
+    /// The result of a call, and the reason if it skips the later calls of its message.
     Result {
         id: String,
         name: String,
@@ -46,35 +46,35 @@ pub(crate) enum Entry {
     },
     /// The person stopped the turn.
     Interrupted,
-    /// The conversation begins anew.
+    /// A new conversation begins.
     Cleared,
-    /// The older part of the conversation was replaced, for the model, by a summary that it wrote.
+    /// A summary by the model replaced the older part of the conversation.
     Compacted {
         summary: String,
-        /// What of that part the model still reads word for word, beside what it read so before.
+        /// The part that the model still reads word for word, beside earlier such parts.
         verbatim: Vec<Verbatim>,
-        /// How many of the last messages stayed as they were.
+        /// The number of last messages that stayed unchanged.
         kept: usize,
-        /// How many bytes of it, and of what was kept word for word earlier, the model reads.
+        /// The size in bytes of the summary and of all verbatim parts.
         budget: usize,
-        /// About how many tokens the conversation had before, and has since.
+        /// The approximate tokens of the conversation before and after.
         before_tokens: u64,
         after_tokens: u64,
     },
     /// The mode has changed.
     Mode { mode: PermissionMode },
-    /// This model answers from now on.
+    /// The model of the following responses.
     Model(RecordedModel),
 }
 
 impl Entry {
-    /// Whether a call begins by it: it acts, or a person has seen its question.
+    /// Whether the entry starts a call: it acts, or a person has seen its question.
     pub(super) fn begins_call(&self) -> bool {
         matches!(self, Entry::Asked { purpose, .. } if *purpose != Purpose::Permission)
             || matches!(self, Entry::Started { .. })
     }
 
-    /// The call that something was asked for, or that began to act.
+    /// The call that asked or started.
     pub(super) fn call(&self) -> Option<&str> {
         match self {
             Entry::Asked { id, .. } | Entry::Outcome { id, .. } | Entry::Started { id } => Some(id),
@@ -83,27 +83,27 @@ impl Entry {
     }
 }
 
-/// Something that no summary replaces.
+/// A text that no summary replaces.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(crate) enum Verbatim {
     /// A message of the person.
     #[serde(rename = "said")]
     Message { text: String },
-    /// The person was asked something on behalf of a call, or did not allow it, and this came of it.
+    /// A question to the person, or a refused permission, on behalf of a call, with its outcome.
     Asked { name: String, input: Value, outcome: String },
 }
 
-/// Why the later calls of a message do not run.
+/// The reason why the later calls of a message are skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(clippy::enum_variant_names)]
 pub(crate) enum Halt {
-    /// A question before them has no answer: it was dismissed, declined, to be discussed, or no person was there.
+    /// An earlier question has no answer: dismissed, declined, to be discussed, or without a person.
     NotAnswered,
-    /// A question before them was not put to anybody: its input was not valid.
+    /// An earlier question had an invalid input and was not asked.
     NotAsked,
-    /// A call before them was not allowed.
+    /// An earlier call was not allowed.
     NotAllowed,
 }
 
@@ -111,7 +111,7 @@ pub(crate) enum Halt {
 pub(super) struct Line {
     /// Milliseconds since 1970.
     pub(super) at: u64,
-    /// The calls that lead to the subagent it is about, the outermost first.
+    /// The calls that lead to the subagent of the entry, outermost first.
     #[serde(default, rename = "task", skip_serializing_if = "Vec::is_empty")]
     pub(super) tasks: Vec<String>,
     #[serde(flatten)]
@@ -119,20 +119,20 @@ pub(super) struct Line {
 }
 
 pub(super) struct BadLine {
-    /// Its number, from one.
+    /// The line number, from one.
     pub(super) line: usize,
     pub(super) fact: String,
 }
 
-/// How much is said of what is wrong with a line: errors quote it, and it may be long.
+/// The maximum length of an error about a line. Errors quote it, and it may be long.
 const MOST_FACT_CHARS: usize = 200;
 
-/// Where the last whole line ends.
+/// The end of the last complete line.
 pub(super) fn end_of_lines(bytes: &[u8]) -> usize {
     bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1)
 }
 
-/// Reads whole lines, up to the first one that cannot be.
+/// Reads complete lines up to the first invalid one.
 pub(super) fn read(bytes: &[u8]) -> Result<Vec<Line>, BadLine> {
     let mut lines = Vec::new();
     for (i, text) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate().filter(|(_, text)| *text != b"\n") {

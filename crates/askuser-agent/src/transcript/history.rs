@@ -1,4 +1,4 @@
-//! A conversation, made from what happened, and what comes next in it.
+//! A conversation built from entries, and its next step.
 
 use super::{Entry, Halt, Verbatim};
 use crate::attachment::as_written;
@@ -10,59 +10,58 @@ use crate::tool::ToolResult;
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// A conversation, and what of it is still open.
+/// A conversation and its open calls.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct History {
     pub(crate) messages: Vec<Message>,
-    /// Results of the calls of the last message, until all are there.
+    /// The results of the last message's calls, until all are there.
     results: HashMap<String, ToolResult>,
-    /// Which of them let no later call of that message run.
+    /// The results that skip the later calls of that message.
     halts: HashMap<String, Halt>,
-    /// Those of its calls that asked something or began to act.
+    /// The calls of that message that asked or started.
     begun: HashSet<String>,
-    /// The names of all calls there ever were, those from before a clearing included: a name that comes back would bring
-    /// back its answer.
+    /// The ids of all calls so far, also from before a clearing. A reused id would return the earlier answer.
     ids: HashSet<String>,
-    /// What the person has said that the model has not read yet.
+    /// The person's messages that the model has not read yet.
     pub(crate) said: Vec<String>,
     /// Messages that a stopped turn left unread, for the next turn.
     pub(crate) left_unread: Vec<String>,
-    /// How often a call has had a result since the person last spoke, by a hash of both.
+    /// The number of results of each call since the person's last message, by a hash of call and result.
     ended: HashMap<u64, u32>,
-    /// The same of the last message alone.
+    /// The same for the last message alone.
     ended_here: HashSet<u64>,
-    /// What the person did beside the conversation since they last said something.
+    /// The person's actions beside the conversation since their last message.
     user_actions: Vec<String>,
-    /// The person stopped the turn: nothing comes next but what they say.
+    /// Set when the person stopped the turn: only a new message continues it.
     pub(crate) stopped: bool,
     /// The summary in the first message, if there is one.
     pub(crate) summary: Option<String>,
-    /// What no summary replaces, of all that was replaced so far.
+    /// The texts that no summary replaces, from all replaced parts.
     pub(crate) verbatim: Vec<Verbatim>,
-    /// How many bytes of that the model reads.
+    /// The size in bytes of these texts, as the model reads them.
     pub(crate) budget: usize,
-    /// The calls that the person did not allow.
+    /// The calls that the person refused.
     pub(crate) refused: HashSet<String>,
-    /// How many tokens the provider counted with the last response, if it counts.
+    /// The provider's token count at the last response, if it counts.
     counted: Option<u64>,
-    /// The size of the messages that are not counted.
+    /// The size of the messages after that count.
     uncounted: usize,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Next {
-    /// It is the person's turn.
+    /// The person's turn.
     User,
-    /// It is the model's turn.
+    /// The model's turn.
     Model,
     /// These calls have no result yet.
     Calls(Vec<ToolCall>),
 }
 
-/// What the model reads of a call that has no result because of something else.
+/// The result of a call that another event prevented.
 struct GivenUp {
     begun: &'static str,
-    /// It had not begun, or it only looked.
+    /// The call had not started, or it only read.
     no_effect: &'static str,
 }
 
@@ -71,7 +70,7 @@ const INTERRUPTED: GivenUp = GivenUp {
     no_effect: "The user interrupted before this had any effect: nothing was changed by it.",
 };
 
-/// What the model reads the third time.
+/// The result of the third identical call.
 const AGAIN: &str =
     "\n\n(The same call had the same result three times by now. Do something else, or ask the user what to do.)";
 
@@ -87,14 +86,14 @@ pub(crate) fn interrupted(has_begun: bool) -> ToolResult {
     ToolResult::without_end("interrupted", if has_begun { INTERRUPTED.begun } else { INTERRUPTED.no_effect })
 }
 
-/// It was cut off and not taken up again.
+/// It was interrupted and not resumed.
 const CUT_OFF: GivenUp = GivenUp {
     begun: "This was cut off before it had finished.",
     no_effect: "This was cut off before it had any effect: nothing was changed by it.",
 };
 
 impl History {
-    /// Takes in what happened.
+    /// Applies an entry.
     pub(crate) fn apply(&mut self, entry: &Entry) {
         match entry {
             Entry::Said { text } => self.said.push(text.clone()),
@@ -126,7 +125,7 @@ impl History {
                 self.ids.extend(message.calls().map(|call| call.id.clone()));
                 self.push(message);
                 let Usage { input_tokens, output_tokens } = usage;
-                // Not every provider counts.
+                // Some providers do not count.
                 if *input_tokens > 0 {
                     self.counted = Some(input_tokens + output_tokens);
                     self.uncounted = 0;
@@ -167,20 +166,20 @@ impl History {
             return;
         };
         let ending = ending(call, result);
-        // Identical calls of one message count once, because the model had no result of the first.
+        // Identical calls of one message count once, because the model had not read the first result.
         if self.ended_here.insert(ending) {
             *self.ended.entry(ending).or_default() += 1;
         }
     }
 
-    /// Tells the model that a call is about to end for the third time as it did twice before.
+    /// Warns the model of a call about to return the same result for the third time.
     pub(crate) fn mark_repetition(&self, call: &ToolCall, result: &mut ToolResult) {
         if self.ended.get(&ending(call, result)) == Some(&2) {
             result.output.push_str(AGAIN);
         }
     }
 
-    /// What was read or taken back does not wait any more; one of a kind.
+    /// Removes one queued message of this text, which was read or withdrawn.
     fn forget_unread(&mut self, text: &str) {
         let is_it = |unread: &String| as_written(text) == unread || text == unread;
         for unread in [&mut self.left_unread, &mut self.said] {
@@ -191,7 +190,7 @@ impl History {
         }
     }
 
-    /// A call has asked something or begun to act, itself or through a subagent.
+    /// Records that a call has asked or started, itself or through a subagent.
     pub(crate) fn has_begun(&mut self, call: &str) {
         self.begun.insert(call.to_owned());
     }
@@ -210,23 +209,23 @@ impl History {
         }
     }
 
-    /// Why a call of the last message does not run, if an earlier one of that message is the reason.
+    /// The reason why a call of the last message is skipped, if an earlier one halted the message.
     pub(crate) fn halted(&self, call: &str) -> Option<Halt> {
         let earlier = self.messages.last()?.calls().take_while(|other| other.id != call);
         earlier.filter_map(|other| self.halts.get(&other.id)).next().copied()
     }
 
-    /// About how many tokens the next request has; `overhead` says how many come before the messages.
+    /// The approximate tokens of the next request. `overhead` is the part before the messages.
     pub(crate) fn tokens(&self, overhead: impl FnOnce() -> u64) -> u64 {
         self.counted.unwrap_or_else(overhead) + context::estimate(self.uncounted)
     }
 
-    /// The same, without what the provider has counted.
+    /// The estimate without the provider's count.
     pub(crate) fn estimate(&self, overhead: u64) -> u64 {
         overhead + context::estimate(self.messages.iter().map(context::bytes).sum())
     }
 
-    /// A name for a call that no other call of this session has: some providers give none, or the same again.
+    /// A unique id for a call. Some providers give none, or repeat ids.
     pub(crate) fn free_id(&self, wanted: &str, taken: &[Block]) -> String {
         let is_taken = |id: &str| {
             let mut now = taken.iter().filter_map(Block::as_call);
@@ -291,7 +290,7 @@ mod tests {
         assert_eq!((history.tokens(|| 50), history.estimate(50)), (1010, 50 + size(&history.messages)));
         history.apply(&user);
         assert_eq!(history.tokens(|| 50), 1010 + messages);
-        // Not every provider counts each time.
+        // Some providers do not count each time.
         history.apply(&assistant(0));
         assert_eq!(history.tokens(|| 50), 1010 + size(&history.messages[2..]));
     }

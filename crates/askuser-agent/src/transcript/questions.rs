@@ -1,4 +1,4 @@
-//! What a transcript says about questions: which were asked for which call, and what came of them.
+//! The questions in a transcript, by call, and their outcomes.
 
 use super::{Entry, Halt, Line};
 use askuser::permission::{MayPermit, Verdict, verdict};
@@ -8,7 +8,7 @@ use askuser::{Purpose, Request, Resolution, Status, reply, report};
 pub(crate) struct RecordedQuestion {
     /// The request that was asked.
     pub(crate) request: Request,
-    /// Its outcome, if there is one that fits the questions.
+    /// The outcome, if it fits the questions.
     pub(crate) resolution: Option<Resolution>,
 }
 
@@ -30,7 +30,7 @@ impl RecordedQuestion {
         found
     }
 
-    /// Why nothing may run beside it, if what came of it is neither an answer nor a permission.
+    /// The reason for a halt, if the outcome is neither an answer nor a permission.
     pub(super) fn halt(&self, purpose: Purpose) -> Option<Halt> {
         let request = &self.request;
         let resolution = self.resolution.as_ref()?;
@@ -43,7 +43,7 @@ impl RecordedQuestion {
         }
     }
 
-    /// The outcome for a model that has not read the result of the call. `None` for a plain permission.
+    /// The outcome for a model that has not read the call's result. `None` for a plain permission.
     pub(super) fn words(&self, purpose: Purpose) -> Option<String> {
         let set = self.request.set();
         let resolution = self.resolution.as_ref()?;
@@ -53,13 +53,13 @@ impl RecordedQuestion {
         }
     }
 
-    /// Whether it asked the same about the same. Options may have got other words since.
+    /// Whether it is the same question about the same subject. Options may have been reworded since.
     pub(crate) fn is_about(&self, request: &Request) -> bool {
         let asked = &self.request;
         let texts = |request: &Request| -> Vec<String> {
             request.set().questions().iter().map(|question| question.text_verbatim().to_owned()).collect()
         };
-        // Of a plain question it only says why it is asked.
+        // The context of a plain question only says why it is asked.
         let same_context = asked.context() == request.context() || request.key().purpose == Purpose::Question;
         same_context && texts(asked) == texts(request)
     }

@@ -1,4 +1,4 @@
-//! A session as the events it had: for a front end that resumes it, and for searching sessions.
+//! Replays a session as events, for a front end that resumes it and for searches.
 
 use super::{Entry, Line, Transcript, TranscriptError, entry, session_path};
 use crate::event::{AgentEvent, Failure, QuestionOutcome};
@@ -12,21 +12,20 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 impl Transcript {
-    /// What happened in the conversation since it began, or began anew, as it was when the record was opened: whole texts, calls
-    /// and their results, those of subagents too, and what the person said. A question is in the result of its call.
+    /// The events since the conversation began, as of the opening of the transcript: complete texts, calls and results,
+    /// also of subagents, and the person's messages. A question is in the result of its call.
     pub fn replay(&self) -> Vec<AgentEvent> {
         let inner = self.inner();
         let begin = inner.read_back.iter().rposition(|line| line.entry == Entry::Cleared).unwrap_or_default();
         replayed(&inner.read_back[begin..])
     }
 
-    /// The same of all of a session, whoever has it open; nothing is changed. Lines that cannot be read are left out.
+    /// The events of a whole session, read without a lock. Invalid lines are left out.
     pub fn events(folder: &Path, id: &str) -> Result<Vec<AgentEvent>, TranscriptError> {
         lines(folder, id).map(|lines| replayed(&lines))
     }
 
-    /// Where a session of a folder mentions a text, in what the person or the model said or what was answered; upper and lower
-    /// case are the same.
+    /// The places where a session contains a text, in messages, responses and answers. Case is ignored.
     pub fn mention(folder: &Path, id: &str, text: &str) -> Option<String> {
         let wanted = text.to_lowercase();
         let texts = lines(folder, id).ok()?.into_iter().flat_map(|Line { entry, .. }| texts(entry));
@@ -36,7 +35,7 @@ impl Transcript {
     }
 }
 
-/// The events of these lines. A call without a result has not run, or runs again: it is left out.
+/// The events of these lines. A call without a result is left out: it has not run, or will run again.
 fn replayed(lines: &[Line]) -> Vec<AgentEvent> {
     let result_of = |line: &Line| match &line.entry {
         Entry::Result { id, .. } => Some((line.tasks.clone(), id.clone())),
@@ -66,7 +65,7 @@ fn replayed(lines: &[Line]) -> Vec<AgentEvent> {
     replayed
 }
 
-/// An event of a subagent as the event of the call that started it.
+/// A subagent's event, wrapped in an event of the call that started it.
 fn wrapped(event: AgentEvent, tasks: &[String], descriptions: &HashMap<Vec<String>, String>) -> Option<AgentEvent> {
     (0..tasks.len()).rev().try_fold(event, |event, depth| {
         let description = descriptions.get(&tasks[..=depth])?.clone();
@@ -74,7 +73,7 @@ fn wrapped(event: AgentEvent, tasks: &[String], descriptions: &HashMap<Vec<Strin
     })
 }
 
-/// The lines of a session, one by one: a damaged one hides no other.
+/// The lines of a session. Invalid lines are skipped.
 fn lines(folder: &Path, id: &str) -> Result<Vec<Line>, TranscriptError> {
     let missing = || TranscriptError::Missing { id: id.to_owned(), folder: folder.to_owned() };
     let path = session_path(folder, id).ok_or_else(missing)?;
@@ -118,7 +117,7 @@ fn events(line: &Line, earlier: &[Line]) -> Vec<AgentEvent> {
     }
 }
 
-/// The answer to the question whether a call may run.
+/// The answer to a permission.
 fn permission_ended(tasks: &[String], call: &str, outcome: &Value, earlier: &[Line]) -> Option<AgentEvent> {
     let asked = |line: &Line| match &line.entry {
         Entry::Asked { id, purpose: Purpose::Permission, request } if id == call && line.tasks == tasks => {
