@@ -138,9 +138,9 @@ sent! {
         /// The reason of a refusal.
         pub(crate) decline: Option<String>,
         /// The name of this save. Without it the draft is that of this credential.
-        pub(crate) version: Option<DraftVersion>,
+        pub(crate) version: Option<GivenVersion>,
         /// The drafts of other writers that this writer has seen, and replaces.
-        pub(crate) replaces: Vec<DraftVersion>,
+        pub(crate) replaces: Vec<GivenVersion>,
     }
 
     /// Leases to renew.
@@ -182,6 +182,15 @@ wire! {
         Diff,
         ToolInput,
         Prose,
+    }
+
+    /// The name of one save of a draft.
+    #[serde(deny_unknown_fields)]
+    pub(crate) struct GivenVersion {
+        /// One opening of the question at one surface.
+        writer: String,
+        /// A later save of the same writer has a higher number.
+        edit: u32,
     }
 
     /// A number of seconds above 0.
@@ -310,6 +319,12 @@ impl From<ContextText> for Context {
             ContextKind::ToolInput => Context::ToolInput(text),
             ContextKind::Prose => Context::Prose(text),
         }
+    }
+}
+
+impl From<GivenVersion> for DraftVersion {
+    fn from(GivenVersion { writer, edit }: GivenVersion) -> DraftVersion {
+        DraftVersion { writer, edit }
     }
 }
 

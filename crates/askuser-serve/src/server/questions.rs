@@ -293,14 +293,15 @@ fn draft_save(caller: &Caller, body: SaveDraft) -> Result<DraftSave, Problem> {
         serde_json::from_value::<Unsent>(json!(given)).map_err(wrong)
     };
     let answers = body.answers.ok_or_else(missing)?.into_iter().enumerate().map(unsent).collect::<Result<_, _>>()?;
-    let version = body.version.unwrap_or_else(|| DraftVersion { writer: caller.name().to_owned(), edit: 0 });
+    let own = || DraftVersion { writer: caller.name().to_owned(), edit: 0 };
+    let version = body.version.map_or_else(own, DraftVersion::from);
     let length = version.writer.chars().count();
     if length > MAX_WRITER {
         let limit = format!("at most {MAX_WRITER}");
         return Err(Problem::violation("version.writer", format!("{length} characters"), limit));
     }
     let draft = Draft { answers, discuss: body.discuss, decline: body.decline };
-    Ok(DraftSave { draft, version, replaces: body.replaces })
+    Ok(DraftSave { draft, version, replaces: body.replaces.into_iter().map(DraftVersion::from).collect() })
 }
 
 /// The request to store: of an input, or as our own store sends it. Its origin is the credential.

@@ -3,9 +3,11 @@
 mod api;
 mod away;
 mod evidence;
+mod later_version;
 mod pairing;
 mod peers;
 mod people;
+mod routes;
 mod stream;
 mod support;
 mod worker;

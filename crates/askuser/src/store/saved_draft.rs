@@ -16,7 +16,6 @@ pub const MAX_DRAFTS: usize = 16;
 /// The name of one save: its writer, and the number of that writer's save.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
 pub struct DraftVersion {
     /// One opening of the question at one surface.
     pub writer: String,
