@@ -180,8 +180,10 @@ async fn client(streams: usize, answers: usize, pending: usize) -> Result<(), Fa
     tokio::time::sleep(Duration::from_secs(10)).await;
     println!("without clients: {} wake-ups in 10 s", server.switches() - switches);
 
-    let (half, before) = (answers / 2, server.resident_kib());
+    let half = answers / 2;
     println!("answers, {LANES} at once: {:.0} per second", answer_all(address, &person, &ids[1..half]).await?);
+    // The store keeps the requests that it has read: they are no memory of streams.
+    let before = server.resident_kib();
     // Of agents that wait for other questions, and one person who hears of everything.
     let (others, heard) = (open(address, &other, streams).await?, Arc::new(AtomicUsize::new(0)));
     let each = server.resident_kib().saturating_sub(before) as f64 / streams.max(1) as f64;
