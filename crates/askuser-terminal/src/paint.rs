@@ -12,7 +12,7 @@ mod resize;
 use crate::environment::encode;
 use crate::view::Theme;
 use askuser::exact::Charset;
-use cells::{Drawn, Glyph, length, pen_of};
+use cells::{Drawn, Glyph, ToPaint, length, pen_of};
 use pen::{PLAIN, Pen, push_number};
 use ratatui_core::layout::Position;
 use ratatui_core::style::{Color, Modifier, Style};
@@ -80,21 +80,21 @@ impl Painter {
     }
 
     /// Replaces the frame on the screen by these lines, each truncated at `columns`.
-    pub(crate) fn paint(&mut self, lines: &[Line<'_>], columns: u16, caret: Option<Position>) {
+    pub(crate) fn paint(&mut self, lines: &[impl ToPaint], columns: u16, caret: Option<Position>) {
         if caret.is_none() {
             self.show_cursor(false);
         }
         let mut shown = std::mem::take(&mut self.shown);
         let before = shown.len();
         shown.resize_with(lines.len(), Drawn::default);
-        let mut changed: Vec<_> = (0..lines.len()).filter(|&y| !shown[y].is_of(&lines[y], columns)).collect();
+        let mut changed: Vec<_> = (0..lines.len()).filter(|&y| !shown[y].is_of(lines[y].line(), columns)).collect();
         // Rows in the pen's colour come first: of the two that an arrow key changes, only the other one costs a colour.
         if before == lines.len() {
             let is_pens = |line: &Line<'_>| line.spans.iter().any(|span| pen_of(line, span) == self.pen);
-            changed.sort_by_cached_key(|&y| !is_pens(&lines[y]));
+            changed.sort_by_cached_key(|&y| !is_pens(lines[y].line()));
         }
         for y in changed {
-            let new = Drawn::new(&lines[y], columns);
+            let new = Drawn { line: lines[y].share(), columns };
             self.paint_row(&new.row(), &shown[y].row(), y as u16);
             shown[y] = new;
         }
@@ -105,9 +105,8 @@ impl Painter {
             self.raw(b"\x1b[J");
         }
         self.ask_bottom_row(lines.len());
-        if self.pen != self.pen.resting() {
-            self.set_pen(PLAIN);
-        }
+        let resting = self.pen.resting();
+        self.set_pen(if resting.modifier == self.pen.modifier { resting } else { PLAIN });
         match caret {
             Some(Position { x, y }) => {
                 self.move_to(y, x);

@@ -182,7 +182,7 @@ impl PromptSession {
     }
 
     /// The layout in so many columns and rows. Its viewport goes to [`Prompt::look`].
-    pub(crate) fn view(&mut self, columns: u16, rows: u16) -> View<'_> {
+    pub(crate) fn view(&mut self, columns: u16, rows: u16) -> View {
         let context = self.context.as_ref();
         View::after(&mut self.laid_out, &self.prompt, context, &self.theme, self.phase, (columns, rows))
     }

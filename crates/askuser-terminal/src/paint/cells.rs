@@ -1,9 +1,10 @@
 //! Lines as rows of glyphs, and when two glyphs look the same.
 
 use super::pen::{PLAIN, Pen};
-use crate::view::{grapheme_columns, is_plain};
+use crate::view::{SharedLine, grapheme_columns, is_plain};
 use ratatui_core::style::{Color, Style};
 use ratatui_core::text::{Line, Span};
+use std::sync::Arc;
 use unicode_segmentation::UnicodeSegmentation;
 
 /// The content of a column of a row.
@@ -42,44 +43,55 @@ impl Glyph<'_> {
     }
 }
 
+/// A line that can be painted.
+pub(crate) trait ToPaint {
+    fn line(&self) -> &Line<'_>;
+
+    /// The line, to be kept with the frame.
+    fn share(&self) -> SharedLine;
+}
+
+impl ToPaint for SharedLine {
+    fn line(&self) -> &Line<'_> {
+        self
+    }
+
+    fn share(&self) -> SharedLine {
+        self.clone()
+    }
+}
+
+impl ToPaint for Line<'_> {
+    fn line(&self) -> &Line<'_> {
+        self
+    }
+
+    fn share(&self) -> SharedLine {
+        let spans = self.spans.iter().map(|span| Span::styled(span.content.clone().into_owned(), span.style));
+        Arc::new(Line { spans: spans.collect(), ..Line::default().style(self.style) }.into())
+    }
+}
+
 /// A line on the screen.
 #[derive(Debug, Default)]
 pub(super) struct Drawn {
-    text: String,
-    /// The end of each part of the text that has one pen.
-    runs: Vec<(usize, Pen)>,
+    pub(super) line: SharedLine,
     /// The columns it was truncated at.
-    columns: u16,
+    pub(super) columns: u16,
 }
 
 impl Drawn {
-    pub(super) fn new(line: &Line<'_>, columns: u16) -> Drawn {
-        let mut drawn = Drawn { text: String::with_capacity(128), runs: Vec::with_capacity(line.spans.len()), columns };
-        for span in &line.spans {
-            drawn.text.push_str(&span.content);
-            drawn.runs.push((drawn.text.len(), pen_of(line, span)));
-        }
-        drawn
-    }
-
     pub(super) fn is_of(&self, line: &Line<'_>, columns: u16) -> bool {
-        let mut start = 0;
-        let is_same = |(span, &(end, pen)): (&Span<'_>, &(usize, Pen))| {
-            let text = &self.text[start..end];
-            start = end;
-            text == span.content && pen == pen_of(line, span)
-        };
-        self.columns == columns && self.runs.len() == line.spans.len() && line.spans.iter().zip(&self.runs).all(is_same)
+        let shown: &Line<'_> = &self.line;
+        self.columns == columns && (std::ptr::eq(shown, line) || shown == line)
     }
 
     /// Its row, truncated.
     pub(super) fn row(&self) -> Row<'_> {
         let columns = usize::from(self.columns);
-        let mut row = Row::with_capacity(columns.min(self.text.len()));
-        let mut start = 0;
-        for &(end, pen) in &self.runs {
-            let text = &self.text[start..end];
-            start = end;
+        let mut row = Row::with_capacity(columns.min(self.line.columns()));
+        for span in &self.line.spans {
+            let (text, pen) = (&*span.content, pen_of(&self.line, span));
             if is_plain(text) {
                 let mut rest = text;
                 for _ in row.len()..columns {

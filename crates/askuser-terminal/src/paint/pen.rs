@@ -31,7 +31,8 @@ impl Pen {
     pub(super) fn write_change(self, previous: Pen, out: &mut Vec<u8>) {
         out.extend(b"\x1b[");
         let mut from = previous;
-        let is_removed = !self.modifier.contains(from.modifier) || (self.bg == Color::Reset && from.bg != Color::Reset);
+        // The first terminals know no code that takes one modifier away.
+        let is_removed = !self.modifier.contains(from.modifier);
         if is_removed && self != PLAIN {
             push_parameters(out, &[0]);
         }

@@ -1,5 +1,6 @@
 //! The bottom border with the countdown; the same and the number of hidden lines for a footer without a border above it.
 
+use super::frame_line::SharedLine;
 use super::wrap::{spans_width, width};
 use super::{PromptPhase, Role, Theme};
 use askuser::Prompt;
@@ -11,20 +12,20 @@ use std::time::Duration;
 const PAGE_KEYS: (&str, &str) = (", PgUp", ", PgDn");
 
 /// `╰── 42 s left ────────╯`, as long as the widest of these lines, and at most `columns`.
-pub(super) fn bottom<'a>(
+pub(super) fn bottom(
     prompt: &Prompt,
     theme: &Theme,
     phase: PromptPhase,
     columns: usize,
-    lines: &[Line<'a>],
-) -> Line<'a> {
+    lines: &[SharedLine],
+) -> Line<'static> {
     const ENDS: usize = 2 + 2 + 2;
     let signs = theme.signs;
     // The same colour as the rest of the frame.
     let edge = lines.last().and_then(|line| line.spans.first()).map_or(theme.style(Role::Muted), |span| span.style);
     let (times, style) = countdown(prompt, theme, phase);
     let time = times.into_iter().find(|time| ENDS + width(time) <= columns).unwrap_or_default();
-    let widest = lines.iter().map(|line| spans_width(&line.spans)).max().unwrap_or(0);
+    let widest = lines.iter().map(|line| line.columns()).max().unwrap_or(0);
     let fill = widest.min(columns).saturating_sub(ENDS + width(&time));
     let rule = |count: usize| signs.horizontal.repeat(count);
     Line::from(vec![

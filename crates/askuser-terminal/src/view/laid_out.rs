@@ -1,12 +1,14 @@
-//! The texts beside the options, laid out once for each size and theme: a context may be a long file, and a key changes none of it.
+//! What frames share: the texts beside the options, which may be long files, and the parts of a page that a key does not change.
 
+use super::frame_line::SharedLine;
+use super::prompt_lines::Hint;
 use super::side_text::side_text_lines;
-use super::{Theme, barred, read_context};
+use super::{PromptPhase, Role, Theme, barred, read_context};
 use crate::markdown;
-use askuser::Context;
-use askuser::prompt::SideText;
+use askuser::prompt::{Page, SideText, Wording};
+use askuser::{Context, QuestionSet};
 use ratatui_core::style::Style;
-use ratatui_core::text::Line;
+use ratatui_core::text::{Line, Span};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -27,9 +29,91 @@ pub(crate) struct LaidOut {
     texts: Vec<(Text<'static>, Theme, u16, Rows)>,
     /// The number of texts that this frame has used. They come first.
     used: usize,
+    /// The parts of the last page in each style: a frame that does not fit in one is composed in the other.
+    pages: [Option<Box<PageParts>>; 2],
+}
+
+/// All that the parts of a page depend on.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct PageOf {
+    pub(super) set: QuestionSet,
+    pub(super) page: Page,
+    pub(super) wording: Wording,
+    pub(super) theme: Theme,
+    pub(super) phase: PromptPhase,
+    pub(super) border: Role,
+    pub(super) columns: usize,
+    pub(super) text_columns: usize,
+}
+
+/// The parts of a page that are composed once.
+#[derive(Clone, Debug)]
+pub(super) struct PageParts {
+    of: PageOf,
+    /// The style of each role.
+    pub(super) styles: [Style; Role::ALL.len()],
+    /// The columns of the numbers before the options; none where a label would wrap for them.
+    pub(super) number_column: usize,
+    /// The column of descriptions, where they stand beside the labels.
+    pub(super) beside: Option<usize>,
+    blocks: Vec<Option<(Block, Vec<SharedLine>, usize)>>,
+    footer: Option<(Footer, SharedLine)>,
+}
+
+/// Lines of a page that belong together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Block {
+    Question,
+    /// A row that can be chosen, with its description.
+    Row { row: usize, is_focused: bool, is_picked: bool, is_described: bool },
+}
+
+/// The words of a line of hints: the key to read on, all keys, and the status before them.
+pub(super) type Footer = (Option<&'static str>, Vec<Hint>, Vec<Span<'static>>);
+
+impl PageParts {
+    /// The most blocks that are kept. A list has more, of which few are on the screen.
+    const MOST: usize = 256;
+
+    fn slot(block: Block) -> usize {
+        match block {
+            Block::Question => 0,
+            Block::Row { row, is_focused, is_picked, .. } => {
+                (1 + 4 * row + 2 * usize::from(is_focused) + usize::from(is_picked)) % Self::MOST
+            }
+        }
+    }
+
+    /// The lines of a block, and how many of them come before its description.
+    pub(super) fn block(&self, block: Block) -> Option<(&[SharedLine], usize)> {
+        let (kept, lines, label) = self.blocks.get(Self::slot(block))?.as_ref()?;
+        (*kept == block).then_some((lines, *label))
+    }
+
+    /// The line of hints with these words.
+    pub(super) fn footer(&mut self, words: Footer, compose: impl FnOnce(Footer) -> SharedLine) -> SharedLine {
+        self.footer.take_if(|(kept, _)| *kept != words);
+        self.footer.get_or_insert_with(|| (words.clone(), compose(words))).1.clone()
+    }
+
+    pub(super) fn keep(&mut self, block: Block, lines: &[SharedLine], label: usize) {
+        let slot = Self::slot(block);
+        self.blocks.resize((slot + 1).max(self.blocks.len()), None);
+        self.blocks[slot] = Some((block, lines.to_vec(), label));
+    }
 }
 
 impl LaidOut {
+    /// The parts of this page, as far as they were composed.
+    pub(super) fn parts(&mut self, of: PageOf) -> &mut PageParts {
+        let page = &mut self.pages[of.theme.prompt_style as usize];
+        page.take_if(|parts| parts.of != of);
+        page.get_or_insert_with(|| {
+            let styles = Role::ALL.map(|role| of.theme.style(role));
+            Box::new(PageParts { of, styles, number_column: 0, beside: None, blocks: Vec::new(), footer: None })
+        })
+    }
+
     /// Forgets the texts that the last frame did not use.
     pub(super) fn begin_frame(&mut self) {
         self.texts.truncate(self.used);

@@ -3,12 +3,12 @@
 //! All that has to be read to decide comes before decoration: when rows are short, a prompt is drawn compact, then without the
 //! descriptions of options without the focus; then context, options and preview scroll, each by itself.
 
+use super::frame_line::SharedLine;
 use super::laid_out::{LaidOut, Rows, Text};
 use super::pane::{Begin, Claim, Pane};
 use super::preview::{Place, Preview, preview};
-use super::prompt_lines::{Composer, EDGE, FooterKind, PromptLines, footer};
+use super::prompt_lines::{Composer, EDGE, FooterKind, PromptLines, footer_hints, shared};
 use super::side_text;
-use super::wrap::spans_width;
 use super::{PromptPhase, PromptStyle, Theme, View, border};
 use askuser::prompt::{InputMode, Page, Scroll, SideText, Viewport, Window};
 use askuser::{Context, Prompt};
@@ -16,6 +16,7 @@ use ratatui_core::layout::Position;
 use ratatui_core::style::Style;
 use ratatui_core::text::{Line, Span};
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// Lines longer than this are hard to read.
 const MAX_COLUMNS: u16 = 100;
@@ -35,8 +36,8 @@ pub(super) struct Layout<'a, 'b> {
     pub(super) rows: usize,
 }
 
-impl<'a> Layout<'a, '_> {
-    pub(super) fn view(mut self, context: Option<&Context>, laid_out: &mut LaidOut) -> View<'a> {
+impl Layout<'_, '_> {
+    pub(super) fn view(mut self, context: Option<&Context>, laid_out: &mut LaidOut) -> View {
         let on_question = matches!(self.prompt.page(), Page::Question(_)) && self.prompt.mode() != InputMode::Help;
         let preview = if on_question { preview(self.prompt, self.theme, self.columns, EDGE, laid_out) } else { None };
         self.columns = preview.as_ref().map_or(self.columns.min(MAX_COLUMNS), |preview| preview.columns);
@@ -56,15 +57,16 @@ impl<'a> Layout<'a, '_> {
             _ => self.columns,
         };
         let below = preview.as_ref().map_or(0, Preview::rows_below);
-        let fits = |content: &PromptLines<'_>, style: PromptStyle| {
+        let fits = |content: &PromptLines, style: PromptStyle| {
             let others = context_rows + below + usize::from(style == PromptStyle::Proposal);
             content.head.len() + content.body.len() + content.footer.len() + others <= self.rows
         };
-        let compose = |style: PromptStyle, most: usize| {
+        let mut compose = |style: PromptStyle, most: usize| {
             let first = why.map(|why| side_text::first_rows(why, self.theme, inside.into(), most));
             let (rows, is_whole) = first.unwrap_or((Vec::new(), true));
             let theme = Theme { prompt_style: style, ..*self.theme };
-            let composer = Composer::new(self.prompt, &theme, self.phase, self.columns.into(), list.into());
+            let (columns, list) = (self.columns.into(), list.into());
+            let composer = Composer::new(self.prompt, &theme, self.phase, columns, list, laid_out);
             let mut content = composer.compose(is_whole);
             let blank = content.blank.clone();
             let is_above_context = !rows.is_empty() && context_rows > 0;
@@ -89,12 +91,12 @@ impl<'a> Layout<'a, '_> {
         let layout = Layout { theme: &theme, ..self };
         let (content, has_border) = layout.yield_to_question(content, usize::from(context_rows > 0));
         let begin = self.prompt.context_offset().map_or(Begin::For(context.1), Begin::At);
-        layout.fit(content, has_border, (context, begin), preview)
+        layout.fit(content, has_border, (context, begin), preview, laid_out)
     }
 
     /// With few rows, footer hints, border and head give way to the question, to so many rows of the context, and to notices.
     /// Returns whether the bottom border stays.
-    fn yield_to_question(&self, mut content: PromptLines<'a>, context: usize) -> (PromptLines<'a>, bool) {
+    fn yield_to_question(&self, mut content: PromptLines, context: usize) -> (PromptLines, bool) {
         let mut has_border = self.theme.prompt_style == PromptStyle::Proposal;
         let notice = if content.footer_kind == FooterKind::Notice { content.footer.len() } else { 0 };
         while content.head.len() + usize::from(has_border) + content.footer.len() + 2 + context > self.rows {
@@ -113,18 +115,19 @@ impl<'a> Layout<'a, '_> {
 
     fn fit(
         self,
-        mut content: PromptLines<'a>,
+        mut content: PromptLines,
         has_border: bool,
         (context, begin): (Rows, Begin),
         preview: Option<Preview>,
-    ) -> View<'a> {
+        laid_out: &mut LaidOut,
+    ) -> View {
         let room = self.rows - content.head.len() - usize::from(has_border) - content.footer.len();
         let below = preview.as_ref().map_or(0, Preview::rows_below);
         // The frame keeps its height while the cursor moves to a longer description or preview, if there is room for that.
         let wanted = (content.body.len() + content.spare).max(preview.as_ref().map_or(0, Preview::rows_beside));
         let wanted = wanted.min(room.saturating_sub(context.0.len() + below));
         let missing = wanted.saturating_sub(content.body.len());
-        content.body.extend(vec![content.blank.clone(); missing]);
+        content.body.extend(std::iter::repeat_n(content.blank.clone(), missing));
         let total = content.body.len();
         let context_rows = context.0.len();
         // All options before a preview, until the person reads it.
@@ -151,6 +154,9 @@ impl<'a> Layout<'a, '_> {
             context: context.window,
             preview: preview.window,
         };
+        let columns = usize::from(self.columns);
+        let text_columns = list.map_or(columns, |list| usize::from(list).saturating_sub(1));
+        let mut composer = Composer::new(self.prompt, self.theme, self.phase, columns, text_columns, laid_out);
         if content.footer_kind == FooterKind::Hints && !content.footer.is_empty() {
             // Enter chooses no option before the text was read, and none that is off the screen, so the footer offers neither.
             let is_choosing = self.prompt.mode() == InputMode::Choosing && self.prompt.current().is_some();
@@ -160,18 +166,13 @@ impl<'a> Layout<'a, '_> {
                 (is_choosing && self.is_below(&viewport)).then_some(self.theme.signs.down)
             };
             let most = [usize::from(self.columns / 2), ROOM_FOR_STATUS];
-            let status = || border::status(self.prompt, self.theme, self.phase, viewport.page, most);
-            let mut status = if has_border { Vec::new() } else { status() };
-            let room = usize::from(self.columns).saturating_sub(spans_width(&status));
-            let mut hints = footer(key, self.prompt, content.is_why_whole, self.theme, room);
-            if hints.spans.len() == 1 {
-                status.pop();
-            }
-            hints.spans.splice(1..1, status);
-            content.footer = vec![hints];
+            let status = match has_border {
+                true => Vec::new(),
+                false => border::status(self.prompt, self.theme, self.phase, viewport.page, most),
+            };
+            let hints = footer_hints(key, self.prompt, content.is_why_whole);
+            content.footer = vec![composer.footer_line((key, hints, status))];
         }
-        let columns = usize::from(self.columns);
-        let mut composer = Composer::new(self.prompt, self.theme, self.phase, columns, columns);
         composer.fill_list(&mut content.body, &viewport.rows, viewport.page.offset..viewport.page.end());
         let above = content.head.len() + context.height;
         let shown = offset..offset + height;
@@ -198,13 +199,13 @@ impl<'a> Layout<'a, '_> {
     /// The visible lines, from top to bottom. `list` is the column of a preview beside the options.
     fn assemble(
         &self,
-        content: PromptLines<'a>,
+        content: PromptLines,
         has_border: bool,
         context: Pane,
         preview: Pane,
         list: Option<u16>,
         viewport: &Viewport,
-    ) -> Vec<Line<'a>> {
+    ) -> Vec<SharedLine> {
         let Layout { prompt, theme, phase, .. } = *self;
         let columns = usize::from(self.columns);
         let blank = content.blank;
@@ -224,20 +225,20 @@ impl<'a> Layout<'a, '_> {
             }
         }
         if has_border {
-            lines.push(border::bottom(prompt, theme, phase, columns, &lines));
+            lines.push(shared(border::bottom(prompt, theme, phase, columns, &lines)));
         }
         let edge = blank.spans.first().map_or(Style::new(), |edge| edge.style);
         let mut footer = content.footer;
         if style == PromptStyle::Compact {
             // The footer's margin has room for the border.
             let last = footer.len().saturating_sub(1);
-            for (i, margin) in footer.iter_mut().enumerate().filter_map(|(i, line)| Some((i, line.spans.first_mut()?)))
-            {
+            for (i, line) in footer.iter_mut().enumerate() {
                 let sign = if i == last { theme.signs.box_bottom_left } else { theme.signs.vertical };
-                *margin = Span::styled(format!("{sign} "), edge);
+                begin_with(line, Span::styled(format!("{sign} "), edge));
             }
-            if let Some(first) = lines.first_mut().and_then(|line| line.spans.first_mut()) {
-                first.content = theme.signs.box_top_left.into();
+            if let Some(first) = lines.first_mut() {
+                let style = first.spans.first().map_or(edge, |span| span.style);
+                begin_with(first, Span::styled(theme.signs.box_top_left, style));
             }
         }
         lines.extend(footer);
@@ -245,16 +246,23 @@ impl<'a> Layout<'a, '_> {
     }
 }
 
+/// Replaces the first span of a line.
+fn begin_with(line: &mut SharedLine, span: Span<'static>) {
+    if line.spans.first().is_some_and(|first| *first != span) {
+        Arc::make_mut(line).begin_with(span);
+    }
+}
+
 /// A row behind the border.
-fn bordered<'a>(blank: &Line<'a>, row: Line<'static>, style: PromptStyle) -> Line<'a> {
+fn bordered(blank: &SharedLine, row: Line<'static>, style: PromptStyle) -> SharedLine {
     let edge = blank.spans.iter().cloned().chain([Span::raw(&"  "[..style.indent()])]);
-    Line::from_iter(edge.chain(row.spans))
+    shared(Line::from_iter(edge.chain(row.spans)))
 }
 
 /// A row of the options with a row of the preview to its right, in this column.
-fn beside_each_other<'a>(mut row: Line<'a>, preview: Line<'static>, column: usize) -> Line<'a> {
-    row.spans.push(Span::raw(" ".repeat(column.saturating_sub(spans_width(&row.spans)))));
-    row.spans.extend(preview.spans);
+fn beside_each_other(mut row: SharedLine, preview: Line<'static>, column: usize) -> SharedLine {
+    let gap = Span::raw(" ".repeat(column.saturating_sub(row.columns())));
+    Arc::make_mut(&mut row).extend([gap].into_iter().chain(preview.spans));
     row
 }
 

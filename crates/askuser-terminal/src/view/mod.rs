@@ -4,6 +4,7 @@ mod barred;
 mod border;
 mod closing;
 mod context;
+mod frame_line;
 mod laid_out;
 mod layout;
 mod pane;
@@ -19,6 +20,7 @@ pub(crate) use closing::{closed_lines, failed_lines, not_run_lines, unsent_lines
 use context::read_context;
 pub(crate) use context::role_of;
 pub use context::{ShownDiffLine, context_lines, diff_lines};
+pub(crate) use frame_line::SharedLine;
 pub(crate) use laid_out::LaidOut;
 pub(crate) use prompt_lines::ORIGIN_GAP;
 pub use prompt_lines::key_hints;
@@ -33,7 +35,6 @@ use askuser::{Context, Form, Prompt};
 use layout::Layout;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::{Position, Rect};
-use ratatui_core::text::Line;
 
 /// Whether a prompt is being asked or is over. It changes the colours, not the content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,24 +49,24 @@ pub enum PromptPhase {
 }
 
 /// A prompt laid out for a size: the visible lines, and where the caret is.
-pub(crate) struct View<'a> {
-    pub(crate) lines: Vec<Line<'a>>,
+pub(crate) struct View {
+    pub(crate) lines: Vec<SharedLine>,
     /// Which part of the prompt they are, for [`Prompt::look`].
     pub(crate) viewport: Viewport,
     pub(crate) caret: Option<Position>,
     pub(crate) columns: u16,
 }
 
-impl<'a> View<'a> {
+impl View {
     #[cfg(test)]
     pub(crate) fn new(
-        prompt: &'a Prompt,
+        prompt: &Prompt,
         context: Option<&Context>,
         theme: &Theme,
         phase: PromptPhase,
         columns: u16,
         rows: u16,
-    ) -> View<'a> {
+    ) -> View {
         View::after(&mut LaidOut::default(), prompt, context, theme, phase, (columns, rows))
     }
 
@@ -73,12 +74,12 @@ impl<'a> View<'a> {
     /// not laid out again.
     pub(crate) fn after(
         laid_out: &mut LaidOut,
-        prompt: &'a Prompt,
+        prompt: &Prompt,
         context: Option<&Context>,
         theme: &Theme,
         phase: PromptPhase,
         (columns, rows): (u16, u16),
-    ) -> View<'a> {
+    ) -> View {
         laid_out.begin_frame();
         // The proposal draws no prompt without a header.
         let is_own = matches!(prompt.set().questions(), [only] if only.form() != Form::Tool && only.chip().is_none());

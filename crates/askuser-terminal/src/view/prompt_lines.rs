@@ -8,16 +8,19 @@ mod question;
 mod review;
 mod text_field;
 
-pub(super) use keys::footer;
+pub(super) use keys::{Hint, footer, footer_hints};
 pub use keys::key_hints;
 pub(super) use lines::{FooterKind, PromptLines};
 
 use super::PromptPhase;
+use super::frame_line::SharedLine;
+use super::laid_out::{Footer, LaidOut, PageOf, PageParts};
 use super::theme::{PromptStyle, Role, Theme};
 use super::wrap::{spans_width, width, wrap};
 use askuser::prompt::{InputMode, NoticeKind, Page, Prompt, TextField};
 use ratatui_core::style::{Modifier, Style};
 use ratatui_core::text::{Line, Span};
+use std::sync::Arc;
 
 /// The message when the deadline has passed.
 pub(super) const TIMED_OUT: &str = "Timed out, no answer sent";
@@ -34,19 +37,15 @@ const LEGIBLE: usize = 10;
 pub(super) struct Composer<'a, 'b> {
     prompt: &'a Prompt,
     theme: &'b Theme,
-    /// The style of each role.
-    styles: [Style; Role::ALL.len()],
     phase: PromptPhase,
     columns: usize,
     /// The columns of question and options, the border included.
     text_columns: usize,
-    /// The columns of the numbers before the options; none where a label would wrap for them.
-    number_column: usize,
-    /// The column of descriptions, where they stand beside the labels.
-    beside: Option<usize>,
     is_origin_shown: bool,
     border: Role,
-    lines: PromptLines<'a>,
+    /// What earlier frames composed.
+    parts: &'b mut PageParts,
+    lines: PromptLines,
 }
 
 impl<'a, 'b> Composer<'a, 'b> {
@@ -57,6 +56,7 @@ impl<'a, 'b> Composer<'a, 'b> {
         phase: PromptPhase,
         columns: usize,
         text_columns: usize,
+        laid_out: &'b mut LaidOut,
     ) -> Composer<'a, 'b> {
         let border = match phase {
             PromptPhase::Expired => Role::Warning,
@@ -64,24 +64,24 @@ impl<'a, 'b> Composer<'a, 'b> {
             PromptPhase::Asking if prompt.is_answer_fresh() => Role::Success,
             PromptPhase::Asking | PromptPhase::Confirmed => Role::Muted,
         };
-        Composer {
-            prompt,
-            theme,
-            styles: Role::ALL.map(|role| theme.style(role)),
+        let of = PageOf {
+            set: prompt.set().clone(),
+            page: prompt.page(),
+            wording: prompt.wording(),
+            theme: *theme,
             phase,
+            border,
             columns,
             text_columns,
-            number_column: 0,
-            beside: None,
-            is_origin_shown: false,
-            border,
-            lines: PromptLines::default(),
-        }
+        };
+        let (is_origin_shown, lines) = (false, PromptLines::default());
+        let parts = laid_out.parts(of);
+        Composer { prompt, theme, phase, columns, text_columns, is_origin_shown, border, parts, lines }
     }
 
     /// The lines. Those of the labels in a list are blank until [`Composer::fill_list`]. The footer names the key for the model's
     /// reason, unless it is whole on the screen.
-    pub(super) fn compose(mut self, is_why_whole: bool) -> PromptLines<'a> {
+    pub(super) fn compose(mut self, is_why_whole: bool) -> PromptLines {
         let prompt = self.prompt;
         self.lines.is_why_whole = is_why_whole;
         self.lines.blank = self.bordered(0, []);
@@ -106,7 +106,7 @@ impl<'a, 'b> Composer<'a, 'b> {
     }
 }
 
-impl<'a> Composer<'a, '_> {
+impl Composer<'_, '_> {
     fn head(&mut self) {
         let signs = self.theme.signs;
         let questions = self.prompt.set().questions();
@@ -142,7 +142,7 @@ impl<'a> Composer<'a, '_> {
         let room = self.columns.saturating_sub(spans_width(&line));
         let progress = progress.into_iter().find(|text| width(text) <= room);
         line.extend(progress.map(|text| Span::styled(text, self.style(Role::Detail))));
-        self.lines.head.push(Line::from(line));
+        self.lines.head.push(shared(line));
         let tabs = if has_tabs { self.tabs("") } else { Vec::new() };
         // If they do not fit, the head's "Question 1 of 2" has to do.
         if has_tabs && spans_width(&tabs) + self.indent() < self.columns {
@@ -152,7 +152,7 @@ impl<'a> Composer<'a, '_> {
     }
 
     /// `╭ ✔ Auth Method   Providers   Review            Claude Code · shop`
-    fn compact_title(&mut self, title: Option<&'a str>, progress: Vec<String>, has_tabs: bool) {
+    fn compact_title(&mut self, title: Option<&str>, progress: Vec<String>, has_tabs: bool) {
         let Some(title) = title else { return };
         let tabs = if has_tabs { self.tabs(" ") } else { Vec::new() };
         let is_room = spans_width(&tabs) < self.columns;
@@ -169,7 +169,7 @@ impl<'a> Composer<'a, '_> {
             && let Some(gap) = room.checked_sub(width(origin)).filter(|gap| *gap >= ORIGIN_GAP)
         {
             spans.push(Span::raw(" ".repeat(gap)));
-            spans.push(Span::styled(origin, self.style(Role::Detail)));
+            spans.push(Span::styled(origin.to_owned(), self.style(Role::Detail)));
             self.is_origin_shown = true;
         }
         let line = self.bordered(0, spans);
@@ -181,12 +181,12 @@ impl<'a> Composer<'a, '_> {
         if is_here { Span::styled(self.theme.signs.cursor, self.strong(Role::Text)) } else { Span::raw(" ") }
     }
 
-    fn chip(&self, title: &str) -> Span<'a> {
+    fn chip(&self, title: &str) -> Span<'static> {
         Span::styled(format!(" {title} "), self.style(Role::Chip))
     }
 
     /// `✔ Auth Method  Review`: the pages, each with `pad` on both sides, and that on the screen only in a title.
-    fn tabs(&self, pad: &'static str) -> Vec<Span<'a>> {
+    fn tabs(&self, pad: &'static str) -> Vec<Span<'static>> {
         let questions = self.prompt.set().questions();
         let pages = (0..questions.len()).map(Page::Question).chain([Page::Review]);
         let is_title = self.theme.prompt_style == PromptStyle::Compact;
@@ -231,10 +231,14 @@ impl<'a> Composer<'a, '_> {
         // The person chooses between two drafts by keys.
         if is_plain || rival.is_some() {
             // The view writes hints that stand alone, once it knows what is on the screen.
-            self.lines.footer.push(match self.lines.footer_kind {
+            let hints = match self.lines.footer_kind {
                 FooterKind::Hints => Line::default(),
-                FooterKind::Notice => footer(None, self.prompt, self.lines.is_why_whole, self.theme, self.columns),
-            });
+                FooterKind::Notice => {
+                    let hints = footer_hints(None, self.prompt, self.lines.is_why_whole);
+                    footer(None, hints, self.theme, self.columns)
+                }
+            };
+            self.lines.footer.push(shared(hints));
         }
     }
 
@@ -251,8 +255,25 @@ impl<'a> Composer<'a, '_> {
             let words = text[range].trim_end_matches(' ');
             // A dot between two things separates nothing at the end of a row.
             let words = Span::styled(words.strip_suffix(&dot).unwrap_or(words).to_owned(), style);
-            self.lines.footer.push(Line::from(vec![Span::raw(MARGIN), words]));
+            self.lines.footer.push(shared(vec![Span::raw(MARGIN), words]));
         }
+    }
+
+    /// The line of hints behind the status. It is composed anew if its words have changed.
+    pub(super) fn footer_line(&mut self, words: Footer) -> SharedLine {
+        let (theme, columns) = (self.theme, self.columns);
+        let edge = self.style(self.border);
+        self.parts.footer(words, |(read_on, hints, mut status)| {
+            let mut line = footer(read_on, hints, theme, columns.saturating_sub(spans_width(&status)));
+            if line.spans.len() == 1 {
+                status.pop();
+            }
+            line.spans.splice(1..1, status);
+            if theme.prompt_style == PromptStyle::Compact {
+                line.spans[0] = Span::styled(format!("{} ", theme.signs.box_bottom_left), edge);
+            }
+            shared(line)
+        })
     }
 
     // ---- lines ----
@@ -260,7 +281,7 @@ impl<'a> Composer<'a, '_> {
     /// A blank line, where there is room for decoration.
     fn gap(&mut self) {
         if self.theme.prompt_style == PromptStyle::Proposal {
-            self.row(0, []);
+            self.lines.body.push(self.lines.blank.clone());
         }
     }
 
@@ -269,30 +290,29 @@ impl<'a> Composer<'a, '_> {
         self.theme.prompt_style.indent()
     }
 
-    fn paragraph(&mut self, indent: usize, text: &'a str, style: Style) {
+    fn paragraph(&mut self, indent: usize, text: &str, style: Style) {
         let room = self.room(indent);
         for range in wrap(text, room, room) {
-            self.row(indent, [Span::styled(text[range].trim_end_matches(' '), style)]);
+            self.row(indent, [Span::styled(text[range].trim_end_matches(' ').to_owned(), style)]);
         }
     }
 
     /// Adds text to the last line, or below it if it does not fit.
-    fn append(&mut self, indent: usize, text: &'a str, role: Role) {
+    fn append(&mut self, indent: usize, text: &str, role: Role) {
+        let words = Span::styled(text.to_owned(), self.style(role));
         match self.lines.body.last_mut() {
-            Some(line) if spans_width(&line.spans) + width(text) <= self.text_columns => {
-                line.spans.push(Span::styled(text, self.styles[role as usize]));
-            }
+            Some(line) if line.columns() + width(text) <= self.text_columns => Arc::make_mut(line).extend([words]),
             _ => self.paragraph(indent, text.trim_start(), self.style(role)),
         }
     }
 
     /// Adds a line to the body.
-    fn row(&mut self, indent: usize, spans: impl IntoIterator<Item = Span<'a>>) {
+    fn row(&mut self, indent: usize, spans: impl IntoIterator<Item = Span<'static>>) {
         let line = self.bordered(indent, spans);
         self.lines.body.push(line);
     }
 
-    fn bordered(&self, indent: usize, spans: impl IntoIterator<Item = Span<'a>>) -> Line<'a> {
+    fn bordered(&self, indent: usize, spans: impl IntoIterator<Item = Span<'static>>) -> SharedLine {
         const BLANKS: &str = "                ";
         let spans = spans.into_iter();
         let mut line = Vec::with_capacity(2 + spans.size_hint().0);
@@ -301,7 +321,7 @@ impl<'a> Composer<'a, '_> {
             line.push(Span::raw(&BLANKS[..indent.min(BLANKS.len())]));
         }
         line.extend(spans);
-        Line::from(line)
+        shared(line)
     }
 
     /// The columns left for text at an indent, after the border.
@@ -310,10 +330,15 @@ impl<'a> Composer<'a, '_> {
     }
 
     fn style(&self, role: Role) -> Style {
-        self.styles[role as usize]
+        self.parts.styles[role as usize]
     }
 
     fn strong(&self, role: Role) -> Style {
         self.style(role).add_modifier(Modifier::BOLD)
     }
+}
+
+/// A line for this frame and others.
+pub(super) fn shared(line: impl Into<Line<'static>>) -> SharedLine {
+    SharedLine::new(line.into().into())
 }

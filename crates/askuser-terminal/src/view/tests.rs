@@ -19,11 +19,11 @@ use wrap::width;
 type Size = (u16, u16);
 
 /// What the terminal driver shows on a terminal of this size: a column and a row are left free.
-fn view<'a>(prompt: &'a Prompt, theme: &Theme, phase: PromptPhase, (columns, rows): Size) -> View<'a> {
+fn view(prompt: &Prompt, theme: &Theme, phase: PromptPhase, (columns, rows): Size) -> View {
     View::new(prompt, None, theme, phase, columns.saturating_sub(1).max(1), rows.saturating_sub(1).max(1))
 }
 
-fn drawn(view: &View<'_>) -> Buffer {
+fn drawn(view: &View) -> Buffer {
     let (columns, rows) = (view.columns, view.lines.len() as u16);
     let area = Rect::new(0, 0, columns, rows);
     let mut buffer = Buffer::empty(area);

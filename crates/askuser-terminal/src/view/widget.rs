@@ -52,7 +52,7 @@ impl PromptWidget<'_> {
         cursor
     }
 
-    fn view<'p>(&self, prompt: &'p Prompt, columns: u16, rows: u16) -> View<'p> {
+    fn view(&self, prompt: &Prompt, columns: u16, rows: u16) -> View {
         View::after(&mut LaidOut::default(), prompt, self.context, &self.theme, self.phase, (columns, rows))
     }
 }

@@ -8,11 +8,23 @@ use askuser::prompt::InputMode;
 use ratatui_core::text::{Line, Span};
 use std::borrow::Cow;
 
-/// The keys that matter here, as many as fit; `read_on` is the one that shows more of what has to be read before a choice.
-pub(crate) fn footer(
+/// The keys that matter here; `read_on` is the one that shows more of what has to be read before a choice.
+pub(in crate::view) fn footer_hints(read_on: Option<&'static str>, prompt: &Prompt, is_why_whole: bool) -> Vec<Hint> {
+    match (read_on, prompt.mode()) {
+        (Some(key), _) => {
+            let others = hints(prompt, is_why_whole).filter(|(key, _)| BESIDE_READ_ON.contains(&&**key));
+            [(key.into(), "read on")].into_iter().chain(others).collect()
+        }
+        (None, InputMode::Leaving) => vec![("esc".into(), "discard"), ("any key".into(), "keep")],
+        (None, InputMode::Help) => vec![("any key".into(), "close")],
+        (None, InputMode::Choosing | InputMode::Typing(_)) => hints(prompt, is_why_whole).collect(),
+    }
+}
+
+/// As many of these hints as fit.
+pub(in crate::view) fn footer(
     read_on: Option<&'static str>,
-    prompt: &Prompt,
-    is_why_whole: bool,
+    hints: Vec<Hint>,
     theme: &Theme,
     columns: usize,
 ) -> Line<'static> {
@@ -22,20 +34,15 @@ pub(crate) fn footer(
         "ctrl-j", "↑↓", "choose", "c", "v", "o", "d", "esc", "toggle", "?", "n", "change", "move", "answer", "enter", "keep it",
         "use mine",
     ];
-    let Some(key) = read_on else {
-        let rank = |(key, word): &Hint| ESSENTIAL.iter().position(|name| [&**key, word].contains(name));
-        let own = match prompt.mode() {
-            InputMode::Leaving => vec![("esc".into(), "discard"), ("any key".into(), "keep")],
-            InputMode::Help => vec![("any key".into(), "close")],
-            InputMode::Choosing | InputMode::Typing(_) => hints(prompt, is_why_whole).collect(),
-        };
-        return key_hints(own, theme, columns, rank);
-    };
-    let kept = ["?", "d", "v", "o", "esc", key];
-    let others = hints(prompt, is_why_whole).filter(|(key, _)| kept[..5].contains(&&**key));
-    let hints = [(key.into(), "read on")].into_iter().chain(others).collect();
-    key_hints(hints, theme, columns, |(key, _)| kept.iter().position(|kept| kept == key))
+    let essential = if read_on.is_some() { &BESIDE_READ_ON[..] } else { &ESSENTIAL };
+    key_hints(hints, theme, columns, |(key, word)| match read_on {
+        Some(read_on) if read_on == key => Some(essential.len()),
+        _ => essential.iter().position(|name| name == key || (read_on.is_none() && name == word)),
+    })
 }
+
+/// The hints beside the one to read on, the most important last.
+const BESIDE_READ_ON: [&str; 5] = ["?", "d", "v", "o", "esc"];
 
 /// The keys that matter here; that of the model's reason only where some of it is hidden.
 fn hints(prompt: &Prompt, is_why_whole: bool) -> impl Iterator<Item = Hint> {
@@ -43,7 +50,7 @@ fn hints(prompt: &Prompt, is_why_whole: bool) -> impl Iterator<Item = Hint> {
 }
 
 /// A key and what it does.
-type Hint = (Cow<'static, str>, &'static str);
+pub(in crate::view) type Hint = (Cow<'static, str>, &'static str);
 
 /// The keys at the foot of a prompt or a list, `enter select • esc cancel`: as many as fit, those of the least `rank` left out
 /// first.
@@ -90,7 +97,7 @@ fn spell<'a>(keys: Cow<'a, str>, theme: &Theme) -> Cow<'a, str> {
 /// What the terminal's loop does by itself, without the prompt.
 const OF_THE_TERMINAL: (&str, &str) = ("Ctrl-Z  Ctrl-L", "suspend; redraw");
 
-impl<'a> Composer<'a, '_> {
+impl Composer<'_, '_> {
     pub(super) fn help(&mut self) {
         self.gap();
         let keys = self.prompt.help().chain([OF_THE_TERMINAL]);
@@ -111,7 +118,7 @@ impl<'a> Composer<'a, '_> {
             }
             let room = self.room(self.indent() + column);
             for range in wrap(does, room, room) {
-                let words = Span::styled(&does[range], self.style(Role::Secondary));
+                let words = Span::styled(does[range].to_owned(), self.style(Role::Secondary));
                 match beside.take() {
                     Some(keys) => self.row(self.indent(), vec![keys, words]),
                     None => self.row(self.indent() + column, vec![words]),

@@ -1,14 +1,14 @@
 //! The lines of a prompt, and which of them may be left out.
 
-use ratatui_core::text::Line;
+use crate::view::frame_line::SharedLine;
 use std::ops::Range;
 
 #[derive(Default)]
-pub(in crate::view) struct PromptLines<'a> {
-    pub(in crate::view) head: Vec<Line<'a>>,
-    pub(in crate::view) body: Vec<Line<'a>>,
+pub(in crate::view) struct PromptLines {
+    pub(in crate::view) head: Vec<SharedLine>,
+    pub(in crate::view) body: Vec<SharedLine>,
     /// The lines under the bottom border. The border is drawn by the view, which knows how many lines are hidden.
-    pub(in crate::view) footer: Vec<Line<'a>>,
+    pub(in crate::view) footer: Vec<SharedLine>,
     pub(in crate::view) footer_kind: FooterKind,
     /// The lines of the body that each row (option, then Other) takes.
     pub(in crate::view) rows: Vec<Range<usize>>,
@@ -25,10 +25,10 @@ pub(in crate::view) struct PromptLines<'a> {
     /// Whether the model's reason is whole on the screen, or missing.
     pub(in crate::view) is_why_whole: bool,
     /// A blank line with its border.
-    pub(in crate::view) blank: Line<'a>,
+    pub(in crate::view) blank: SharedLine,
 }
 
-impl PromptLines<'_> {
+impl PromptLines {
     /// Leaves out the descriptions of options without the focus.
     pub(in crate::view) fn leave_out_descriptions(&mut self) {
         self.spare = self.longer;

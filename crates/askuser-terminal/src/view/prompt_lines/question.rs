@@ -3,14 +3,17 @@
 use super::{Composer, LEGIBLE};
 use crate::markdown;
 use crate::view::PromptPhase;
+use crate::view::frame_line::SharedLine;
+use crate::view::laid_out::Block;
 use crate::view::barred::{self, bar};
 use crate::view::theme::{PromptStyle, Role};
-use crate::view::wrap::{spans_width, width, wrap, wrap_exactly, wrap_styled};
+use crate::view::wrap::{width, wrap, wrap_exactly, wrap_styled};
 use askuser::prompt::{AnswerDraft, InputMode, TextField, Wording};
 use askuser::{Choice, Form, Question};
 use ratatui_core::style::Style;
 use ratatui_core::text::{Line, Span};
 use std::ops::Range;
+use std::sync::Arc;
 
 const SEARCH: &str = "Search: ";
 const BADGE: &str = " (Recommended)";
@@ -22,7 +25,13 @@ struct Tallest {
     shown: usize,
 }
 
-impl<'a> Composer<'a, '_> {
+impl Block {
+    fn row(entry: &AnswerDraft, row: usize, is_described: bool) -> Block {
+        Block::Row { row, is_focused: row == entry.focus, is_picked: entry.is_picked(row), is_described }
+    }
+}
+
+impl Composer<'_, '_> {
     /// The request's origin, such as a subagent. Others wrote it: only its first row begins like one of ours.
     fn origin(&mut self) {
         if let Some(origin) = self.prompt.origin().filter(|_| !self.is_origin_shown) {
@@ -35,15 +44,24 @@ impl<'a> Composer<'a, '_> {
         }
     }
 
-    pub(super) fn question(&mut self, question: &'a Question, entry: &'a AnswerDraft) {
-        let is_numbered = matches!(question.form(), Form::Tool | Form::Options);
-        self.number_column = if is_numbered && self.numbers_fit(question) { width("1 ") } else { 0 };
+    pub(super) fn question(&mut self, question: &Question, entry: &AnswerDraft) {
+        let anything =
+            if self.theme.signs.ellipsis == "…" { "Type something else…" } else { "Type something else..." };
+        if self.parts.block(Block::Question).is_none() {
+            let is_numbered = matches!(question.form(), Form::Tool | Form::Options);
+            self.parts.number_column = if is_numbered && self.numbers_fit(question) { width("1 ") } else { 0 };
+            self.parts.beside =
+                if question.form() == Form::Tool { self.column_beside(question, anything) } else { None };
+        }
         self.origin();
         self.gap();
-        self.question_text(question.text());
-        if question.is_multi_select() {
-            self.append(self.indent(), " (Select multiple with Space)", Role::Detail);
-        }
+        self.block(Block::Question, |own| {
+            own.question_text(question.text());
+            if question.is_multi_select() {
+                own.append(own.indent(), " (Select multiple with Space)", Role::Detail);
+            }
+            0
+        });
         match question.form() {
             Form::Input => return self.answer_field(question, entry),
             Form::Pick => self.search_field(question, entry),
@@ -60,49 +78,41 @@ impl<'a> Composer<'a, '_> {
                 start..end
             };
             self.lines.rows = entry.listed().iter().map(lines).collect();
-            self.lines.body.resize_with(end, Line::default);
+            self.lines.body.resize_with(end, SharedLine::default);
             return;
         }
-        let anything =
-            if self.theme.signs.ellipsis == "…" { "Type something else…" } else { "Type something else..." };
-        self.beside = self.column_beside(question, anything);
         let mut tallest = Tallest::default();
         for (row, option) in question.options().iter().enumerate() {
-            let start = self.lines.body.len();
-            self.label(question, entry, row, option.name());
-            if option.is_recommended() {
-                self.append(self.label_column(), BADGE, Role::Success);
-            }
-            self.describe(row == entry.focus, &mut tallest, |own| own.description(option.description()));
+            let (start, badge) = (self.lines.body.len(), option.is_recommended());
+            self.option(question, entry, row, (option.name(), badge), Some(option.description()), &mut tallest);
             self.end_row(entry, row, start);
         }
         let (row, start) = (entry.other_row(), self.lines.body.len());
-        self.label(question, entry, row, "Other");
         let typing = self.prompt.mode() == InputMode::Typing(TextField::Other);
-        if typing || !entry.other.is_empty() {
+        let is_field = typing || !entry.other.is_empty();
+        self.option(question, entry, row, ("Other", false), Some(anything).filter(|_| !is_field), &mut tallest);
+        if is_field {
             self.field(self.label_column(), "Please specify: ", &entry.other, typing);
-        } else {
-            self.describe(row == entry.focus, &mut tallest, |own| own.description(anything));
         }
         self.end_row(entry, row, start);
         self.lines.longer = tallest.any - tallest.shown;
     }
 
     /// Lays out those labels of a list that have some of these lines. The others stay blank: they are not on the screen.
-    pub(in crate::view) fn fill_list(&mut self, body: &mut [Line<'a>], rows: &[Range<usize>], shown: Range<usize>) {
+    pub(in crate::view) fn fill_list(&mut self, body: &mut [SharedLine], rows: &[Range<usize>], shown: Range<usize>) {
         let list = self.prompt.current().filter(|(question, _)| matches!(question.form(), Form::Pick | Form::Confirm));
         let Some((question, entry)) = list else { return };
         let first = rows.partition_point(|lines| lines.end <= shown.start);
         let listed = entry.listed();
         for (&row, lines) in listed.iter().zip(rows).skip(first).take_while(|(_, lines)| lines.start < shown.end) {
-            self.label(question, entry, row, question.options()[row].name());
+            self.block(Block::row(entry, row, false), |own| own.label(question, entry, row, question.options()[row].name()));
             debug_assert_eq!(lines.len(), self.lines.body.len());
             lines.clone().zip(self.lines.body.drain(..)).for_each(|(at, line)| body[at] = line);
         }
     }
 
     /// The field for an answer that is a text.
-    fn answer_field(&mut self, question: &'a Question, entry: &'a AnswerDraft) {
+    fn answer_field(&mut self, question: &Question, entry: &AnswerDraft) {
         self.gap();
         let start = self.lines.body.len();
         let typing = self.prompt.mode() == InputMode::Typing(TextField::Other);
@@ -114,10 +124,10 @@ impl<'a> Composer<'a, '_> {
     }
 
     /// What a long list is searched for, and how much of it matches. It stays above the list, as does a short question.
-    fn search_field(&mut self, question: &Question, entry: &'a AnswerDraft) {
+    fn search_field(&mut self, question: &Question, entry: &AnswerDraft) {
         const SHORT: usize = 4;
         if self.lines.body.len() <= SHORT {
-            let is_blank = |line: &Line<'_>| line.spans.len() == 1;
+            let is_blank = |line: &SharedLine| line.spans.len() == 1;
             self.lines.head.extend(self.lines.body.drain(..).filter(|line| !is_blank(line)));
         }
         let (listed, all) = (entry.listed().len(), question.options().len());
@@ -136,7 +146,7 @@ impl<'a> Composer<'a, '_> {
         self.lines.head_caret = is_open.then_some((self.lines.head.len(), column));
         let spans = vec![
             Span::styled(SEARCH, self.style(Role::Primary)),
-            Span::styled(shown, self.style(Role::Text)),
+            Span::styled(shown.to_owned(), self.style(Role::Text)),
             Span::styled(count, self.style(Role::Detail)),
         ];
         let line = self.bordered(self.indent(), spans);
@@ -144,16 +154,44 @@ impl<'a> Composer<'a, '_> {
         self.gap();
     }
 
-    /// Adds what stands under a label. When rows are short it stands under the focused one alone; the others are measured, so
-    /// that the frame can keep its height.
-    fn describe(&mut self, focused: bool, tallest: &mut Tallest, add: impl FnOnce(&mut Self)) {
-        let before = self.lines.body.len();
-        add(self);
-        let added = before..self.lines.body.len();
+    /// Adds lines that an earlier frame composed, or composes them. Returns how many of them come before a description.
+    fn block(&mut self, block: Block, compose: impl FnOnce(&mut Self) -> usize) -> usize {
+        if let Some((lines, label)) = self.parts.block(block) {
+            self.lines.body.extend_from_slice(lines);
+            return label;
+        }
+        let start = self.lines.body.len();
+        let label = compose(self);
+        self.parts.keep(block, &self.lines.body[start..], label);
+        label
+    }
+
+    /// Adds a label and what stands under it. When rows are short it stands under the focused one alone; the others are
+    /// measured, so that the frame can keep its height.
+    fn option(
+        &mut self,
+        question: &Question,
+        entry: &AnswerDraft,
+        row: usize,
+        (name, is_recommended): (&str, bool),
+        description: Option<&str>,
+        tallest: &mut Tallest,
+    ) {
+        let start = self.lines.body.len();
+        let label = self.block(Block::row(entry, row, description.is_some()), |own| {
+            own.label(question, entry, row, name);
+            if is_recommended {
+                own.append(own.label_column(), BADGE, Role::Success);
+            }
+            let label = own.lines.body.len() - start;
+            own.description(description.unwrap_or_default());
+            label
+        });
+        let added = start + label..self.lines.body.len();
         tallest.any = tallest.any.max(added.len());
-        if focused {
+        if row == entry.focus {
             tallest.shown = added.len();
-        } else {
+        } else if description.is_some() {
             self.lines.descriptions.push(added);
         }
     }
@@ -171,7 +209,7 @@ impl<'a> Composer<'a, '_> {
     }
 
     /// The text of a question. A row without a bar is ours, so one that takes several rows has a bar before each.
-    fn question_text(&mut self, text: &'a str) {
+    fn question_text(&mut self, text: &str) {
         let room = self.room(self.indent());
         if self.prompt.wording() == Wording::Prose {
             return self.prose(self.indent(), text, self.strong(Role::Text), |_, rows| rows > 1);
@@ -185,18 +223,18 @@ impl<'a> Composer<'a, '_> {
     }
 
     /// Adds the description of an option, beside its label or below it. Below, each line has a bar.
-    fn description(&mut self, text: &'a str) {
+    fn description(&mut self, text: &str) {
         let style = self.style(Role::Detail);
         if text.is_empty() {
             return;
         }
-        let Some(column) = self.beside else {
+        let Some(column) = self.parts.beside else {
             return self.prose(self.label_column(), text, style, |text, _| text.contains('\n'));
         };
         let row = self.prose_rows(self.room(column), text, style, |_, _| false).into_iter().next();
         if let (Some(row), Some(line)) = (row, self.lines.body.last_mut()) {
-            line.spans.push(Span::raw(" ".repeat((1 + column).saturating_sub(spans_width(&line.spans)))));
-            line.spans.extend(row.spans);
+            let gap = Span::raw(" ".repeat((1 + column).saturating_sub(line.columns())));
+            Arc::make_mut(line).extend([gap].into_iter().chain(row.spans));
         }
     }
 
@@ -214,7 +252,7 @@ impl<'a> Composer<'a, '_> {
 
     /// Text with Markdown in it, unless the user agrees to its words; `needs_bars` tells by the text and its rows whether
     /// each has a bar.
-    fn prose(&mut self, indent: usize, text: &'a str, style: Style, needs_bars: fn(&str, usize) -> bool) {
+    fn prose(&mut self, indent: usize, text: &str, style: Style, needs_bars: fn(&str, usize) -> bool) {
         for row in self.prose_rows(self.room(indent), text, style, needs_bars) {
             self.row(indent, row.spans);
         }
@@ -223,10 +261,10 @@ impl<'a> Composer<'a, '_> {
     fn prose_rows(
         &self,
         room: usize,
-        text: &'a str,
+        text: &str,
         style: Style,
         needs_bars: fn(&str, usize) -> bool,
-    ) -> Vec<Line<'a>> {
+    ) -> Vec<Line<'static>> {
         let is_read = self.prompt.wording() == Wording::Prose;
         if let Some(blocks) = markdown::blocks(text).filter(|_| is_read) {
             return barred::prose(&blocks, self.theme, room, style);
@@ -236,7 +274,7 @@ impl<'a> Composer<'a, '_> {
             None => {
                 let rows = wrap(text, room, room);
                 if !needs_bars(text, rows.len()) {
-                    let row = |range: Range<usize>| Line::from(Span::styled(text[range].trim_end_matches(' '), style));
+                    let row = |range: Range<usize>| Line::from(Span::styled(text[range].trim_end_matches(' ').to_owned(), style));
                     return rows.into_iter().map(row).collect();
                 }
                 vec![(text.to_owned(), style)]
@@ -252,11 +290,11 @@ impl<'a> Composer<'a, '_> {
 
     /// The column of labels and descriptions.
     fn label_column(&self) -> usize {
-        self.indent() + self.number_column + 2 + width(self.theme.signs.radio) + 1
+        self.indent() + self.parts.number_column + 2 + width(self.theme.signs.radio) + 1
     }
 
     /// `1 > ● label`
-    fn label(&mut self, question: &Question, entry: &AnswerDraft, row: usize, name: &'a str) {
+    fn label(&mut self, question: &Question, entry: &AnswerDraft, row: usize, name: &str) -> usize {
         let signs = self.theme.signs;
         let focused = entry.focus == row;
         let sign = match (question.is_multi_select(), entry.is_picked(row)) {
@@ -279,14 +317,16 @@ impl<'a> Composer<'a, '_> {
         };
         let mark = if picked { self.strong(mark) } else { self.style(mark) };
         const NUMBERS: &str = "1 2 3 4 5 6 7 8 9 ";
-        let number = match self.number_column {
+        let number = match self.parts.number_column {
             0 => "",
             _ => NUMBERS.get(2 * row..2 * row + 2).unwrap_or("  "),
         };
         let column = self.label_column();
         let room = self.room(column);
-        for (i, range) in wrap(name, room, room).into_iter().enumerate() {
-            let label = Span::styled(name[range].trim_end_matches(' '), style);
+        let rows = wrap(name, room, room);
+        let count = rows.len();
+        for (i, range) in rows.into_iter().enumerate() {
+            let label = Span::styled(name[range].trim_end_matches(' ').to_owned(), style);
             if i == 0 {
                 let number = Span::styled(number, self.style(Role::Detail));
                 let cursor = self.cursor(focused);
@@ -301,10 +341,11 @@ impl<'a> Composer<'a, '_> {
                 self.row(column, [label]);
             }
         }
+        count
     }
 
     /// Ends a row: its note, and a blank line.
-    fn end_row(&mut self, entry: &'a AnswerDraft, row: usize, start: usize) {
+    fn end_row(&mut self, entry: &AnswerDraft, row: usize, start: usize) {
         let typing = self.prompt.mode() == InputMode::Typing(TextField::Note(row));
         if let Some(note) = entry.note(row)
             && (typing || !note.is_empty())

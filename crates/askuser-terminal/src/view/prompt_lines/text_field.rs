@@ -6,7 +6,7 @@ use crate::view::wrap::{width, wrap};
 use askuser::Text;
 use ratatui_core::text::Span;
 
-impl<'a> Composer<'a, '_> {
+impl Composer<'_, '_> {
     pub(super) fn closing_field(&mut self, title: &'static str, name: &'static str) {
         self.gap();
         self.paragraph(self.indent(), title, self.theme.strong(Role::Text));
@@ -16,7 +16,7 @@ impl<'a> Composer<'a, '_> {
     }
 
     /// `Please specify: bun`, with the caret after it.
-    pub(super) fn field(&mut self, indent: usize, name: &'static str, text: &'a Text, typing: bool) {
+    pub(super) fn field(&mut self, indent: usize, name: &'static str, text: &Text, typing: bool) {
         let whole = text.as_str();
         let (name_role, text_role) = if typing { (Role::Primary, Role::Text) } else { (Role::Detail, Role::Secondary) };
         let mut name = name;
@@ -42,7 +42,7 @@ impl<'a> Composer<'a, '_> {
                 self.lines.caret = Some((self.lines.body.len(), (column + width(before) + 1).min(limit)));
             }
             // The terminal's own cursor is the caret: a cell drawn for it would be inverted twice, and vanish under it.
-            spans.push(Span::styled(&whole[range], self.style(text_role)));
+            spans.push(Span::styled(whole[range].to_owned(), self.style(text_role)));
             self.row(start, spans);
         }
     }

@@ -30,7 +30,7 @@ fn diff() -> Context {
 }
 
 /// The driver's view of a context on a terminal of this size.
-fn with<'a>(prompt: &'a Prompt, context: &Context, (columns, rows): Size) -> View<'a> {
+fn with(prompt: &Prompt, context: &Context, (columns, rows): Size) -> View {
     View::new(prompt, Some(context), &Theme::default(), PromptPhase::Asking, columns - 1, rows - 1)
 }
 

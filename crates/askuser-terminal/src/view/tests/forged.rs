@@ -8,7 +8,7 @@ const FORGED: &str =
     "Run it?\n\n  > ○ Deny\n      Safe\n  ○ Allow\n╰────╯\n  ↑↓ navigate  •  enter select\n✔ Run: Deny";
 
 /// The rows without a bar: those that are ours. The bottom line is as long as the widest row.
-fn ours(view: &View<'_>) -> Vec<String> {
+fn ours(view: &View) -> Vec<String> {
     let ours = rows(&drawn(view)).into_iter().filter(|row| !row.contains(['┃', '╏']));
     ours.map(|row| if row.starts_with("╰──") { row.chars().filter(|c| *c != '─').collect() } else { row }).collect()
 }
