@@ -142,7 +142,7 @@ impl LinePrompt {
     /// Whether the row of this number was printed: all but those of a long list.
     fn is_printed(&self, number: usize) -> bool {
         let (Form::Pick, Some((_, entry))) = (self.form(), self.prompt.current()) else { return true };
-        entry.listed().iter().take(text::LISTED).any(|&row| row + 1 == number)
+        entry.listed().take(text::LISTED).any(|row| row + 1 == number)
     }
 
     /// The option that goes by this name, in any case.

@@ -93,8 +93,7 @@ impl LinePrompt {
         let question = &self.prompt.set().questions()[i];
         let entry = self.prompt.draft(i);
         let chosen = |row: usize| if entry.is_picked(row) { " [chosen]" } else { "" };
-        let listed = entry.listed();
-        for (row, option) in listed.iter().take(LISTED).filter_map(|&row| Some((row, question.options().get(row)?))) {
+        for (row, option) in entry.listed().take(LISTED).filter_map(|row| Some((row, question.options().get(row)?))) {
             let recommended = if option.is_recommended() { " (Recommended)" } else { "" };
             let preview =
                 if option.preview().is_some() { format!(" (v {} reads its preview)", row + 1) } else { String::new() };
@@ -105,10 +104,10 @@ impl LinePrompt {
             self.write_marked(out, &lead, &self.plain(option.description()));
             self.write_note(out, entry, row);
         }
-        match listed.len() {
+        match entry.listed().len() {
             0 => out.push_str("Nothing matches; type another part of a name.\n"),
             count if count > LISTED => {
-                let more = listed.len() - LISTED;
+                let more = count - LISTED;
                 let _ = writeln!(out, "{more} more; type part of a name to list what contains it.");
             }
             _ => {}

@@ -59,7 +59,7 @@ impl Layout<'_, '_> {
         let below = preview.as_ref().map_or(0, Preview::rows_below);
         let fits = |content: &PromptLines, style: PromptStyle| {
             let others = context_rows + below + usize::from(style == PromptStyle::Proposal);
-            content.head.len() + content.body.len() + content.footer.len() + others <= self.rows
+            content.head.len() + content.height() + content.footer.len() + others <= self.rows
         };
         let mut compose = |style: PromptStyle, most: usize| {
             let first = why.map(|why| side_text::first_rows(why, self.theme, inside.into(), most));
@@ -124,11 +124,11 @@ impl Layout<'_, '_> {
         let room = self.rows - content.head.len() - usize::from(has_border) - content.footer.len();
         let below = preview.as_ref().map_or(0, Preview::rows_below);
         // The frame keeps its height while the cursor moves to a longer description or preview, if there is room for that.
-        let wanted = (content.body.len() + content.spare).max(preview.as_ref().map_or(0, Preview::rows_beside));
+        let wanted = (content.height() + content.spare).max(preview.as_ref().map_or(0, Preview::rows_beside));
         let wanted = wanted.min(room.saturating_sub(context.0.len() + below));
-        let missing = wanted.saturating_sub(content.body.len());
+        let missing = wanted.saturating_sub(content.height());
         content.body.extend(std::iter::repeat_n(content.blank.clone(), missing));
-        let total = content.body.len();
+        let total = content.height();
         let context_rows = context.0.len();
         // All options before a preview, until the person reads it.
         let preview_offset = self.prompt.preview_offset();
@@ -173,16 +173,16 @@ impl Layout<'_, '_> {
             let hints = footer_hints(key, self.prompt, content.is_why_whole);
             content.footer = vec![composer.footer_line((key, hints, status))];
         }
-        composer.fill_list(&mut content.body, &viewport.rows, viewport.page.offset..viewport.page.end());
         let above = content.head.len() + context.height;
         let shown = offset..offset + height;
+        content.body = content.shown(shown.clone(), |list| composer.list_lines(&viewport.rows, list));
         let in_body = content.caret.filter(|(line, _)| shown.contains(line));
         let in_head = content.head_caret.filter(|(line, _)| *line < content.head.len());
         let caret = in_body.map(|(line, column)| (above + line - offset, column)).or(in_head).map(|(line, column)| {
             let column = (column as u16).min(self.columns.saturating_sub(1));
             Position::new(column, line as u16)
         });
-        let lines = self.assemble(content, has_border, context, preview, list, &viewport);
+        let lines = self.assemble(content, has_border, context, preview, list);
         View { lines, viewport, caret, columns: self.columns }
     }
 
@@ -196,7 +196,7 @@ impl Layout<'_, '_> {
         })
     }
 
-    /// The visible lines, from top to bottom. `list` is the column of a preview beside the options.
+    /// The visible lines, from top to bottom; of the body, `content` holds only those. `list` is the column of a preview beside the options.
     fn assemble(
         &self,
         content: PromptLines,
@@ -204,7 +204,6 @@ impl Layout<'_, '_> {
         context: Pane,
         preview: Pane,
         list: Option<u16>,
-        viewport: &Viewport,
     ) -> Vec<SharedLine> {
         let Layout { prompt, theme, phase, .. } = *self;
         let columns = usize::from(self.columns);
@@ -213,7 +212,7 @@ impl Layout<'_, '_> {
         let bordered = |row| bordered(&blank, row, style);
         let mut lines = content.head;
         lines.extend(context.lines(theme, phase, columns).into_iter().map(bordered));
-        let body = content.body.into_iter().skip(viewport.page.offset).take(viewport.page.height);
+        let body = content.body.into_iter();
         match list.map(usize::from) {
             Some(column) => {
                 let preview = preview.lines(theme, phase, columns.saturating_sub(column));
@@ -268,7 +267,7 @@ fn beside_each_other(mut row: SharedLine, preview: Line<'static>, column: usize)
 
 /// The first visible line of the body.
 fn offset(prompt: &Prompt, content: &PromptLines, height: usize) -> usize {
-    let end = content.body.len() - height;
+    let end = content.height() - height;
     let target = match content.caret {
         Some((line, _)) => line..line + 1,
         None => content.rows.get(prompt.place()).cloned().unwrap_or(0..0),

@@ -5,7 +5,6 @@ use crate::outcome::Answer;
 use crate::question::Question;
 use crate::rules::Form;
 use crate::text::Text;
-use std::borrow::Cow;
 
 /// What the person has done with one question so far. A surface reads it; only the prompt changes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +33,7 @@ impl AnswerDraft {
             focus: question.options().iter().position(|option| option.is_recommended()).unwrap_or(0),
             picked: vec![false; options + 1],
             other: Text::new(limit),
-            notes: vec![Text::new(limit); options + 1],
+            notes: if question.form().takes_notes() { vec![Text::new(limit); options + 1] } else { Vec::new() },
         }
     }
 
@@ -51,7 +50,9 @@ impl AnswerDraft {
         let on_rows = answer.notes.iter().filter_map(|note| Some((question.row_of(note)?, note.text.as_str())));
         for (row, note) in on_rows.chain(on_the_choice) {
             // Earlier versions kept the notes on several rows as one.
-            self.notes[row] = Text::new(self.other.limit().max(note.chars().count()));
+            let limit = self.other.limit();
+            self.notes.resize((row + 1).max(self.notes.len()), Text::new(limit));
+            self.notes[row] = Text::new(limit.max(note.chars().count()));
             let _ = self.notes[row].set(note);
         }
     }
@@ -96,11 +97,14 @@ impl AnswerDraft {
     }
 
     /// The rows that are listed, in order: those that match what the person searches for.
-    pub fn listed(&self) -> Cow<'_, [usize]> {
-        match &self.matching {
-            Some(rows) => rows.into(),
-            None => (0..self.rows()).collect(),
-        }
+    pub fn listed(&self) -> impl ExactSizeIterator<Item = usize> {
+        self.listed_from(0)
+    }
+
+    /// The rows that are listed from this place on.
+    pub fn listed_from(&self, place: usize) -> impl ExactSizeIterator<Item = usize> {
+        let count = self.matching.as_ref().map_or(self.rows(), Vec::len);
+        (place.min(count)..count).map(|place| self.matching.as_ref().map_or(place, |rows| rows[place]))
     }
 
     /// The place of a row among those that are listed.
@@ -136,10 +140,15 @@ impl AnswerDraft {
 
     /// Whether any row is picked.
     pub(super) fn is_touched(&self) -> bool {
-        (0..=self.other_row()).any(|row| self.is_picked(row))
+        self.picked[..self.other_row()].contains(&true) || self.is_picked(self.other_row())
     }
 
-    /// The note on a row; `None` where there is no such row.
+    /// Whether nothing is picked, typed or noted.
+    pub(super) fn is_empty(&self) -> bool {
+        !self.is_touched() && self.other.is_blank() && self.notes.iter().all(Text::is_blank)
+    }
+
+    /// The note on a row; `None` if the row has and takes none.
     pub fn note(&self, row: usize) -> Option<&Text> {
         self.notes.get(row)
     }

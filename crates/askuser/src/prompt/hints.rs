@@ -10,7 +10,8 @@ impl Prompt {
         // The editor is for text; among options only Other has one.
         let typing = self.context() == KeyContext::Typing;
         let is_back = typing && self.mode != self.resting_mode();
-        self.bindings().filter(move |row| typing || row.action != Action::Editor).filter_map(move |row| {
+        let shown = self.bindings(|row| row.hint.is_some());
+        shown.filter(move |row| typing || row.action != Action::Editor).filter_map(move |row| {
             let (key, word) = row.hint?;
             Some(match row.action {
                 Action::Enter => (key.into(), self.enter_does()),
@@ -76,7 +77,7 @@ impl Prompt {
     /// The help page: keys and what they do here.
     pub fn help(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         let is_put_aside = self.trigger != Trigger::Inline && self.context() != KeyContext::Typing;
-        self.bindings().filter(|row| !row.spelled.is_empty()).map(move |row| match row.action {
+        self.bindings(|row| !row.spelled.is_empty()).map(move |row| match row.action {
             Action::Escape if self.opened.is_some() => (row.spelled, "close the text"),
             Action::Escape if is_put_aside => (row.spelled, "leave it for later"),
             Action::Mark if self.is_unread() => (row.spelled, "read on; options can be chosen after the last line"),
@@ -84,8 +85,8 @@ impl Prompt {
         })
     }
 
-    /// The keys that mean something here.
-    fn bindings(&self) -> impl Iterator<Item = &'static Binding> {
+    /// The keys that mean something here, of those that are wanted.
+    fn bindings(&self, is_wanted: fn(&Binding) -> bool) -> impl Iterator<Item = &'static Binding> {
         let (context, several) = (self.context(), self.drafts.len() > 1);
         let here = move |row: &&Binding| {
             row.on.contains(&context) && (several || !matches!(row.action, Action::Previous | Action::Next))
@@ -95,6 +96,6 @@ impl Prompt {
             Action::Open(text) => self.side_text(text).is_some(),
             _ => self.takes(&row.action),
         };
-        TABLE.iter().filter(here).filter(is_needed)
+        TABLE.iter().filter(move |row| is_wanted(row)).filter(here).filter(is_needed)
     }
 }

@@ -425,7 +425,7 @@ impl Prompt {
     fn focus_at(&mut self, place: usize) {
         let row = match self.page {
             Page::Review => Some(place),
-            Page::Question(i) => self.drafts[i].listed().get(place).copied(),
+            Page::Question(i) => self.drafts[i].listed_from(place).next(),
         };
         if let Some(row) = row {
             self.focus_on(row);

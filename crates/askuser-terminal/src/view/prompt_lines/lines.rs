@@ -7,6 +7,8 @@ use std::ops::Range;
 pub(in crate::view) struct PromptLines {
     pub(in crate::view) head: Vec<SharedLine>,
     pub(in crate::view) body: Vec<SharedLine>,
+    /// The lines of a list, which are not in `body`: most of them are not on the screen.
+    pub(in crate::view) list: Range<usize>,
     /// The lines under the bottom border. The border is drawn by the view, which knows how many lines are hidden.
     pub(in crate::view) footer: Vec<SharedLine>,
     pub(in crate::view) footer_kind: FooterKind,
@@ -29,6 +31,27 @@ pub(in crate::view) struct PromptLines {
 }
 
 impl PromptLines {
+    /// The number of lines of the body.
+    pub(in crate::view) fn height(&self) -> usize {
+        self.body.len() + self.list.len()
+    }
+
+    /// The lines of the body that are shown; `list` composes those of the list.
+    pub(in crate::view) fn shown(
+        &self,
+        shown: Range<usize>,
+        list: impl FnOnce(Range<usize>) -> Vec<SharedLine>,
+    ) -> Vec<SharedLine> {
+        if self.list.is_empty() {
+            return self.body[shown].to_vec();
+        }
+        let before = shown.start.min(self.list.start)..shown.end.min(self.list.start);
+        let inside = shown.start.clamp(self.list.start, self.list.end)..shown.end.clamp(self.list.start, self.list.end);
+        let after = shown.start.max(self.list.end)..shown.end.max(self.list.end);
+        let after = after.start - self.list.len()..after.end - self.list.len();
+        [&self.body[before], &list(inside), &self.body[after]].concat()
+    }
+
     /// Leaves out the descriptions of options without the focus.
     pub(in crate::view) fn leave_out_descriptions(&mut self) {
         self.spare = self.longer;

@@ -69,16 +69,17 @@ impl Composer<'_, '_> {
         }
         if question.form() != Form::Tool {
             let room = self.room(self.label_column());
-            let mut end = self.lines.body.len();
-            let lines = |&row: &usize| {
+            let start = self.lines.body.len();
+            let mut end = start;
+            let lines = |row: usize| {
                 let name = question.options()[row].name();
                 let start = end;
                 // No character takes more columns than bytes.
                 end += if name.len() <= room { 1 } else { wrap(name, room, room).len() };
                 start..end
             };
-            self.lines.rows = entry.listed().iter().map(lines).collect();
-            self.lines.body.resize_with(end, SharedLine::default);
+            self.lines.rows = entry.listed().map(lines).collect();
+            self.lines.list = start..end;
             return;
         }
         let mut tallest = Tallest::default();
@@ -98,17 +99,18 @@ impl Composer<'_, '_> {
         self.lines.longer = tallest.any - tallest.shown;
     }
 
-    /// Lays out those labels of a list that have some of these lines. The others stay blank: they are not on the screen.
-    pub(in crate::view) fn fill_list(&mut self, body: &mut [SharedLine], rows: &[Range<usize>], shown: Range<usize>) {
-        let list = self.prompt.current().filter(|(question, _)| matches!(question.form(), Form::Pick | Form::Confirm));
-        let Some((question, entry)) = list else { return };
+    /// The lines of the list that are shown.
+    pub(in crate::view) fn list_lines(mut self, rows: &[Range<usize>], shown: Range<usize>) -> Vec<SharedLine> {
+        let Some((question, entry)) = self.prompt.current() else { return Vec::new() };
         let first = rows.partition_point(|lines| lines.end <= shown.start);
-        let listed = entry.listed();
-        for (&row, lines) in listed.iter().zip(rows).skip(first).take_while(|(_, lines)| lines.start < shown.end) {
+        let mut above = 0;
+        for (row, lines) in entry.listed_from(first).zip(&rows[first..]).take_while(|(_, lines)| lines.start < shown.end) {
+            above += shown.start.saturating_sub(lines.start);
             self.block(Block::row(entry, row, false), |own| own.label(question, entry, row, question.options()[row].name()));
-            debug_assert_eq!(lines.len(), self.lines.body.len());
-            lines.clone().zip(self.lines.body.drain(..)).for_each(|(at, line)| body[at] = line);
         }
+        self.lines.body.drain(..above);
+        self.lines.body.truncate(shown.len());
+        self.lines.body
     }
 
     /// The field for an answer that is a text.
@@ -131,8 +133,8 @@ impl Composer<'_, '_> {
             self.lines.head.extend(self.lines.body.drain(..).filter(|line| !is_blank(line)));
         }
         let (listed, all) = (entry.listed().len(), question.options().len());
-        let picked = (0..all).filter(|&row| entry.is_picked(row)).count();
-        let ticked = if question.is_multi_select() { format!(", {picked} ticked") } else { String::new() };
+        let picked = || (0..all).filter(|&row| entry.is_picked(row)).count();
+        let ticked = if question.is_multi_select() { format!(", {} ticked", picked()) } else { String::new() };
         let counts = [format!("  {listed} of {all}{ticked}"), format!("  {listed} of {all}"), String::new()];
         let fits = |count: &String| width(SEARCH) + LEGIBLE + width(count) <= self.room(self.indent());
         let count = counts.into_iter().find(fits).unwrap_or_default();

@@ -39,7 +39,7 @@ impl Composer<'_, '_> {
             if typing && i == caret_line {
                 let limit = indent + self.room(indent);
                 let before = &whole[range.start..caret.min(range.end)];
-                self.lines.caret = Some((self.lines.body.len(), (column + width(before) + 1).min(limit)));
+                self.lines.caret = Some((self.lines.height(), (column + width(before) + 1).min(limit)));
             }
             // The terminal's own cursor is the caret: a cell drawn for it would be inverted twice, and vanish under it.
             spans.push(Span::styled(whole[range].to_owned(), self.style(text_role)));

@@ -163,7 +163,7 @@ fn a_long_list_is_read_searched_and_answered_whole() {
     assert_eq!(answer.selected_options.len(), 10_000);
     assert!(Outcome::answered(&set, vec![answer]).is_ok());
     let prompt = play(Prompt::new(set, ARMED), "9999<space>").prompt;
-    assert_eq!(prompt.draft(0).listed().as_ref(), [9_999]);
+    assert_eq!(prompt.draft(0).listed().collect::<Vec<_>>(), [9_999]);
     let long = "x".repeat(501);
     let error = QuestionSet::new([pick(&[&long])], &Rules::pick()).unwrap_err().to_string();
     assert_eq!(error, "questions[0].options[0].label: 501 characters, at most 500");
