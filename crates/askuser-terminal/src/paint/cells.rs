@@ -1,7 +1,7 @@
 //! Lines as rows of glyphs, and when two glyphs look the same.
 
 use super::pen::{PLAIN, Pen};
-use crate::view::{SharedLine, grapheme_columns, is_plain};
+use crate::view::{SharedLine, grapheme_columns};
 use ratatui_core::style::{Color, Style};
 use ratatui_core::text::{Line, Span};
 use std::sync::Arc;
@@ -28,8 +28,13 @@ impl Glyph<'_> {
         matches!(self.symbol.as_bytes(), [b' ']) && !self.pen.marks_blanks()
     }
 
+    #[inline]
     pub(super) fn looks_like(&self, other: &Glyph<'_>) -> bool {
-        (self.is_blank() && other.is_blank()) || (self.symbol == other.symbol && self.pen == other.pen)
+        let is_same = match (self.symbol.as_bytes(), other.symbol.as_bytes()) {
+            ([a], [b]) => a == b,
+            (a, b) => a == b,
+        };
+        is_same && (self.pen == other.pen || (self.is_blank() && other.is_blank()))
     }
 
     /// Whether every terminal gives it as many columns: they disagree about clusters and emoji.
@@ -92,12 +97,9 @@ impl Drawn {
         let mut row = Row::with_capacity(columns.min(self.line.columns()));
         for span in &self.line.spans {
             let (text, pen) = (&*span.content, pen_of(&self.line, span));
-            if is_plain(text) {
-                let mut rest = text;
-                for _ in row.len()..columns {
-                    let Some((symbol, after)) = (1..=3).find_map(|bytes| rest.split_at_checked(bytes)) else { break };
-                    row.push(Glyph { symbol, pen, columns: 1 });
-                    rest = after;
+            if self.line.is_plain() {
+                for (at, c) in text.char_indices().take(columns - row.len()) {
+                    row.push(Glyph { symbol: &text[at..at + c.len_utf8()], pen, columns: 1 });
                 }
                 continue;
             }

@@ -1,38 +1,33 @@
 //! The bottom border with the countdown; the same and the number of hidden lines for a footer without a border above it.
 
-use super::frame_line::SharedLine;
 use super::wrap::{spans_width, width};
 use super::{PromptPhase, Role, Theme};
 use askuser::Prompt;
 use askuser::prompt::Window;
+use ratatui_core::style::Style;
 use ratatui_core::text::{Line, Span};
 use std::time::Duration;
 
 /// The keys for the lines above and below.
 const PAGE_KEYS: (&str, &str) = (", PgUp", ", PgDn");
 
-/// `╰── 42 s left ────────╯`, as long as the widest of these lines, and at most `columns`.
-pub(super) fn bottom(
-    prompt: &Prompt,
-    theme: &Theme,
-    phase: PromptPhase,
-    columns: usize,
-    lines: &[SharedLine],
-) -> Line<'static> {
-    const ENDS: usize = 2 + 2 + 2;
+/// The columns of a bottom border without its countdown, at least.
+const ENDS: usize = 2 + 2 + 2;
+
+/// `╰── 42 s left ────────╯`
+pub(super) fn bottom(columns: usize, time: Span<'static>, edge: Style, theme: &Theme) -> Line<'static> {
     let signs = theme.signs;
-    // The same colour as the rest of the frame.
-    let edge = lines.last().and_then(|line| line.spans.first()).map_or(theme.style(Role::Muted), |span| span.style);
-    let (times, style) = countdown(prompt, theme, phase);
-    let time = times.into_iter().find(|time| ENDS + width(time) <= columns).unwrap_or_default();
-    let widest = lines.iter().map(|line| line.columns()).max().unwrap_or(0);
-    let fill = widest.min(columns).saturating_sub(ENDS + width(&time));
+    let fill = columns.saturating_sub(ENDS + width(&time.content));
     let rule = |count: usize| signs.horizontal.repeat(count);
-    Line::from(vec![
-        Span::styled(format!("{}{}", signs.box_bottom_left, rule(2)), edge),
-        Span::styled(time, style),
-        Span::styled(format!("{}{}", rule(fill + 2), signs.box_bottom_right), edge),
-    ])
+    let left = Span::styled(format!("{}{}", signs.box_bottom_left, rule(2)), edge);
+    let right = Span::styled(format!("{}{}", rule(fill + 2), signs.box_bottom_right), edge);
+    Line::from(vec![left, time, right])
+}
+
+/// The countdown in a bottom border, in the longest form that fits.
+pub(super) fn time(prompt: &Prompt, theme: &Theme, phase: PromptPhase, columns: usize) -> Span<'static> {
+    let (times, style) = countdown(prompt, theme, phase);
+    Span::styled(times.into_iter().find(|time| ENDS + width(time) <= columns).unwrap_or_default(), style)
 }
 
 /// `↓ 12 more · 42 s left · `, in the longest forms that fit in the first of these columns, or else in the second. The countdown is dropped first.
@@ -60,7 +55,7 @@ pub(super) fn status(
 }
 
 /// The forms of the countdown, the longest first, and their style.
-fn countdown(prompt: &Prompt, theme: &Theme, phase: PromptPhase) -> (Vec<String>, ratatui_core::style::Style) {
+fn countdown(prompt: &Prompt, theme: &Theme, phase: PromptPhase) -> (Vec<String>, Style) {
     let left = prompt.time_left().filter(|_| phase == PromptPhase::Asking);
     let forms = left.map(clock).map(|left| {
         let stop = format!(" {left} left {} press any key to stop the clock ", theme.signs.dot);

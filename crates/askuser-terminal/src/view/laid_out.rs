@@ -1,7 +1,7 @@
 //! What frames share: the texts beside the options, which may be long files, and the parts of a page that a key does not change.
 
 use super::frame_line::SharedLine;
-use super::prompt_lines::Hint;
+use super::prompt_lines::{Hint, shared};
 use super::side_text::side_text_lines;
 use super::{PromptPhase, Role, Theme, barred, read_context};
 use crate::markdown;
@@ -37,6 +37,7 @@ pub(crate) struct LaidOut {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct PageOf {
     pub(super) set: QuestionSet,
+    pub(super) origin: Option<String>,
     pub(super) page: Page,
     pub(super) wording: Wording,
     pub(super) theme: Theme,
@@ -56,8 +57,11 @@ pub(super) struct PageParts {
     pub(super) number_column: usize,
     /// The column of descriptions, where they stand beside the labels.
     pub(super) beside: Option<usize>,
+    /// The head of a page without tabs, and whether it names the asker.
+    pub(super) head: Option<(Vec<SharedLine>, bool)>,
     blocks: Vec<Option<(Block, Vec<SharedLine>, usize)>>,
-    footer: Option<(Footer, SharedLine)>,
+    /// The last line of each kind, and what it was made of.
+    last: [Option<(LastLine, SharedLine)>; 2],
 }
 
 /// Lines of a page that belong together.
@@ -65,11 +69,22 @@ pub(super) struct PageParts {
 pub(super) enum Block {
     Question,
     /// A row that can be chosen, with its description.
-    Row { row: usize, is_focused: bool, is_picked: bool, is_described: bool },
+    Row {
+        row: usize,
+        is_focused: bool,
+        is_picked: bool,
+        is_described: bool,
+    },
 }
 
-/// The words of a line of hints: the key to read on, all keys, and the status before them.
-pub(super) type Footer = (Option<&'static str>, Vec<Hint>, Vec<Span<'static>>);
+/// What one of the last lines is made of.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum LastLine {
+    /// The bottom border: its columns, and the countdown in it.
+    Border { columns: usize, time: Span<'static> },
+    /// The key to read on, all keys, and the status before them.
+    Hints { read_on: Option<&'static str>, hints: Vec<Hint>, status: Vec<Span<'static>> },
+}
 
 impl PageParts {
     /// The most blocks that are kept. A list has more, of which few are on the screen.
@@ -90,10 +105,11 @@ impl PageParts {
         (*kept == block).then_some((lines, *label))
     }
 
-    /// The line of hints with these words.
-    pub(super) fn footer(&mut self, words: Footer, compose: impl FnOnce(Footer) -> SharedLine) -> SharedLine {
-        self.footer.take_if(|(kept, _)| *kept != words);
-        self.footer.get_or_insert_with(|| (words.clone(), compose(words))).1.clone()
+    /// One of the last lines. It is composed anew if it is made of something else.
+    pub(super) fn last_line(&mut self, of: LastLine, compose: impl FnOnce(LastLine) -> Line<'static>) -> SharedLine {
+        let last = &mut self.last[usize::from(matches!(of, LastLine::Hints { .. }))];
+        last.take_if(|(kept, _)| *kept != of);
+        last.get_or_insert_with(|| (of.clone(), shared(compose(of)))).1.clone()
     }
 
     pub(super) fn keep(&mut self, block: Block, lines: &[SharedLine], label: usize) {
@@ -110,7 +126,15 @@ impl LaidOut {
         page.take_if(|parts| parts.of != of);
         page.get_or_insert_with(|| {
             let styles = Role::ALL.map(|role| of.theme.style(role));
-            Box::new(PageParts { of, styles, number_column: 0, beside: None, blocks: Vec::new(), footer: None })
+            Box::new(PageParts {
+                of,
+                styles,
+                number_column: 0,
+                beside: None,
+                head: None,
+                blocks: Vec::new(),
+                last: [None, None],
+            })
         })
     }
 

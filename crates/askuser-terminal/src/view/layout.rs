@@ -4,7 +4,7 @@
 //! descriptions of options without the focus; then context, options and preview scroll, each by itself.
 
 use super::frame_line::SharedLine;
-use super::laid_out::{LaidOut, Rows, Text};
+use super::laid_out::{LaidOut, LastLine, Rows, Text};
 use super::pane::{Begin, Claim, Pane};
 use super::preview::{Place, Preview, preview};
 use super::prompt_lines::{Composer, EDGE, FooterKind, PromptLines, footer_hints, shared};
@@ -171,7 +171,7 @@ impl Layout<'_, '_> {
                 false => border::status(self.prompt, self.theme, self.phase, viewport.page, most),
             };
             let hints = footer_hints(key, self.prompt, content.is_why_whole);
-            content.footer = vec![composer.footer_line((key, hints, status))];
+            content.footer = vec![composer.last_line(LastLine::Hints { read_on: key, hints, status })];
         }
         let above = content.head.len() + context.height;
         let shown = offset..offset + height;
@@ -182,7 +182,7 @@ impl Layout<'_, '_> {
             let column = (column as u16).min(self.columns.saturating_sub(1));
             Position::new(column, line as u16)
         });
-        let lines = self.assemble(content, has_border, context, preview, list);
+        let lines = self.assemble(content, has_border, context, preview, list, composer);
         View { lines, viewport, caret, columns: self.columns }
     }
 
@@ -204,8 +204,9 @@ impl Layout<'_, '_> {
         context: Pane,
         preview: Pane,
         list: Option<u16>,
+        mut composer: Composer<'_, '_>,
     ) -> Vec<SharedLine> {
-        let Layout { prompt, theme, phase, .. } = *self;
+        let Layout { theme, phase, .. } = *self;
         let columns = usize::from(self.columns);
         let blank = content.blank;
         let style = theme.prompt_style;
@@ -224,7 +225,7 @@ impl Layout<'_, '_> {
             }
         }
         if has_border {
-            lines.push(shared(border::bottom(prompt, theme, phase, columns, &lines)));
+            lines.push(composer.border(&lines));
         }
         let edge = blank.spans.first().map_or(Style::new(), |edge| edge.style);
         let mut footer = content.footer;

@@ -27,7 +27,7 @@ pub use prompt_lines::key_hints;
 pub use side_text::{first_rows, side_text_lines};
 pub use theme::{Background, ColorDepth, PromptStyle, Role, Signs, Theme};
 pub use widget::PromptWidget;
-pub(crate) use wrap::{Start, grapheme_columns, is_plain, spans_width, wrap_exactly};
+pub(crate) use wrap::{Start, grapheme_columns, spans_width, wrap_exactly};
 pub use wrap::{width, wrap, wrap_styled};
 
 use askuser::prompt::{Trigger, Viewport};

@@ -8,15 +8,15 @@ mod question;
 mod review;
 mod text_field;
 
-pub(super) use keys::{Hint, footer, footer_hints};
 pub use keys::key_hints;
+pub(super) use keys::{Hint, footer, footer_hints};
 pub(super) use lines::{FooterKind, PromptLines};
 
-use super::PromptPhase;
 use super::frame_line::SharedLine;
-use super::laid_out::{Footer, LaidOut, PageOf, PageParts};
+use super::laid_out::{LaidOut, LastLine, PageOf, PageParts};
 use super::theme::{PromptStyle, Role, Theme};
 use super::wrap::{spans_width, width, wrap};
+use super::{PromptPhase, border};
 use askuser::prompt::{InputMode, NoticeKind, Page, Prompt, TextField};
 use ratatui_core::style::{Modifier, Style};
 use ratatui_core::text::{Line, Span};
@@ -66,6 +66,7 @@ impl<'a, 'b> Composer<'a, 'b> {
         };
         let of = PageOf {
             set: prompt.set().clone(),
+            origin: prompt.origin().map(str::to_owned),
             page: prompt.page(),
             wording: prompt.wording(),
             theme: *theme,
@@ -85,7 +86,18 @@ impl<'a, 'b> Composer<'a, 'b> {
         let prompt = self.prompt;
         self.lines.is_why_whole = is_why_whole;
         self.lines.blank = self.bordered(0, []);
-        self.head();
+        let has_tabs = prompt.set().questions().len() > 1;
+        match self.parts.head.clone().filter(|_| prompt.mode() != InputMode::Help && !has_tabs) {
+            Some((head, is_origin_shown)) => {
+                self.lines.head = head;
+                self.is_origin_shown = is_origin_shown;
+            }
+            None => {
+                self.head();
+                let head = || (self.lines.head.clone(), self.is_origin_shown);
+                self.parts.head = (prompt.mode() != InputMode::Help).then(head);
+            }
+        }
         match (prompt.mode(), prompt.page()) {
             (InputMode::Help, _) => self.help(),
             (_, Page::Question(i)) => self.question(&prompt.set().questions()[i], prompt.draft(i)),
@@ -259,21 +271,30 @@ impl Composer<'_, '_> {
         }
     }
 
-    /// The line of hints behind the status. It is composed anew if its words have changed.
-    pub(super) fn footer_line(&mut self, words: Footer) -> SharedLine {
-        let (theme, columns) = (self.theme, self.columns);
-        let edge = self.style(self.border);
-        self.parts.footer(words, |(read_on, hints, mut status)| {
-            let mut line = footer(read_on, hints, theme, columns.saturating_sub(spans_width(&status)));
-            if line.spans.len() == 1 {
-                status.pop();
+    /// One of the last lines.
+    pub(super) fn last_line(&mut self, of: LastLine) -> SharedLine {
+        let (theme, columns, edge) = (self.theme, self.columns, self.style(self.border));
+        self.parts.last_line(of, |of| match of {
+            LastLine::Border { columns, time } => border::bottom(columns, time, edge, theme),
+            LastLine::Hints { read_on, hints, mut status } => {
+                let mut line = footer(read_on, hints, theme, columns.saturating_sub(spans_width(&status)));
+                if line.spans.len() == 1 {
+                    status.pop();
+                }
+                line.spans.splice(1..1, status);
+                if theme.prompt_style == PromptStyle::Compact {
+                    line.spans[0] = Span::styled(format!("{} ", theme.signs.box_bottom_left), edge);
+                }
+                line
             }
-            line.spans.splice(1..1, status);
-            if theme.prompt_style == PromptStyle::Compact {
-                line.spans[0] = Span::styled(format!("{} ", theme.signs.box_bottom_left), edge);
-            }
-            shared(line)
         })
+    }
+
+    /// The bottom border, as long as the widest of these lines, and no longer than the prompt.
+    pub(super) fn border(&mut self, lines: &[SharedLine]) -> SharedLine {
+        let time = border::time(self.prompt, self.theme, self.phase, self.columns);
+        let widest = lines.iter().map(|line| line.columns()).max().unwrap_or(0);
+        self.last_line(LastLine::Border { columns: widest.min(self.columns), time })
     }
 
     // ---- lines ----

@@ -13,13 +13,7 @@ use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation};
 /// assert_eq!(askuser_terminal::width("日本 ok"), 7);
 /// ```
 pub fn width(text: &str) -> usize {
-    if is_ascii(text) {
-        return text.len();
-    }
-    if is_plain(text) {
-        return text.chars().count();
-    }
-    text.graphemes(true).map(grapheme_columns).sum()
+    plain_columns(text).unwrap_or_else(|| text.graphemes(true).map(grapheme_columns).sum())
 }
 
 /// The columns that spans take together.
@@ -42,7 +36,7 @@ pub(crate) fn grapheme_columns(grapheme: &str) -> usize {
 /// ```
 pub fn wrap(text: &str, first: usize, rest: usize) -> Vec<Range<usize>> {
     let (first, rest) = (first.max(2), rest.max(2));
-    if is_plain(text) && width(text) <= first {
+    if plain_columns(text).is_some_and(|columns| columns <= first) {
         return std::iter::once(0..text.len()).collect();
     }
     let mut lines = Lines { done: Vec::new(), start: 0, column: 0, first, rest };
@@ -102,7 +96,7 @@ pub(crate) fn wrap_exactly(text: &str, columns: usize) -> Vec<(Range<usize>, Sta
         let (mut from, mut column, mut start) = (at, 0, Start::Line);
         // The text to decide on may be a long file, and most of its lines fit.
         let is_ascii = line.bytes().all(|byte| matches!(byte, b' '..=b'~'));
-        if is_ascii || (line.len() <= limit && is_plain(line)) {
+        if is_ascii || (line.len() <= limit && plain_columns(line).is_some()) {
             while at + line.len() - from > limit {
                 let end = from + break_exactly(line.as_bytes(), from - at, limit);
                 rows.push((from..end, start));
@@ -191,11 +185,14 @@ fn is_boundary(text: &str, at: usize) -> bool {
     plain || GraphemeCursor::new(at, text.len(), true).is_boundary(text, 0).unwrap_or(true)
 }
 
-/// Whether every character is a grapheme of its own and one column wide: ASCII and box drawing. A fast path, since most
-/// text is.
-pub(crate) fn is_plain(text: &str) -> bool {
+/// The columns of a text of which every character is a grapheme of its own and one column wide: ASCII and box drawing. A fast
+/// path, since most text is.
+pub(super) fn plain_columns(text: &str) -> Option<usize> {
     let is_plain = |c| matches!(c, ' '..='~' | '·' | '•' | '…' | '←'..='↓' | '─'..='╿' | '█' | '○' | '●' | '✔');
-    is_ascii(text) || text.chars().all(is_plain)
+    if is_ascii(text) {
+        return Some(text.len());
+    }
+    text.chars().try_fold(0, |columns, c| is_plain(c).then_some(columns + 1))
 }
 
 fn is_ascii(text: &str) -> bool {
@@ -254,10 +251,12 @@ mod tests {
 
     #[test]
     fn plain_characters_are_one_column_each() {
-        for c in (' '..='\u{2FFF}').filter(|c| is_plain(&c.to_string())) {
+        for c in (' '..='\u{2FFF}').filter(|c| plain_columns(&c.to_string()).is_some()) {
             assert_eq!(grapheme_columns(&c.to_string()), 1, "{c:?}");
         }
-        assert!(!is_plain("e\u{301}") && !is_plain("✔\u{FE0F}") && !is_plain("世"));
+        for wide in ["e\u{301}", "✔\u{FE0F}", "世"] {
+            assert_eq!(plain_columns(wide), None);
+        }
     }
 
     #[test]

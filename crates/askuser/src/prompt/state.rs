@@ -665,7 +665,8 @@ impl Prompt {
 
     /// Whether closing now would lose something the person did.
     pub(super) fn has_something_to_lose(&self) -> bool {
-        let is_empty = self.drafts.iter().all(AnswerDraft::is_empty) && self.discuss.is_blank() && self.decline.is_blank();
+        let is_empty =
+            self.drafts.iter().all(AnswerDraft::is_empty) && self.discuss.is_blank() && self.decline.is_blank();
         debug_assert_eq!(is_empty, self.unsent().is_empty());
         !is_empty
     }

@@ -3,9 +3,9 @@
 use super::{Composer, LEGIBLE};
 use crate::markdown;
 use crate::view::PromptPhase;
+use crate::view::barred::{self, bar};
 use crate::view::frame_line::SharedLine;
 use crate::view::laid_out::Block;
-use crate::view::barred::{self, bar};
 use crate::view::theme::{PromptStyle, Role};
 use crate::view::wrap::{width, wrap, wrap_exactly, wrap_styled};
 use askuser::prompt::{AnswerDraft, InputMode, TextField, Wording};
@@ -100,17 +100,19 @@ impl Composer<'_, '_> {
     }
 
     /// The lines of the list that are shown.
-    pub(in crate::view) fn list_lines(mut self, rows: &[Range<usize>], shown: Range<usize>) -> Vec<SharedLine> {
+    pub(in crate::view) fn list_lines(&mut self, rows: &[Range<usize>], shown: Range<usize>) -> Vec<SharedLine> {
         let Some((question, entry)) = self.prompt.current() else { return Vec::new() };
         let first = rows.partition_point(|lines| lines.end <= shown.start);
         let mut above = 0;
-        for (row, lines) in entry.listed_from(first).zip(&rows[first..]).take_while(|(_, lines)| lines.start < shown.end) {
+        for (row, lines) in
+            entry.listed_from(first).zip(&rows[first..]).take_while(|(_, lines)| lines.start < shown.end)
+        {
             above += shown.start.saturating_sub(lines.start);
-            self.block(Block::row(entry, row, false), |own| own.label(question, entry, row, question.options()[row].name()));
+            self.block(Block::row(entry, row, false), |own| {
+                own.label(question, entry, row, question.options()[row].name())
+            });
         }
-        self.lines.body.drain(..above);
-        self.lines.body.truncate(shown.len());
-        self.lines.body
+        self.lines.body.drain(..).skip(above).take(shown.len()).collect()
     }
 
     /// The field for an answer that is a text.
@@ -276,7 +278,9 @@ impl Composer<'_, '_> {
             None => {
                 let rows = wrap(text, room, room);
                 if !needs_bars(text, rows.len()) {
-                    let row = |range: Range<usize>| Line::from(Span::styled(text[range].trim_end_matches(' ').to_owned(), style));
+                    let row = |range: Range<usize>| {
+                        Line::from(Span::styled(text[range].trim_end_matches(' ').to_owned(), style))
+                    };
                     return rows.into_iter().map(row).collect();
                 }
                 vec![(text.to_owned(), style)]

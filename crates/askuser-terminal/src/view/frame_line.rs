@@ -1,0 +1,72 @@
+//! A line of a frame. Frames share the lines that did not change, so they need no comparison.
+
+use super::wrap::{plain_columns, width};
+use ratatui_core::text::{Line, Span};
+use std::ops::Deref;
+use std::sync::Arc;
+
+/// A line and the columns it takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FrameLine {
+    line: Line<'static>,
+    columns: usize,
+    is_plain: bool,
+}
+
+/// A line that several frames may have.
+pub(crate) type SharedLine = Arc<FrameLine>;
+
+impl FrameLine {
+    pub(crate) fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// Whether every character takes one column.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.is_plain
+    }
+
+    pub(super) fn extend(&mut self, spans: impl IntoIterator<Item = Span<'static>>) {
+        let before = self.line.spans.len();
+        self.line.spans.extend(spans);
+        self.measure(before);
+    }
+
+    /// Replaces the first span by one as wide.
+    pub(super) fn begin_with(&mut self, span: Span<'static>) {
+        if let Some(first) = self.line.spans.first_mut() {
+            *first = span;
+        }
+    }
+
+    /// Adds the columns of the spans from this one on.
+    fn measure(&mut self, first: usize) {
+        for span in &self.line.spans[first..] {
+            let columns = plain_columns(&span.content);
+            self.is_plain &= columns.is_some();
+            self.columns += columns.unwrap_or_else(|| width(&span.content));
+        }
+    }
+}
+
+impl From<Line<'static>> for FrameLine {
+    fn from(line: Line<'static>) -> FrameLine {
+        let mut line = FrameLine { line, columns: 0, is_plain: true };
+        line.measure(0);
+        line
+    }
+}
+
+impl Default for FrameLine {
+    fn default() -> FrameLine {
+        Line::default().into()
+    }
+}
+
+impl Deref for FrameLine {
+    type Target = Line<'static>;
+
+    fn deref(&self) -> &Line<'static> {
+        &self.line
+    }
+}
