@@ -66,7 +66,8 @@ fn browse(
         Driver { store, console, news, calls: Vec::new(), shown: None, bells: settings.notify, next: None };
     // A person who sees it here is not called elsewhere.
     driver.show_list();
-    driver.run(list.show_again());
+    list.show_again();
+    driver.run(list);
     let mut inputs = Vec::new();
     let began = Instant::now();
     while driver.next.is_none() {
@@ -74,12 +75,12 @@ fn browse(
         // A text that is opened has the room of the list.
         let height = if list.opened.is_some() { 1 } else { view::list_height(size) };
         if height != list.height {
-            driver.run(list.update(Event::Resized(height)));
+            driver.handle(list, Event::Resized(height));
         }
         list.help_pages = view::help_pages(&options.theme, size);
         let (has_changed, new) = driver.news.look()?;
         if has_changed {
-            driver.run(list.update(Event::Changed(new)));
+            driver.handle(list, Event::Changed(new));
         }
         if driver.take_replies(list) {
             continue;
@@ -93,7 +94,7 @@ fn browse(
         match driver.console.wait(Some(patience), &mut inputs).map_err(broken)? {
             ConsoleEvent::Signal(_) | ConsoleEvent::Closed | ConsoleEvent::EndOfInput => break,
             // Ages count from the time of reading.
-            ConsoleEvent::TimedOut if !is_early => driver.run(list.update(Event::Changed(None))),
+            ConsoleEvent::TimedOut if !is_early => driver.handle(list, Event::Changed(None)),
             _ => {}
         }
         // Known only where the settings left it to the terminal.
@@ -106,7 +107,7 @@ fn browse(
                 TerminalInput::Focus(Focus::Lost) => driver.shown = None,
                 _ => {}
             }
-            driver.run(list.update(Event::Input(input)));
+            driver.handle(list, Event::Input(input));
             if driver.next.is_some() {
                 break;
             }
@@ -143,8 +144,14 @@ impl Driver<'_> {
         self.calls.push(Box::pin(async move { Reply::Shown(shown.await.ok()) }));
     }
 
-    fn run(&mut self, effects: Vec<Effect>) {
-        for effect in effects {
+    fn handle(&mut self, list: &mut List, event: Event) {
+        list.update(event);
+        self.run(list);
+    }
+
+    /// Carries out the effects of the list.
+    fn run(&mut self, list: &mut List) {
+        while let Some(effect) = list.effects.pop_front() {
             match effect {
                 Effect::Load { number, filter } => {
                     let page = self.store.list(&filter);
@@ -185,7 +192,7 @@ impl Driver<'_> {
         let were_any = !replies.is_empty();
         for reply in replies {
             match reply {
-                Reply::Event(event) => self.run(list.update(event)),
+                Reply::Event(event) => self.handle(list, event),
                 Reply::Shown(shown) => self.shown = shown,
                 Reply::Nothing => {}
             }

@@ -7,6 +7,7 @@ use askuser::prompt::SideText;
 use askuser::store::{Filter, Page, Principal, QuestionId, StoreError, StoredQuestion};
 use askuser::{Key, KeyCode, Text};
 use askuser_terminal::{Role, TerminalInput};
+use std::collections::VecDeque;
 
 const MAX_FILTER: usize = 200;
 /// The rows that are loaded at once.
@@ -99,6 +100,8 @@ pub(super) struct List {
     pub(super) opened: Option<SideText>,
     /// The question that the next `w` withdraws.
     pub(super) withdrawing: Option<QuestionId>,
+    /// The tasks for the driver.
+    pub(super) effects: VecDeque<Effect>,
 }
 
 impl List {
@@ -125,6 +128,7 @@ impl List {
             notice: None,
             opened: None,
             withdrawing: None,
+            effects: VecDeque::new(),
         }
     }
 
@@ -164,9 +168,9 @@ impl List {
     }
 
     /// Requests rows, unless a request is under way.
-    fn load(&mut self, load: Load) -> Vec<Effect> {
+    fn load(&mut self, load: Load) {
         if self.loading.is_some() {
-            return Vec::new();
+            return;
         }
         let filter = if self.is_from_end { self.wanted().reversed() } else { self.wanted() };
         let outermost = if self.is_from_end { self.loaded.first() } else { self.loaded.last() };
@@ -175,48 +179,45 @@ impl List {
         self.number += 1;
         self.loading = Some(load);
         self.is_stale = false;
-        vec![Effect::Load { number: self.number, filter: Box::new(Filter { after, limit: Some(limit), ..filter }) }]
+        let filter = Box::new(Filter { after, limit: Some(limit), ..filter });
+        self.effects.push_back(Effect::Load { number: self.number, filter });
     }
 
     /// Requests another list, from this end on.
-    fn replace(&mut self, is_from_end: bool) -> Vec<Effect> {
+    fn replace(&mut self, is_from_end: bool) {
         self.loading = None;
         self.is_replaced = true;
         self.is_from_end = is_from_end;
-        self.load(Load::Other)
+        self.load(Load::Other);
     }
 
     /// Requests the rows again, because something has changed.
-    pub(super) fn refresh(&mut self, new: Option<QuestionId>) -> Vec<Effect> {
+    pub(super) fn refresh(&mut self, new: Option<QuestionId>) {
         self.new = new.or(self.new.take());
         self.is_stale = true;
-        self.load(Load::Again)
+        self.load(Load::Again);
     }
 
     /// The same before the list is shown: what was there may have been answered.
-    pub(super) fn show_again(&mut self) -> Vec<Effect> {
+    pub(super) fn show_again(&mut self) {
         self.loading = None;
         self.is_replaced = true;
-        self.load(Load::Again)
+        self.load(Load::Again);
     }
 
     /// Takes a page that was requested. One that was requested before the last one is of no use.
-    pub(super) fn loaded(&mut self, number: u64, page: Result<Page, StoreError>) -> Vec<Effect> {
+    pub(super) fn loaded(&mut self, number: u64, page: Result<Page, StoreError>) {
         if number != self.number {
-            return Vec::new();
+            return;
         }
-        let Some(load) = self.loading.take() else { return Vec::new() };
+        let Some(load) = self.loading.take() else { return };
         self.is_replaced = false;
         match page {
             Ok(page) => self.take(load, page),
-            Err(error) => {
-                self.notice = Some(Notice::new(Role::Danger, error.chain()));
-                return Vec::new();
-            }
+            Err(error) => return self.notice = Some(Notice::new(Role::Danger, error.chain())),
         }
-        let mut effects = self.announce();
-        effects.extend(if self.is_stale { self.load(Load::Again) } else { self.load_near() });
-        effects
+        self.announce();
+        if self.is_stale { self.load(Load::Again) } else { self.load_near() }
     }
 
     fn take(&mut self, load: Load, page: Page) {
@@ -261,26 +262,27 @@ impl List {
     }
 
     /// Requests one more page if the cursor is near the end of what is loaded.
-    fn load_near(&mut self) -> Vec<Effect> {
+    fn load_near(&mut self) {
         let rows_left = if self.is_from_end { self.at } else { self.loaded.len() - self.at };
-        if self.has_more && rows_left <= 2 * self.height { self.load(Load::More) } else { Vec::new() }
+        if self.has_more && rows_left <= 2 * self.height {
+            self.load(Load::More);
+        }
     }
 
     /// Announces the new question, if it is for the reader. One that is not among the rows is read by itself.
-    fn announce(&mut self) -> Vec<Effect> {
-        let Some(id) = self.new.take() else { return Vec::new() };
+    fn announce(&mut self) {
+        let Some(id) = self.new.take() else { return };
         match self.loaded.iter().map(|row| &row.question).find(|question| question.id == id) {
             Some(question) => self.announce_question(&question.clone()),
-            None => vec![Effect::Announce(id)],
+            None => self.effects.push_back(Effect::Announce(id)),
         }
     }
 
-    pub(super) fn announce_question(&mut self, new: &StoredQuestion) -> Vec<Effect> {
-        if new.ending.is_some() || !self.reader.is_asked(&new.request) {
-            return Vec::new();
+    pub(super) fn announce_question(&mut self, new: &StoredQuestion) {
+        if new.ending.is_none() && self.reader.is_asked(&new.request) {
+            self.notice = Some(Notice::new(Role::Primary, words::new_question(new)));
+            self.effects.push_back(Effect::Bell);
         }
-        self.notice = Some(Notice::new(Role::Primary, words::new_question(new)));
-        vec![Effect::Bell]
     }
 
     pub(super) fn resize(&mut self, height: usize) {
@@ -289,48 +291,41 @@ impl List {
     }
 
     /// Does what the key asks for, if it moves the cursor.
-    pub(super) fn go_by(&mut self, key: Key) -> Vec<Effect> {
+    pub(super) fn go_by(&mut self, key: Key) {
         let page = self.height.max(2) - 1;
         match key.code {
             KeyCode::Up => self.go(1, false),
             KeyCode::Down => self.go(1, true),
             KeyCode::PageUp => self.go(page, false),
             KeyCode::PageDown => self.go(page, true),
-            _ => Vec::new(),
+            _ => {}
         }
     }
 
-    pub(super) fn go(&mut self, rows: usize, down: bool) -> Vec<Effect> {
+    pub(super) fn go(&mut self, rows: usize, down: bool) {
         let at = if down { self.at.saturating_add(rows) } else { self.at.saturating_sub(rows) };
         let at = at.min(self.loaded.len().saturating_sub(1));
         let row = if down { self.row() + (at - self.at) } else { self.row().saturating_sub(self.at - at) };
         self.go_to(at, row.min(self.height - 1));
-        self.load_near()
+        self.load_near();
     }
 
     pub(super) fn go_to_row(&mut self, row: usize) {
         self.go_to(self.top + row, row);
     }
 
-    pub(super) fn go_to_start(&mut self) -> Vec<Effect> {
-        if self.is_from_end && self.has_more {
-            return self.replace(false);
-        }
-        self.go_to(0, 0);
-        Vec::new()
+    pub(super) fn go_to_start(&mut self) {
+        if self.is_from_end && self.has_more { self.replace(false) } else { self.go_to(0, 0) }
     }
 
-    pub(super) fn go_to_end(&mut self) -> Vec<Effect> {
-        if !self.is_from_end && self.has_more {
-            return self.replace(true);
-        }
-        self.go_to(usize::MAX, self.height - 1);
-        Vec::new()
+    pub(super) fn go_to_end(&mut self) {
+        let is_at_start = !self.is_from_end && self.has_more;
+        if is_at_start { self.replace(true) } else { self.go_to(usize::MAX, self.height - 1) }
     }
 
     /// Lists this section, from its first question on.
-    pub(super) fn show(&mut self, section: Section) -> Vec<Effect> {
+    pub(super) fn show(&mut self, section: Section) {
         self.section = section;
-        self.replace(false)
+        self.replace(false);
     }
 }
