@@ -17,7 +17,7 @@ pub fn a_permission_is_used_once_and_the_same_attempt_has_used_it(place: &dyn Pl
     assert_eq!(ok(wait(here.agent().claim(&id, &attempt("a")))), Claim::Won);
     stage.advance(1_000);
     assert_eq!(ok(wait(there.agent().claim(&id, &attempt("a")))), Claim::Won, "the same attempt gets the same result");
-    assert_eq!(ok(wait(there.agent().claim(&id, &attempt("b")))), Claim::Used(1_001_000), "it serves once");
+    assert_eq!(ok(wait(there.agent().claim(&id, &attempt("b")))), Claim::Used { at_ms: 1_001_000 }, "it serves once");
     stage.advance(LASTS * 2);
     let repeated = ok(wait(there.agent().claim(&id, &attempt("a"))));
     assert_eq!(repeated, Claim::Won, "a reply that was lost can be asked for again, also later");
@@ -33,5 +33,5 @@ pub fn a_settled_permission_is_used_once_by_its_asker(place: &dyn Place) {
     assert_eq!(ending.recorded().and_then(|reported| reported.reported_by()), Some("ci"), "a report, and no answer");
     assert!(is_forbidden(wait(other.claim(&id, &new_attempt()))), "it is another's");
     assert_eq!(ok(wait(asker.claim(&id, &attempt("a")))), Claim::Won);
-    assert!(matches!(ok(wait(asker.claim(&id, &attempt("b")))), Claim::Used(_)), "it serves once");
+    assert!(matches!(ok(wait(asker.claim(&id, &attempt("b")))), Claim::Used { .. }), "it serves once");
 }

@@ -94,7 +94,7 @@ pub fn of_many_claims_one_wins(place: &dyn Place) {
     });
     for told in told {
         assert_eq!(told.iter().filter(|claim| **claim == Claim::Won).count(), 1, "one permission, one act: {told:?}");
-        assert!(told.iter().all(|claim| matches!(claim, Claim::Won | Claim::Used(1_000_000))), "{told:?}");
+        assert!(told.iter().all(|claim| matches!(claim, Claim::Won | Claim::Used { at_ms: 1_000_000 })), "{told:?}");
     }
 }
 

@@ -164,7 +164,7 @@ async fn claimed(agent: &Handle, question: &StoredQuestion, resolution: Resoluti
     let attempt = new_attempt().map_err(|error| AskError::surface("the permission cannot be used", error))?;
     let unused = match agent.claim(&question.id, &attempt).await.map_err(AskError::Store)? {
         Claim::Won => return Ok(resolution),
-        Claim::Used(_) => "this permission has been used",
+        Claim::Used { .. } => "this permission has been used",
         Claim::Lapsed => "this permission was given more than ten minutes ago, and lapsed",
     };
     Ok(Resolution::unavailable(unused))

@@ -40,7 +40,7 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
             if question.request.key().purpose == Purpose::Permission {
                 let unused = match done(store.claim(id, &attempt()?))? {
                     Claim::Won => None,
-                    Claim::Used(at_ms) => Some(format!("{id} was used at {}", words::time(at_ms))),
+                    Claim::Used { at_ms } => Some(format!("{id} was used at {}", words::time(at_ms))),
                     Claim::Lapsed => Some(format!("{id} lapsed: it was answered more than ten minutes ago")),
                 };
                 if let Some(unused) = unused {

@@ -115,7 +115,7 @@ fn a_call_whose_reply_was_lost_after_the_commit_gets_the_result_it_had() {
     proxy.lose("UPDATE askuser.question SET state");
     assert_eq!(wait(agent(&store).claim(&permission, &attempt("n"))).unwrap(), Claim::Won);
     proxy.has_lost_one();
-    assert!(matches!(wait(agent(&store).claim(&permission, &attempt("o"))).unwrap(), Claim::Used(_)));
+    assert!(matches!(wait(agent(&store).claim(&permission, &attempt("o"))).unwrap(), Claim::Used { .. }));
 
     let token = |id: &str| NewCredential {
         id: id.into(),

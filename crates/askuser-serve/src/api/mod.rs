@@ -29,8 +29,7 @@ pub(crate) use parameters::*;
 pub(crate) use problem::{Code, ErrorBody, Problem};
 
 use askuser::store::{
-    Claim, Cursor, DraftVersion, NotifierFailure, QuestionId, QuestionJson, SavedDraft, Series, StoreEvent,
-    StoredQuestion,
+    Cursor, DraftVersion, NotifierFailure, QuestionId, QuestionJson, SavedDraft, Series, StoreEvent, StoredQuestion,
 };
 use askuser::{Context, Outcome, Reported, Request};
 use serde::{Deserialize, Serialize};
@@ -253,14 +252,6 @@ wire! {
         pub(crate) drafts: Vec<SavedDraft>,
     }
 
-    /// The result of using a permission.
-    #[serde(tag = "claim", rename_all = "snake_case")]
-    pub(crate) enum Claimed {
-        Won,
-        Used { at_ms: u64 },
-        Lapsed,
-    }
-
     /// The acknowledgement of an answer. A question that has not ended has none.
     pub(crate) struct Delivered {
         pub(crate) delivered: bool,
@@ -289,14 +280,6 @@ wire! {
     /// The last failure of a call to a person.
     pub(crate) struct LastFailure {
         pub(crate) failure: Option<NotifierFailure>,
-    }
-
-    /// Questions that were removed.
-    pub(crate) struct Purged {
-        /// Their number.
-        pub(crate) purged: u64,
-        /// The reason why their text may still be in the file.
-        pub(crate) remains: Option<String>,
     }
 
     /// A stretch of events.
@@ -354,25 +337,5 @@ impl Question {
     pub(crate) fn stored(self) -> Result<StoredQuestion, String> {
         let request = self.request.ok_or("the question has no request")?;
         self.question.stored(request, self.cursor, self.read_ms).map_err(|violations| violations.to_string())
-    }
-}
-
-impl From<Claim> for Claimed {
-    fn from(claim: Claim) -> Claimed {
-        match claim {
-            Claim::Won => Claimed::Won,
-            Claim::Used(at_ms) => Claimed::Used { at_ms },
-            Claim::Lapsed => Claimed::Lapsed,
-        }
-    }
-}
-
-impl From<Claimed> for Claim {
-    fn from(claimed: Claimed) -> Claim {
-        match claimed {
-            Claimed::Won => Claim::Won,
-            Claimed::Used { at_ms } => Claim::Used(at_ms),
-            Claimed::Lapsed => Claim::Lapsed,
-        }
     }
 }

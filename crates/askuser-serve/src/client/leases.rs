@@ -71,8 +71,13 @@ impl Leases {
     /// The process has left: what to tell the server.
     pub(super) fn remove(&self, number: u64) -> Option<ApiRequest> {
         let (_, lease) = self.held().leases.remove(&number)?;
-        Some(ApiRequest::new(Method::DELETE, format!("/leases/{lease}")))
+        Some(end(&lease))
     }
+}
+
+/// Ends a lease.
+fn end(lease: &str) -> ApiRequest {
+    ApiRequest::new(Method::DELETE, format!("/leases/{lease}"))
 }
 
 /// Renews what is held, as long as there is anything. A server that was started anew knows of nothing, and is told.
@@ -91,26 +96,22 @@ async fn renew(connection: Weak<Connection>, every: Duration, soon: Arc<Notify>)
         let renewal = ApiRequest::new(Method::POST, "/leases").body(&Renew { renew: names });
         // A server that is away is told later.
         let Some(Gone { gone }) = connection.try_once(&renewal).await else { continue };
-        for name in gone {
-            let lost = connection
-                .leases
-                .held()
-                .leases
-                .iter()
-                .find(|(_, (_, held))| *held == name)
-                .map(|(number, (leased, _))| (*number, leased.clone()));
-            let Some((number, leased)) = lost else { continue };
-            let Some(Lease { lease: name, .. }) = connection.try_once(&leased.request()).await else { continue };
-            let is_left = match connection.leases.held().leases.get_mut(&number) {
-                Some((_, held)) => {
-                    *held = name.clone();
-                    false
+        let lost: Vec<(u64, Leased)> = {
+            let held = connection.leases.held();
+            let lost = held.leases.iter().filter(|(_, (_, name))| gone.contains(name));
+            lost.map(|(number, (leased, _))| (*number, leased.clone())).collect()
+        };
+        for (number, leased) in lost {
+            let Some(Lease { lease, .. }) = connection.try_once(&leased.request()).await else { continue };
+            let unused = match connection.leases.held().leases.get_mut(&number) {
+                Some((_, name)) => {
+                    *name = lease;
+                    None
                 }
-                None => true,
+                None => Some(end(&lease)),
             };
-            if is_left {
-                let _: Option<Done> =
-                    connection.try_once(&ApiRequest::new(Method::DELETE, format!("/leases/{name}"))).await;
+            if let Some(end) = unused {
+                let _: Option<Done> = connection.try_once(&end).await;
             }
         }
     }

@@ -11,10 +11,10 @@ mod stream;
 pub use connection::Patience;
 
 use crate::api::{
-    About, AddPerson, After, Approve, Before, Begin, Claimed, Code, Count, Delivered, Done, Drafts, Empty,
+    About, AddPerson, After, Approve, Before, Begin, Code, Count, Delivered, Done, Drafts, Empty,
     Events as EventsReply, Form, GivenFailure, Ids, LastFailure, Lease, List, MakeToken, Me, NoteFailure, One, People,
-    PersonAdded, Problem, Purged as PurgedReply, Put as PutReply, PutQuestion, Question, Questions, Resolve, Shown,
-    ShownPairing, TokenDigest, TokenMade, Tokens,
+    PersonAdded, Problem, Put as PutReply, PutQuestion, Question, Questions, Resolve, Shown, ShownPairing, TokenDigest,
+    TokenMade, Tokens,
 };
 use askuser::Request;
 use askuser::store::{
@@ -133,9 +133,13 @@ impl HttpStore {
         Box::pin(async move { replied.await.unwrap_or_else(|_| Err(connection.lost())) })
     }
 
-    /// Sends a request whose reply matters only if it is an error.
-    fn order(&self, sent: ApiRequest) -> Call<()> {
-        self.call(move |connection| async move { connection.send::<IgnoredAny>(&sent).await.map(drop) })
+    /// Sends a request and reads its reply.
+    fn ask<T: DeserializeOwned, R: Send + 'static>(
+        &self,
+        sent: ApiRequest,
+        read: impl FnOnce(T) -> R + Send + 'static,
+    ) -> Call<R> {
+        self.call(move |connection| async move { connection.send(&sent).await.map(read) })
     }
 
     /// Sends a request about the register. The reply is `None` if what it is about is not there.
@@ -154,16 +158,18 @@ impl HttpStore {
         })
     }
 
-    fn drafts_in(&self, sent: ApiRequest) -> Call<Vec<SavedDraft>> {
-        self.call(move |connection| async move { Ok(connection.send::<Drafts>(&sent).await?.drafts) })
-    }
-
     /// The person whose answers this token gives. `None` if it is for something else.
     pub fn person(&self) -> Call<Option<String>> {
         let sent = ApiRequest::new(Method::GET, "/me");
+        self.ask(sent, |Me { scope, person, .. }| (scope == CredentialScope::Answer).then_some(person))
+    }
+
+    /// Takes a lease.
+    fn lease(&self, by: &Principal, leased: Leased) -> Call<Attachment> {
+        let (store, sent) = (self.clone(), leased.request().by(by));
         self.call(move |connection| async move {
-            let me: Me = connection.send(&sent).await?;
-            Ok((me.scope == CredentialScope::Answer).then_some(me.person))
+            let lease = connection.send(&sent).await?;
+            Ok(store.attachment(&connection, leased, lease))
         })
     }
 
@@ -252,7 +258,7 @@ impl Store for HttpStore {
     fn resolve(&self, by: &Principal, abbreviation: &str) -> Call<Vec<QuestionId>> {
         let begin = Begin { begin: abbreviation.to_owned() };
         let sent = ApiRequest::new(Method::GET, "/ids").by(by).with(&begin);
-        self.call(move |connection| async move { Ok(connection.send::<Ids>(&sent).await?.ids) })
+        self.ask(sent, |Ids { ids }| ids)
     }
 
     fn end(&self, by: &Principal, which: &QuestionRef, end: &End, attempt: &Attempt) -> Call<Ending> {
@@ -288,7 +294,7 @@ impl Store for HttpStore {
         let sent = about(by, Method::POST, &id.into(), "/claim").attempt(attempt).body(&Empty {});
         let id = id.clone();
         self.call(move |connection| async move {
-            let claim = connection.send::<Claimed>(&sent).await?.into();
+            let claim = connection.send(&sent).await?;
             if claim == Claim::Won {
                 connection.leases.forget(&id);
             }
@@ -297,12 +303,7 @@ impl Store for HttpStore {
     }
 
     fn attach(&self, by: &Principal, id: &QuestionId) -> Call<Attachment> {
-        let sent = about(by, Method::POST, &id.into(), "/attach").body(&Empty {});
-        let (store, leased) = (self.clone(), Leased::Question(id.clone()));
-        self.call(move |connection| async move {
-            let lease = connection.send(&sent).await?;
-            Ok(store.attachment(&connection, leased, lease))
-        })
+        self.lease(by, Leased::Question(id.clone()))
     }
 
     fn delivered(&self, by: &Principal, id: &QuestionId) -> Call<()> {
@@ -317,15 +318,15 @@ impl Store for HttpStore {
     }
 
     fn hold(&self, by: &Principal, which: &QuestionRef) -> Call<()> {
-        self.order(about(by, Method::POST, which, "/hold").body(&Empty {}))
+        self.ask(about(by, Method::POST, which, "/hold").body(&Empty {}), |Done {}| ())
     }
 
     fn save_draft(&self, by: &Principal, which: &QuestionRef, save: &DraftSave) -> Call<Vec<SavedDraft>> {
-        self.drafts_in(about(by, Method::PUT, which, "/draft").body(save))
+        self.ask(about(by, Method::PUT, which, "/draft").body(save), |Drafts { drafts }| drafts)
     }
 
     fn drafts(&self, by: &Principal, which: &QuestionRef) -> Call<Vec<SavedDraft>> {
-        self.drafts_in(about(by, Method::GET, which, "/draft"))
+        self.ask(about(by, Method::GET, which, "/draft"), |Drafts { drafts }| drafts)
     }
 
     fn list(&self, by: &Principal, filter: &Filter) -> Call<Page> {
@@ -352,7 +353,7 @@ impl Store for HttpStore {
 
     fn count(&self, by: &Principal, filter: &Filter) -> Call<u64> {
         let count = ApiRequest::new(Method::GET, "/count").by(by).with(&List::from(filter));
-        self.call(move |connection| async move { Ok(connection.send::<Count>(&count).await?.count) })
+        self.ask(count, |Count { count }| count)
     }
 
     fn events(&self, by: &Principal, after: u64, limit: u32) -> Call<Events> {
@@ -401,38 +402,29 @@ impl Store for HttpStore {
         if let Err(error) = by.check(Operation::Follow) {
             return failed(error);
         }
-        let sent = Leased::List.request().by(by);
-        let store = self.clone();
-        self.call(move |connection| async move {
-            let lease = connection.send(&sent).await?;
-            Ok(store.attachment(&connection, Leased::List, lease))
-        })
+        self.lease(by, Leased::List)
     }
 
     fn is_list_shown(&self, by: &Principal) -> Call<bool> {
         let sent = ApiRequest::new(Method::GET, "/lists").by(by);
-        self.call(move |connection| async move { Ok(connection.send::<Shown>(&sent).await?.shown) })
+        self.ask(sent, |Shown { shown }| shown)
     }
 
     fn note_failure(&self, by: &Principal, failure: Option<&NotifierFailure>) -> Call<()> {
         let failure = failure.map(|failure| GivenFailure { what: failure.what.clone(), why: failure.why.clone() });
-        self.order(ApiRequest::new(Method::PUT, "/notifier").by(by).body(&NoteFailure { failure }))
+        self.ask(ApiRequest::new(Method::PUT, "/notifier").by(by).body(&NoteFailure { failure }), |Done {}| ())
     }
 
     fn last_failure(&self, by: &Principal) -> Call<Option<NotifierFailure>> {
         let sent = ApiRequest::new(Method::GET, "/notifier").by(by);
-        self.call(move |connection| async move { Ok(connection.send::<LastFailure>(&sent).await?.failure) })
+        self.ask(sent, |LastFailure { failure }| failure)
     }
 
     fn purge(&self, by: &Principal, before_ms: u64) -> Call<Purged> {
         if let Err(error) = by.check(Operation::Purge) {
             return failed(error);
         }
-        let sent = ApiRequest::new(Method::DELETE, "/log").by(by).with(&Before { before: before_ms });
-        self.call(move |connection| async move {
-            let PurgedReply { purged, remains } = connection.send(&sent).await?;
-            Ok(Purged { count: purged, remains })
-        })
+        self.ask(ApiRequest::new(Method::DELETE, "/log").by(by).with(&Before { before: before_ms }), |purged| purged)
     }
 
     fn flush(&self) -> Call<()> {

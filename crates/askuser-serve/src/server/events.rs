@@ -7,11 +7,9 @@
 
 use super::call::{Call, Participant};
 use super::reply::{Reply, ok, raw};
-use super::{Body, Caller, Options, Response, Server};
+use super::{Body, Caller, Response, Server};
 use crate::api::{After, Code, Events, Problem};
-use askuser::store::{
-    Change, CredentialScope, Credentials, Principal, QuestionId, Scope, Store, StoreError, StoreEvent, Watch, Watched,
-};
+use askuser::store::{Change, CredentialScope, Principal, QuestionId, Scope, StoreError, StoreEvent, Watch, Watched};
 use askuser::{Request, Via};
 use bytes::Bytes;
 use futures_util::future::try_join_all;
@@ -24,9 +22,8 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
-use std::time::Duration;
+use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
-use tokio::sync::{Mutex, broadcast};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -47,31 +44,13 @@ enum StreamMessage {
 }
 
 struct QuestionEvent {
-    event: StoreEvent,
-    /// `None` if it cannot be read: then no stream gets the event.
-    request: Option<Arc<Request>>,
+    seq: u64,
+    request: Arc<Request>,
     frame: Bytes,
 }
 
-impl QuestionEvent {
-    fn new(event: StoreEvent, request: Option<Arc<Request>>) -> QuestionEvent {
-        let frame = frame(Some(event.seq), "question", &json!(event).to_string());
-        QuestionEvent { event, request, frame }
-    }
-}
-
-pub(super) struct Hub {
-    store: Arc<dyn Store>,
-    credentials: Arc<dyn Credentials>,
-    heartbeat: Duration,
-    lasts: Duration,
-    end: CancellationToken,
-    /// The streams, if there are any.
-    channels: Mutex<Channels>,
-}
-
 #[derive(Default)]
-struct Channels {
+pub(super) struct Channels {
     /// By the credential whose questions they hear of; `None` for those who hear of all.
     to: HashMap<Option<String>, broadcast::WeakSender<StreamMessage>>,
     /// The revocations that something waits for, by the id of their credential.
@@ -88,8 +67,9 @@ impl Channels {
     /// Tells those whom it concerns. Whether any are left.
     fn tell(&mut self, told: &StreamMessage) -> bool {
         if let StreamMessage::Event(heard) = told {
-            let credential = heard.request.as_ref().and_then(|request| request.origin().credential.clone());
-            for sender in [self.sender(&None), credential.and_then(|of| self.sender(&Some(of)))].into_iter().flatten() {
+            let asker = heard.request.origin().credential.clone();
+            let of_asker = asker.and_then(|asker| self.sender(&Some(asker)));
+            for sender in self.sender(&None).into_iter().chain(of_asker) {
                 let _ = sender.send(told.clone());
             }
             return true;
@@ -131,21 +111,11 @@ fn reader() -> Principal {
     Principal::person("", Via::Policy)
 }
 
-impl Hub {
-    pub(super) fn new(
-        store: Arc<dyn Store>,
-        credentials: Arc<dyn Credentials>,
-        options: &Options,
-        end: CancellationToken,
-    ) -> Arc<Hub> {
-        let (heartbeat, lasts) = (options.heartbeat, options.stream);
-        Arc::new(Hub { store, credentials, heartbeat, lasts, end, channels: Mutex::default() })
-    }
-
+impl Server {
     /// Hears from now on, of the questions of this credential or of all. The sender is held by the streams: with the last one that goes
     /// the watch ends.
     async fn subscribe(
-        self: &Arc<Hub>,
+        self: &Arc<Server>,
         of: Option<String>,
     ) -> Result<(Arc<broadcast::Sender<StreamMessage>>, broadcast::Receiver<StreamMessage>), StoreError> {
         let mut channels = self.channels.lock().await;
@@ -159,7 +129,7 @@ impl Hub {
         Ok((Arc::new(sender), receiver))
     }
 
-    async fn start_pump(self: &Arc<Hub>, channels: &mut Channels) -> Result<(), StoreError> {
+    async fn start_pump(self: &Arc<Server>, channels: &mut Channels) -> Result<(), StoreError> {
         if !channels.is_pumped {
             let watch = self.store.watch(&follower(), &Watched::All).await?;
             let revocations = self.credentials.watch_revocations().await?;
@@ -170,7 +140,7 @@ impl Hub {
     }
 
     /// A token that is cancelled when the credential is revoked. `None` if it is revoked already.
-    pub(super) async fn revocation(self: &Arc<Hub>, id: &str) -> Result<Option<Arc<CancellationToken>>, StoreError> {
+    pub(super) async fn revocation(self: &Arc<Server>, id: &str) -> Result<Option<Arc<CancellationToken>>, StoreError> {
         let revocation = {
             let mut channels = self.channels.lock().await;
             self.start_pump(&mut channels).await?;
@@ -184,22 +154,22 @@ impl Hub {
     }
 
     /// Completes when a credential is revoked, at once if it is already.
-    pub(super) async fn revoked(self: &Arc<Hub>, id: &str) {
+    pub(super) async fn until_revoked(self: &Arc<Server>, id: &str) {
         loop {
             match self.revocation(id).await {
                 Ok(Some(revocation)) => return revocation.cancelled().await,
                 Ok(None) => return,
-                Err(_) => tokio::time::sleep(self.heartbeat).await,
+                Err(_) => tokio::time::sleep(self.options.heartbeat).await,
             }
         }
     }
 
     /// Sends to the streams while there are any.
-    async fn pump(self: Arc<Hub>, mut watch: Watch, mut revocations: Watch) {
-        let mut heartbeat = tokio::time::interval(self.heartbeat);
+    async fn pump(self: Arc<Server>, mut watch: Watch, mut revocations: Watch) {
+        let mut heartbeat = tokio::time::interval(self.options.heartbeat);
         heartbeat.tick().await;
         // What happened, and is being read: many at once, so that a busy store holds none of them up. Told in its order.
-        let mut read = FuturesOrdered::<Pin<Box<dyn Future<Output = StreamMessage> + Send>>>::new();
+        let mut read = FuturesOrdered::<Pin<Box<dyn Future<Output = Option<StreamMessage>> + Send>>>::new();
         loop {
             let told = tokio::select! {
                 change = watch.next(), if read.len() < QUEUE => {
@@ -207,20 +177,24 @@ impl Hub {
                         Change::Event(event) => {
                             let question = self.store.get(&reader(), &(&event.id).into());
                             read.push_back(Box::pin(async move {
+                                let heard = |request| QuestionEvent { seq: event.seq, request, frame: event_frame(&event) };
                                 match question.await {
-                                    Ok(question) => StreamMessage::Event(Arc::new(QuestionEvent::new(event, Some(question.request)))),
-                                    Err(StoreError::NotFound(_)) => StreamMessage::Event(Arc::new(QuestionEvent::new(event, None))),
+                                    Ok(question) => Some(StreamMessage::Event(Arc::new(heard(question.request)))),
+                                    Err(StoreError::NotFound(_)) => None,
                                     // Whose it is cannot be read now: whoever listens looks at everything anew.
-                                    Err(_) => StreamMessage::Gap,
+                                    Err(_) => Some(StreamMessage::Gap),
                                 }
                             }));
                         }
-                        Change::Lagged => read.push_back(Box::pin(std::future::ready(StreamMessage::Gap))),
+                        Change::Lagged => read.push_back(Box::pin(std::future::ready(Some(StreamMessage::Gap)))),
                         Change::Disconnected(_) => break,
                     }
                     continue;
                 }
-                Some(told) = read.next() => told,
+                Some(read) = read.next() => match read {
+                    Some(told) => told,
+                    None => continue,
+                },
                 // If the credentials cannot be read, all streams end. They come back and show their tokens.
                 _ = revocations.next() => {
                     let live = self.live().await.unwrap_or_default();
@@ -242,9 +216,7 @@ impl Hub {
     async fn live(&self) -> Option<HashSet<String>> {
         Some(self.credentials.credentials().await.ok()?.into_iter().map(|known| known.made.id).collect())
     }
-}
 
-impl Server {
     pub(super) async fn events(self: Arc<Server>, caller: Participant, call: Call<After>) -> Reply<Events> {
         let no_number = |id: &str| Problem::new(Code::BadRequest, format!("Last-Event-ID: {id:?} is no number"));
         let last = call.header("last-event-id").map(|id| id.parse().map_err(|_| no_number(id))).transpose()?;
@@ -254,7 +226,7 @@ impl Server {
             return self.list_events(&caller, after.unwrap_or_default(), call.query.limit).await;
         }
         // Subscribed before the past is read, so that no event falls between.
-        let (sender, receiver) = self.hub.subscribe(heard_by(&caller)).await?;
+        let (sender, receiver) = self.subscribe(heard_by(&caller)).await?;
         let stretch = self.store.events(&follower(), after.unwrap_or(u64::MAX), REPLAYED).await?;
         let is_cut = stretch.events.last().is_some_and(|event| event.seq < stretch.last);
         let is_gap = after.is_some() && (stretch.gap || is_cut);
@@ -265,7 +237,7 @@ impl Server {
         frames.push_back(frame(None, first, &json!({ "seq": begins }).to_string()));
         if after.is_some() && !is_gap {
             let theirs = self.theirs(&caller, stretch.events).await?;
-            frames.extend(theirs.into_iter().map(|event| QuestionEvent::new(event, None).frame));
+            frames.extend(theirs.iter().map(event_frame));
         }
         let stream = Stream {
             frames,
@@ -273,8 +245,8 @@ impl Server {
             _sender: sender,
             told: stretch.last,
             principal,
-            until: Instant::now() + self.hub.lasts,
-            end: self.hub.end.clone(),
+            until: Instant::now() + self.options.stream,
+            end: self.end.clone(),
         };
         let mut reply = Response::new(Body::new(StreamBody::new(stream::unfold(stream, Stream::next))));
         reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
@@ -342,9 +314,8 @@ impl Stream {
             };
             match told {
                 Ok(StreamMessage::Event(heard)) => {
-                    let is_theirs = heard.request.as_ref().is_some_and(|request| self.principal.sees(request));
-                    if heard.event.seq > self.told && is_theirs {
-                        self.told = heard.event.seq;
+                    if heard.seq > self.told && self.principal.sees(&heard.request) {
+                        self.told = heard.seq;
                         break heard.frame.clone();
                     }
                 }
@@ -366,6 +337,10 @@ impl Stream {
 /// The last event of a stream.
 pub(super) fn bye(why: &str) -> Bytes {
     frame(None, "bye", &json!({ "why": why }).to_string())
+}
+
+fn event_frame(event: &StoreEvent) -> Bytes {
+    frame(Some(event.seq), "question", &json!(event).to_string())
 }
 
 fn frame(id: Option<u64>, event: &str, data: &str) -> Bytes {

@@ -1,7 +1,7 @@
 //! The one layer around all routes: the request guard, the credential, and what happens when it is revoked.
 
 use super::reply::with_headers;
-use super::revocable_body::RevocableBody;
+use super::revocable_body::revocable;
 use super::{Caller, Permit, Response, Server, events, now};
 use crate::api::{Code, Problem, ROOT, VIA};
 use crate::request_guard::{Area, Gate, HeaderValue, HeaderValues, Refusal};
@@ -43,7 +43,7 @@ fn area<T>(request: &hyper::Request<T>) -> Area {
 }
 
 impl Server {
-    async fn let_in(&self, area: Area, mut request: Request, next: Next) -> Result<Response, Problem> {
+    async fn let_in(self: Arc<Server>, area: Area, mut request: Request, next: Next) -> Result<Response, Problem> {
         let extensions = request.extensions();
         let peer = extensions.get::<SocketAddr>().copied().ok_or(Refusal::Host)?;
         let gate = extensions.get::<Arc<Gate>>().cloned().ok_or(Refusal::Host)?;
@@ -67,7 +67,7 @@ impl Server {
         let may_wait = area == Area::Mcp || *request.method() == Method::GET;
         let revoked = async {
             tokio::time::sleep(SHORT).await;
-            self.hub.revoked(caller.id()).await;
+            self.until_revoked(caller.id()).await;
         };
         let reply = tokio::select! {
             biased;
@@ -77,9 +77,9 @@ impl Server {
         if reply.body().size_hint().exact().is_some() {
             return Ok(reply);
         }
-        let revoked = self.hub.revocation(caller.id()).await?.ok_or(Refusal::NoToken)?;
+        let revoked = self.revocation(caller.id()).await?.ok_or(Refusal::NoToken)?;
         let last_words = if area == Area::Mcp { Bytes::new() } else { events::bye("revoked") };
-        Ok(reply.map(|body| super::Body::new(RevocableBody::new(body, revoked, last_words))))
+        Ok(reply.map(|body| revocable(body, revoked, last_words)))
     }
 
     /// The problem of a request that was refused. Counts invalid credentials.

@@ -15,7 +15,7 @@ mod routes;
 mod unverified;
 mod write_receipts;
 
-use self::events::Hub;
+use self::events::Channels;
 use self::leases::Leases;
 use self::unverified::{Permit, Unverified};
 pub use self::write_receipts::WriteReceipts;
@@ -38,7 +38,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::mpsc;
+use tokio::sync::{Mutex, mpsc};
 use tokio_util::sync::CancellationToken;
 use tower_service::Service;
 
@@ -111,7 +111,7 @@ pub async fn serve(
     // Where it cannot be written, devices are told so when they come in.
     let _ = credentials.add_person(&options.person).await;
     let server = Arc::new(Server {
-        hub: Hub::new(store.clone(), credentials.clone(), &options, end.clone()),
+        channels: Mutex::default(),
         leases: Leases::new(options.lease),
         // Behind a proxy all clients have its address.
         unverified: Unverified::new(options.public_url.is_none()),
@@ -152,7 +152,8 @@ struct Server {
     store: Arc<dyn Store>,
     credentials: Arc<dyn Credentials>,
     options: Options,
-    hub: Arc<Hub>,
+    /// The streams of events, if there are any.
+    channels: Mutex<Channels>,
     leases: Arc<Leases>,
     unverified: Arc<Unverified>,
     end: CancellationToken,

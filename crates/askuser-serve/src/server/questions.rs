@@ -5,14 +5,14 @@ use super::leases::Leases;
 use super::reply::{Reply, created, json, ok, raw};
 use super::{Caller, Server};
 use crate::api::{
-    About, Before, Begin, Claimed, Code, Count, Decline, Delivered, Discuss, Done, Drafts, Empty, End as EndBody, Form,
-    GivenAnswer, Gone, IDEMPOTENCY_KEY, Ids, LastFailure, Lease, List, NoteFailure, Problem, Purged, Put, PutQuestion,
+    About, Before, Begin, Code, Count, Decline, Delivered, Discuss, Done, Drafts, Empty, End as EndBody, Form,
+    GivenAnswer, Gone, IDEMPOTENCY_KEY, Ids, LastFailure, Lease, List, NoteFailure, Problem, Put, PutQuestion,
     Question, Questions, Renew, SaveDraft, Shown,
 };
 use crate::{page, people, token};
 use askuser::store::{
-    Attachment, Attempt, CredentialScope, Draft, DraftSave, DraftVersion, End, Handle, NotifierFailure, Principal,
-    QuestionRef, StoreError, StoredQuestion, Unsent,
+    Attachment, Attempt, Claim, CredentialScope, Draft, DraftSave, DraftVersion, End, Handle, NotifierFailure,
+    Principal, Purged, QuestionRef, StoreError, StoredQuestion, Unsent,
 };
 use askuser::{Context, Origin, QuestionSet, Request, RequestKey, Rules, Via, Violation, Violations, reply as replies};
 use axum::response::IntoResponse;
@@ -81,8 +81,7 @@ impl Server {
             return Err(Problem::violation("before", "in the future", "must be past"));
         }
         let person = Principal::person(self.options.person.clone(), Via::Web);
-        let purged = self.store.purge(&person, before).await?;
-        ok(Purged { purged: purged.count, remains: purged.remains })
+        ok(self.store.purge(&person, before).await?)
     }
 
     pub(super) async fn count(self: Arc<Server>, caller: Participant, call: Call<List>) -> Reply<Count> {
@@ -201,10 +200,9 @@ impl Server {
         ok(Done {})
     }
 
-    pub(super) async fn claim(self: Arc<Server>, caller: Asker, call: Call<About>) -> Reply<Claimed> {
+    pub(super) async fn claim(self: Arc<Server>, caller: Asker, call: Call<About>) -> Reply<Claim> {
         let question = self.store.get(&caller.principal(), &which(&call)?).await?;
-        let claim = self.store.claim(&caller.principal(), &question.id, &attempt(&call)?).await?;
-        ok(claim.into())
+        ok(self.store.claim(&caller.principal(), &question.id, &attempt(&call)?).await?)
     }
 
     pub(super) async fn delivered(self: Arc<Server>, caller: Asker, call: Call<About>) -> Reply<Delivered> {

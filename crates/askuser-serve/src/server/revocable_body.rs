@@ -1,52 +1,27 @@
 //! A reply that ends when the credential that asked for it is revoked.
 
 use super::Body;
-use axum::body::HttpBody;
 use bytes::Bytes;
-use hyper::body::{Frame, SizeHint};
-use std::pin::Pin;
+use futures_util::stream;
+use http_body_util::{BodyExt, StreamBody};
+use hyper::body::Frame;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use tokio_util::sync::CancellationToken;
 
-type Revoked = Pin<Box<dyn Future<Output = ()> + Send>>;
-
-pub(super) struct RevocableBody {
-    body: Body,
-    /// `None` once it has completed.
-    revoked: Option<Revoked>,
-    last_words: Bytes,
-}
-
-impl RevocableBody {
-    /// A body that ends with these words once the credential is revoked.
-    pub(super) fn new(body: Body, revoked: Arc<CancellationToken>, last_words: Bytes) -> RevocableBody {
-        let revoked: Revoked = Box::pin(async move { revoked.cancelled().await });
-        RevocableBody { body, revoked: Some(revoked), last_words }
-    }
-}
-
-impl HttpBody for RevocableBody {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        let Some(revoked) = &mut self.revoked else { return Poll::Ready(None) };
-        if revoked.as_mut().poll(cx).is_ready() {
-            self.revoked = None;
-            // Tells the producer of the body that it is not read any more.
-            self.body = Body::empty();
-            let last = std::mem::take(&mut self.last_words);
-            return Poll::Ready((!last.is_empty()).then(|| Ok(Frame::data(last))));
+/// A body that ends with these words once the credential is revoked.
+pub(super) fn revocable(body: Body, revoked: Arc<CancellationToken>, last_words: Bytes) -> Body {
+    let frames = stream::unfold(Some((body, revoked, last_words)), async |state| {
+        let (mut body, revoked, last_words) = state?;
+        let frame = tokio::select! {
+            biased;
+            () = revoked.cancelled() => None,
+            frame = body.frame() => Some(frame?),
+        };
+        match frame {
+            Some(frame) => Some((frame, Some((body, revoked, last_words)))),
+            // The producer of the body is told that it is not read any more.
+            None => (!last_words.is_empty()).then(|| (Ok(Frame::data(last_words)), None)),
         }
-        Pin::new(&mut self.body).poll_frame(cx)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.revoked.is_some() && self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        SizeHint::default()
-    }
+    });
+    Body::new(StreamBody::new(frames))
 }

@@ -209,7 +209,7 @@ fn asks_and_answers(agent: &Handle, ada: &Handle) {
     wait(ada.answer(&id, choice(&permission), &Attempt::new("a"))).unwrap();
     assert_eq!(wait(agent.wait(&id)).unwrap().by(), Some("ada"));
     assert_eq!(wait(agent.claim(&id, &Attempt::new("b"))).unwrap(), Claim::Won);
-    assert!(matches!(wait(agent.claim(&id, &Attempt::new("c"))).unwrap(), Claim::Used(_)));
+    assert!(matches!(wait(agent.claim(&id, &Attempt::new("c"))).unwrap(), Claim::Used { .. }));
     wait(agent.delivered(&id)).unwrap();
     wait(put.attachment.detach()).unwrap();
 }

@@ -142,9 +142,11 @@ pub struct Put {
 }
 
 /// The result of a purge.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Purged {
     /// The number of questions that were removed.
+    #[serde(rename = "purged")]
     pub count: u64,
     /// The reason why text of removed questions may still be in the store's files.
     pub remains: Option<String>,

@@ -390,12 +390,17 @@ pub enum AskerPresence {
 }
 
 /// What became of the wish to use a permission.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "claim", rename_all = "snake_case")]
 pub enum Claim {
     /// It is this attempt's, and no other's.
     Won,
-    /// It has been used, at this time in milliseconds since 1970.
-    Used(u64),
+    /// It has been used.
+    Used {
+        /// The time, in milliseconds since 1970.
+        at_ms: u64,
+    },
     /// It was given too long ago.
     Lapsed,
 }

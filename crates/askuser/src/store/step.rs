@@ -222,7 +222,7 @@ impl Record {
         }
         Ok(match self.question.delivered_ms {
             Some(_) if self.claim.as_ref() == Some(attempt) => Step::claimed(Claim::Won),
-            Some(at_ms) => Step::claimed(Claim::Used(at_ms)),
+            Some(at_ms) => Step::claimed(Claim::Used { at_ms }),
             None if !lasts(self.question.ending.as_ref(), now_ms) => Step::claimed(Claim::Lapsed),
             None => {
                 self.question.delivered_ms = Some(now_ms);

@@ -163,7 +163,7 @@ fn a_permission_is_claimed_once_by_one_attempt() {
     let used = found(updated(&first).clone());
     let reply = |attempt| step(&used, NOW + LASTS * 2, &agent(), &claim(attempt)).unwrap();
     assert_eq!((reply("a").reply, reply("a").write), (Reply::Claimed(Claim::Won), Write::Nothing));
-    assert_eq!(reply("b").reply, Reply::Claimed(Claim::Used(NOW + LASTS)));
+    assert_eq!(reply("b").reply, Reply::Claimed(Claim::Used { at_ms: NOW + LASTS }));
 }
 
 #[test]
@@ -201,7 +201,7 @@ fn a_settled_permission_is_claimed_by_its_asker() {
     let first = step(&found(settled), NOW, &asker, &claim("a")).unwrap();
     assert_eq!(first.reply, Reply::Claimed(Claim::Won));
     let again = step(&found(updated(&first).clone()), NOW, &asker, &claim("b")).unwrap();
-    assert_eq!(again.reply, Reply::Claimed(Claim::Used(NOW)));
+    assert_eq!(again.reply, Reply::Claimed(Claim::Used { at_ms: NOW }));
 }
 
 #[test]
