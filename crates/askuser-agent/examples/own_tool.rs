@@ -4,6 +4,7 @@
 //! asker is `askuser_terminal::TerminalAsker`.
 #![allow(clippy::print_stdout, reason = "the events belong on stdout")]
 
+use askuser::Chain;
 use askuser::policy::{Answers, Policy};
 use askuser_agent::{Access, Agent, Running, Script, Tool, ToolCall, ToolContext, ToolDefinition, ToolResult, tools};
 use futures_util::StreamExt;
@@ -50,7 +51,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let answers = Answers::parse(&json!({"Title": "War and Peace"}))?;
     let mut agent = Agent::new(Script::parse(&script.to_string())?)
         .with_tools(tools::talking().with(Count))
-        .with_asker(Arc::new(Policy { answers: Some(answers), headless: None }));
+        .with_asker(Arc::new(Chain::alone(Policy { answers: Some(answers), headless: None })));
     let mut run = agent.run("Count the words of a title");
     while let Some(event) = run.next().await {
         println!("{}", serde_json::to_string(&event)?);

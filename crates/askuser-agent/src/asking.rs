@@ -7,9 +7,7 @@ use crate::agent_context::Shared;
 use crate::event::{AgentEvent, Failure, FailureKind, QuestionOutcome};
 use crate::tool::{Stop, ToolContext};
 use crate::transcript::{Entry, RecordedQuestion, TranscriptError};
-use askuser::{
-    AskError, Asker, Closed, Context, Decision, Delivery, Purpose, QuestionSet, Request, RequestKey, Resolution,
-};
+use askuser::{AskError, Asker, Context, Decision, Delivery, Purpose, QuestionSet, Request, RequestKey, Resolution};
 use futures_util::future::poll_immediate;
 
 /// The maximum number of times that a question is asked again because its outcome came from the agent's own credential.
@@ -69,9 +67,8 @@ impl ToolContext {
         let _exclusive = if self.is_exclusive { None } else { Some(shared.exclusive.lock().await) };
         let known = match asker.decide(&request) {
             Decision::Settled(resolution) => {
-                let delivery = Delivery::from(resolution).check(&request).or_else(|error| without_answer(&error))?;
                 shared.record_question(&request)?;
-                return shared.record_resolution(&request, delivery);
+                return shared.record_resolution(&request, resolution.into());
             }
             Decision::Ask(known) => known,
         };
@@ -107,14 +104,14 @@ impl ToolContext {
             Some(answered) => answered,
             None => asking.await,
         };
-        Ok(delivery.and_then(|delivery| delivery.check(request)?.check_author(request)))
+        Ok(delivery.and_then(|delivery| delivery.check(request)))
     }
 
-    /// Withdraws a call's question if it is still open.
-    pub(crate) fn withdraw(&self, purpose: Purpose, call: &str) {
-        let recorded = self.shared.transcript.question(&self.shared.tasks, call, purpose);
+    /// Withdraws a call's permission if it is still open.
+    pub(crate) fn withdraw(&self, call: &str) {
+        let recorded = self.shared.transcript.question(&self.shared.tasks, call, Purpose::Permission);
         if let (Some(asker), Some(RecordedQuestion { resolution: None, request })) = (&self.asker, recorded) {
-            asker.close(request.key(), &Closed::Withdrawn);
+            drop(asker.withdraw(&request));
         }
     }
 
@@ -125,8 +122,8 @@ impl ToolContext {
         let (Some(asker), Some(RecordedQuestion { resolution: None, request })) = (&self.asker, recorded) else {
             return Ok(false);
         };
-        let delivery = asker.take_back(&request).await;
-        match delivery.and_then(|delivery| delivery.check(&request)?.check_author(&request)) {
+        let delivery = asker.withdraw(&request).await;
+        match delivery.and_then(|delivery| delivery.check(&request)) {
             Ok(delivery) => self.shared.record_resolution(&request, delivery).map(|_| true),
             Err(_) => Ok(false),
         }

@@ -10,7 +10,7 @@ use crate::asking::NO_ASKER;
 use crate::event::{AgentEvent, QuestionOutcome};
 use crate::event_channel::EventSender;
 use crate::message::ToolCall;
-use crate::permission::{self, Obtained};
+use crate::permission;
 use crate::tool::{Access, Stop, Tool, ToolContext, ToolResult};
 use crate::transcript::{self, Entry, Halt, Next};
 use askuser::{Purpose, Resolution, Status};
@@ -33,9 +33,9 @@ const USER_CAME_FIRST: &str =
 const GRACE: Duration = Duration::from_millis(2_500);
 
 /// The result of a call, and whether the later calls of its message may run.
-struct Ended {
-    result: ToolResult,
-    halt: Option<Halt>,
+pub(crate) struct Ended {
+    pub(crate) result: ToolResult,
+    pub(crate) halt: Option<Halt>,
 }
 
 impl From<ToolResult> for Ended {
@@ -220,9 +220,8 @@ async fn try_call(call: &ToolCall, context: &ToolContext) -> Result<Ended, Stop>
 
 async fn act(tool: &dyn Tool, call: &ToolCall, context: &ToolContext) -> Result<Ended, Stop> {
     let agreed = match permission::obtain(tool, call, context).await? {
-        Obtained::Allowed(agreed) => agreed,
-        Obtained::NotAllowed(result) => return Ok(Ended { result, halt: Some(Halt::NotAllowed) }),
-        Obtained::Invalid(result) => return Ok(result.into()),
+        Ok(agreed) => agreed,
+        Err(ended) => return Ok(ended),
     };
     let context = &ToolContext { agreed, ..context.clone() };
     context.shared.append(&Entry::Started { id: call.id.clone() })?;
@@ -241,7 +240,7 @@ fn left_out(tool: &dyn Tool, call: &ToolCall, context: &ToolContext, is_answered
         Access::Read | Access::Ask if has_begun() => None,
         Access::Read | Access::Ask => Some(not_run(words)),
         Access::Act => {
-            context.withdraw(Purpose::Permission, &call.id);
+            context.withdraw(&call.id);
             Some(not_run(words))
         }
     }

@@ -4,11 +4,13 @@
 //!
 //! [`Asker`]: askuser::Asker
 
+use crate::calls::Ended;
 use crate::command_prefix;
 use crate::event::AgentEvent;
 use crate::message::ToolCall;
 use crate::permission_rules::{AllowedRule, PermissionRule};
 use crate::tool::{Agreed, Consent, Stop, Tool, ToolContext, ToolResult};
+use crate::transcript::Halt;
 use askuser::permission::{MayPermit, Permission, Verdict, verdict};
 use askuser::{Purpose, report};
 use serde::{Deserialize, Serialize};
@@ -144,26 +146,22 @@ impl Permissions {
     }
 }
 
-pub(crate) enum Obtained {
-    Allowed(Option<Agreed>),
-    /// The person was asked and did not agree.
-    NotAllowed(ToolResult),
-    /// The call would fail anyway, so no person was asked.
-    Invalid(ToolResult),
-}
-
-/// Obtains the person's agreement.
-pub(crate) async fn obtain(tool: &dyn Tool, call: &ToolCall, context: &ToolContext) -> Result<Obtained, Stop> {
+/// Obtains the person's agreement. The inner error ends the call: a refusal halts the later calls, an invalid call does not.
+pub(crate) async fn obtain(
+    tool: &dyn Tool,
+    call: &ToolCall,
+    context: &ToolContext,
+) -> Result<Result<Option<Agreed>, Ended>, Stop> {
     let consent = match tool.consent(call, context) {
         Ok(consent) => consent,
-        Err(invalid) => return Ok(Obtained::Invalid(invalid)),
+        Err(invalid) => return Ok(Err(invalid.into())),
     };
     let shared = &context.shared;
     let recorded = shared.transcript.question(&shared.tasks, &call.id, Purpose::Permission);
     // A decision from before the interruption counts in every mode.
     let is_answered = recorded.is_some_and(|recorded| recorded.resolution.is_some());
     if !is_answered && shared.permissions().let_through(&consent) {
-        return Ok(Obtained::Allowed(consent.agreed));
+        return Ok(Ok(consent.agreed));
     }
     let why = shared.permissions().why(&consent);
     let is_kept = shared.permissions().allowed.is_some();
@@ -172,7 +170,7 @@ pub(crate) async fn obtain(tool: &dyn Tool, call: &ToolCall, context: &ToolConte
         Ok(set) => set,
         Err(violations) => {
             let why = format!("Not run: this cannot be shown to the user for permission ({violations}).");
-            return Ok(Obtained::Invalid(ToolResult::error(why)));
+            return Ok(Err(ToolResult::error(why).into()));
         }
     };
     let asked = context.ask_for(Purpose::Permission, &call.id, set, Some(consent.context)).await?;
@@ -183,10 +181,11 @@ pub(crate) async fn obtain(tool: &dyn Tool, call: &ToolCall, context: &ToolConte
         // Decisions of an answers file are not stored.
         allow_always(rule, asked.resolution.is_a_persons(), context);
     }
-    let Some(why) = verdict.refusal() else { return Ok(Obtained::Allowed(consent.agreed)) };
+    let Some(why) = verdict.refusal() else { return Ok(Ok(consent.agreed)) };
     let title = if matches!(verdict, Verdict::Conditional { .. }) { "Not run yet" } else { "Not allowed" };
     let details = json!({"permission": report::json(&asked.set, &asked.resolution)});
-    Ok(Obtained::NotAllowed(ToolResult::error(why).with_title(&call.name, title).with_details(details)))
+    let result = ToolResult::error(why).with_title(&call.name, title).with_details(details);
+    Ok(Err(Ended { result, halt: Some(Halt::NotAllowed) }))
 }
 
 /// The question, and the lasting permissions it offers.

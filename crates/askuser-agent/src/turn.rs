@@ -14,7 +14,7 @@ use crate::text_call;
 use crate::tool::Stop;
 use crate::transcript::{Entry, History, Next};
 use crate::truncated_call;
-use askuser::{Closed, Request, tool};
+use askuser::{Request, tool};
 use futures_util::stream::StreamExt;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::Duration;
@@ -62,7 +62,7 @@ fn withdraw_questions(agent: &mut Agent) -> &mut Agent {
     if let Some(asker) = &shared.asker {
         let own = |request: &Request| request.key().tasks.starts_with(&shared.tasks);
         for request in shared.transcript.pending().iter().filter(|request| own(request)) {
-            asker.close(request.key(), &Closed::Withdrawn);
+            drop(asker.withdraw(request));
         }
     }
     agent

@@ -5,10 +5,12 @@
 use crate::config::{AnswersFile, Settings, Surface};
 use crate::failure::{Failure, reason};
 use crate::json;
+use crate::notifier;
 use crate::source;
-use crate::store::is_run_by_a_person;
+use crate::store::{asker, is_run_by_a_person, words};
 use askuser::policy::{Answers, Headless, Policy};
-use askuser::{Asker, Asking, Closed, Decision, PolicyFirst, Request, RequestKey};
+use askuser::store::Store;
+use askuser::{Asker, Chain, Decision, Request};
 use askuser_sys::programs;
 use askuser_terminal::{Background, ColorDepth, Options, Presentation};
 use std::path::Path;
@@ -17,7 +19,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 
 pub(crate) struct Surfaces {
-    pub(crate) policy: Policy,
+    /// The policy. A command adds its person.
+    pub(crate) chain: Chain,
     terminal: bool,
     inbox: bool,
     answers_file: String,
@@ -25,7 +28,8 @@ pub(crate) struct Surfaces {
 
 impl Surfaces {
     pub(crate) fn of(settings: &Settings) -> Result<Surfaces, Failure> {
-        let policy = match settings.via.contains(&Surface::Policy) {
+        let names = |surface| settings.via.contains(&surface);
+        let policy = match names(Surface::Policy) {
             true => Policy {
                 answers: settings.answers.as_ref().map(AnswersFile::read).transpose()?,
                 headless: settings.headless,
@@ -34,23 +38,20 @@ impl Surfaces {
         };
         let path = settings.answers.as_ref().map_or(Path::new("answers"), |file| &file.path);
         let answers_file = path.display().to_string();
-        let [terminal, inbox] = [Surface::Terminal, Surface::Inbox].map(|surface| settings.via.contains(&surface));
-        Ok(Surfaces { policy, terminal, inbox, answers_file })
+        let [terminal, inbox] = [Surface::Terminal, Surface::Inbox].map(names);
+        let chain = if terminal || inbox { Chain::new(policy) } else { Chain::alone(policy) };
+        Ok(Surfaces { chain, terminal, inbox, answers_file })
     }
 
-    /// What the policy knows of a request, for a caller that asks at a terminal itself.
-    pub(crate) fn decide(&self, request: &Request) -> Result<Decision, Failure> {
-        // Without a person in the chain the policy is all there is.
-        match self.asks_a_person() {
-            true => self.policy.apply_to(request).map_err(|violations| unfit(&self.answers_file, &violations)),
-            false => Ok(self.policy.decide(request)),
-        }
+    /// The decision of the policy, for a command that fails if its answers do not fit.
+    pub(crate) fn settle(&self, request: &Request) -> Result<Decision, Failure> {
+        self.chain.settle(request).map_err(|violations| unfit(&self.answers_file, &violations))
     }
 
     /// What to tell the author of the answers file: that a question is without an answer, and which keys match nothing.
     pub(crate) fn unmatched(&self, request: &Request) -> Option<String> {
         const SHOWN: usize = 5;
-        let unmatched = self.policy.answers.as_ref()?.unmatched(request.set())?;
+        let unmatched = self.chain.policy().answers.as_ref()?.unmatched(request.set())?;
         let headers: Vec<String> = unmatched.headers.iter().map(|header| format!("{header:?}")).collect();
         let keys = unmatched.keys[..unmatched.keys.len().min(SHOWN)].join(", ");
         let more = match unmatched.keys.len().saturating_sub(SHOWN) {
@@ -61,72 +62,63 @@ impl Surfaces {
         Some(format!("{file}: no answer to {}; no question matches its keys {keys}{more}", headers.join(", ")))
     }
 
-    /// The chain around a person who is asked by `person`; `None` if no person ever answers: then the tool is not offered.
-    /// The operator is told, once, that answers written beforehand match a question without fitting it, so that the person is asked.
+    /// The chain of an agent: the policy, then the person here, and the one who opens the inbox if there is a store. `None` if no
+    /// person ever answers: then the tool is not offered. `tell` says how to answer, and once that the answers file does not fit.
     pub(crate) fn chain(
         self,
-        person: Option<Arc<dyn Asker>>,
-        tell: impl Fn(&str) + Send + Sync + 'static,
-    ) -> Option<Arc<dyn Asker>> {
-        let person = person.filter(|_| self.inbox || self.terminal && is_run_by_a_person());
-        match (self.policy.answers.is_some(), self.policy.headless, person) {
-            (false, None, person) => person,
-            (false, Some(Headless::Fail), _) => None,
-            (_, _, Some(person)) => Some(Arc::new(MisfitNotice {
-                chain: PolicyFirst { policy: self.policy, person },
-                answers_file: self.answers_file,
-                tell,
-                was_noticed: AtomicBool::new(false),
-            })),
-            (_, _, None) => Some(Arc::new(self.policy)),
-        }
+        settings: &Settings,
+        store: Option<Arc<dyn Store>>,
+        here: Option<Arc<dyn Asker>>,
+        tell: impl Fn(&str) + Clone + Send + Sync + 'static,
+    ) -> Result<Option<Chain>, Failure> {
+        let is_asked_here = self.asks_at_the_terminal();
+        let may_ask = self.inbox || self.terminal && is_run_by_a_person();
+        // With a store its notifier runs the command.
+        let command = settings.on_question.clone().filter(|_| store.is_none());
+        let file = self.answers_file;
+        let was_noticed = AtomicBool::new(false);
+        let notify = tell.clone();
+        let chain = self.chain.on_misfit(move |violations| {
+            if !was_noticed.swap(true, Ordering::Relaxed) {
+                notify(&format!("{file} does not fit a question it matches, so the person is asked: {violations}"));
+            }
+        });
+        let person = match store {
+            Some(store) => {
+                let here = here.filter(|_| is_asked_here);
+                let is_alone = here.is_none();
+                let asker = asker(settings, store, here)?.on_waiting(move |question| {
+                    if is_alone {
+                        tell(&words::how_to_answer(question));
+                    }
+                });
+                Some(Arc::new(asker) as Arc<dyn Asker>)
+            }
+            None => here,
+        };
+        let person = person.filter(|_| may_ask);
+        let Policy { answers, headless } = chain.policy();
+        Ok(match (answers.is_some(), headless, person) {
+            (false, None, None) | (false, Some(Headless::Fail), _) => None,
+            (_, _, Some(person)) => {
+                let chain = chain.with_person(person);
+                Some(match command {
+                    // Its end is of no interest here.
+                    Some(command) => chain.on_ask(move |request| _ = notifier::run(&command, request, None)),
+                    None => chain,
+                })
+            }
+            (_, _, None) => Some(Chain::alone(chain.policy().clone())),
+        })
     }
 
     /// Whether a person is asked at the terminal, or by the front end in its place.
     pub(crate) fn asks_at_the_terminal(&self) -> bool {
-        self.terminal && self.policy.headless.is_none() && is_run_by_a_person()
+        self.terminal && self.chain.policy().headless.is_none() && is_run_by_a_person()
     }
 
     pub(crate) fn uses_the_inbox(&self) -> bool {
-        self.inbox && self.policy.headless.is_none()
-    }
-
-    fn asks_a_person(&self) -> bool {
-        self.terminal || self.inbox
-    }
-}
-
-/// The policy and a person, and a word to the operator when the answers do not fit.
-struct MisfitNotice<T> {
-    chain: PolicyFirst<Arc<dyn Asker>>,
-    answers_file: String,
-    tell: T,
-    was_noticed: AtomicBool,
-}
-
-impl<T: Fn(&str) + Send + Sync> Asker for MisfitNotice<T> {
-    fn decide(&self, request: &Request) -> Decision {
-        let violations = match self.chain.policy.apply_to(request) {
-            Ok(decision) => return decision,
-            Err(violations) => violations,
-        };
-        if !self.was_noticed.swap(true, Ordering::Relaxed) {
-            let file = &self.answers_file;
-            (self.tell)(&format!("{file} does not fit a question it matches, so the person is asked: {violations}"));
-        }
-        self.chain.person.decide(request)
-    }
-
-    fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a> {
-        self.chain.ask(request)
-    }
-
-    fn close(&self, key: &RequestKey, why: &Closed) {
-        self.chain.close(key, why);
-    }
-
-    fn take_back<'a>(&'a self, request: &'a Request) -> Asking<'a> {
-        self.chain.take_back(request)
+        self.inbox && self.chain.policy().headless.is_none()
     }
 }
 
@@ -201,7 +193,7 @@ pub(crate) fn terminal_options(settings: &Settings) -> Options {
 mod tests {
     use super::*;
     use askuser::input::QuestionInput;
-    use askuser::{QuestionSet, Resolution, Rules};
+    use askuser::{Asking, QuestionSet, RequestKey, Resolution, Rules};
     use std::sync::Mutex;
 
     struct Person;
@@ -216,11 +208,13 @@ mod tests {
     fn answers_that_do_not_fit_ask_the_person_and_the_operator_is_told_once() {
         let answers = Answers::parse(&serde_json::json!({"/Run .*/": "PostgreSQL"})).unwrap();
         let policy = Policy { answers: Some(answers), headless: None };
-        let surfaces = Surfaces { policy, terminal: true, inbox: false, answers_file: "a.json".into() };
+        let chain = Chain::new(policy);
+        let surfaces = Surfaces { chain, terminal: true, inbox: false, answers_file: "a.json".into() };
         let told = Arc::new(Mutex::new(Vec::new()));
         let list = told.clone();
         let tell = move |words: &str| list.lock().unwrap().push(words.to_owned());
-        let chain = surfaces.chain(Some(Arc::new(Person)), tell).unwrap();
+        let settings = crate::config::Layers::defaults().settings().unwrap();
+        let chain = surfaces.chain(&settings, None, Some(Arc::new(Person)), tell).unwrap().unwrap();
         let question = QuestionInput::new("Run it?", "Bash").option("Allow", "Yes").option("Deny", "No");
         let set = QuestionSet::new([question], &Rules::strict()).unwrap();
         let request = Request::new(RequestKey::new("session", "call"), set);

@@ -1,17 +1,15 @@
 //! The inbox as an [`Asker`]: the question is kept before a person sees it, and ended by the first answer, here or anywhere.
 
 use crate::new_attempt;
-use crate::race::{Winner, answerer, race, record};
+use crate::race::{answerer, race, record};
 use askuser::store::{
     Attachment, Call, Claim, Ending, Handle, Principal, Put, Series, Store, StoreError, StoredQuestion,
 };
-use askuser::{
-    AskError, Asker, Asking, Closed, Decision, Delivery, Inbox, Purpose, Request, RequestKey, Resolution, Status, Via,
-};
+use askuser::{AskError, Asker, Asking, Delivery, Inbox, Purpose, Request, RequestKey, Resolution, Status, Via};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Asks through a store, and at a surface beside it if there is one: the first answer wins, the other closes and says so.
+/// Asks through a store, and at a surface of this process if there is one: the first answer wins, the other closes and says so.
 ///
 /// To stop waiting is to detach: the question stays, and a caller that asks again with its key gets the answer.
 #[derive(Clone)]
@@ -19,8 +17,7 @@ pub struct InboxAsker {
     store: Arc<dyn Store>,
     person: String,
     has_device: bool,
-    beside: Option<Arc<dyn Asker>>,
-    decide: Option<Arc<Decide>>,
+    surface: Option<Arc<dyn Asker>>,
     on_new: Option<Arc<Notifier>>,
     on_waiting: Option<Arc<Notifier>>,
 }
@@ -28,14 +25,11 @@ pub struct InboxAsker {
 /// Told of a question that is kept. Must not wait.
 type Notifier = dyn Fn(&StoredQuestion) + Send + Sync;
 
-/// Says what is known of a request without asking.
-type Decide = dyn Fn(&Request) -> Decision + Send + Sync;
-
 impl InboxAsker {
-    /// Asks through this store. The person is who answers at a surface beside it, as far as this process knows: a user's name.
+    /// Asks through this store. The person is who answers at a surface of this process: a user's name.
     pub fn new(store: Arc<dyn Store>, person: impl Into<String>) -> InboxAsker {
         let person = person.into();
-        InboxAsker { store, person, has_device: false, beside: None, decide: None, on_new: None, on_waiting: None }
+        InboxAsker { store, person, has_device: false, surface: None, on_new: None, on_waiting: None }
     }
 
     /// The store knows the person at this terminal by a device of theirs: what they answer there is their own.
@@ -46,14 +40,8 @@ impl InboxAsker {
 
     /// Asks here too: at this terminal, in this client's dialog.
     #[must_use]
-    pub fn beside(self, surface: Arc<dyn Asker>) -> InboxAsker {
-        InboxAsker { beside: Some(surface), ..self }
-    }
-
-    /// Settles what needs no person, instead of what the surface beside it knows.
-    #[must_use]
-    pub fn deciding(self, decide: impl Fn(&Request) -> Decision + Send + Sync + 'static) -> InboxAsker {
-        InboxAsker { decide: Some(Arc::new(decide)), ..self }
+    pub fn with_surface(self, surface: Arc<dyn Asker>) -> InboxAsker {
+        InboxAsker { surface: Some(surface), ..self }
     }
 
     /// Calls the person to each question that is new here. Must not wait.
@@ -82,30 +70,43 @@ impl InboxAsker {
         Ok(put)
     }
 
-    /// Waits for the end of a question that is stored, and asks it at the surface beside meanwhile.
-    async fn wait_for(&self, put: Put, request: &Request, beside: Option<&dyn Asker>) -> Result<Delivery, AskError> {
+    /// Waits for the end of a question that is stored, and asks it at a surface here meanwhile.
+    async fn wait_for(&self, put: Put, request: &Request, surface: Option<&dyn Asker>) -> Result<Delivery, AskError> {
         let Put { question, attachment, .. } = put;
-        // Who sits here answers nothing that is for others.
-        let beside = beside.filter(|_| request.is_for(&self.person));
-        let (agent, id) = (self.agent(&question.request), &question.id);
-        if let Some(ending) = question.ending.clone() {
-            return self.deliver(&question, ending, None, attachment).await;
-        }
-        if let Some(notify) = &self.on_waiting {
-            notify(&question);
-        }
-        let delivery = match race(&agent, id, request, beside).await? {
-            Winner::Store(ending) => return self.deliver(&question, ending, None, attachment).await,
-            Winner::Surface(delivery) => delivery,
+        let (ending, here) = match question.ending.clone() {
+            Some(ending) => (ending, None),
+            None => match self.ask_here(&question, request, surface).await {
+                Err(AskError::Ended(ending)) => (*ending, None),
+                answered => answered.map(|(ending, here)| (ending, Some(here)))?,
+            },
         };
+        self.deliver(&question, ending, here, attachment).await
+    }
+
+    /// Asks a stored question at a surface here, and records the answer.
+    ///
+    /// # Errors
+    /// [`AskError::Ended`] if the question ended elsewhere.
+    async fn ask_here(
+        &self,
+        question: &StoredQuestion,
+        request: &Request,
+        surface: Option<&dyn Asker>,
+    ) -> Result<(Ending, Delivery), AskError> {
+        if let Some(notify) = &self.on_waiting {
+            notify(question);
+        }
+        // Who sits here answers nothing that is for others.
+        let surface = surface.filter(|_| request.is_for(&self.person));
+        let (agent, id) = (self.agent(&question.request), &question.id);
+        let delivery = race(&agent, id, request, surface).await?;
         // No person was reached there, or its clock has run out: the inbox has the question, and its time, all the same.
         let status = delivery.resolution().outcome().status();
         if matches!(status, Status::Unavailable { .. } | Status::TimedOut) {
             drop(delivery.stored());
-            let ending = agent.wait(id).await.map_err(AskError::Store)?;
-            return self.deliver(&question, ending, None, attachment).await;
+            return Err(AskError::Ended(agent.wait(id).await?.into()));
         }
-        // An agent with a credential reports what is answered beside it, but for a device at its terminal.
+        // An agent with a credential reports what is answered here, but for a device at its terminal.
         let via = delivery.resolution().via();
         let is_on_device = self.has_device && matches!(via, Some(Via::Terminal | Via::Line));
         let answerer = match question.request.origin().credential {
@@ -113,11 +114,7 @@ impl InboxAsker {
             _ => self.handle(answerer(&self.person, via)),
         };
         let by = (!request.audience().is_empty()).then_some(&*self.person);
-        match record(&answerer, id, delivery, by).await {
-            Ok((ending, delivery)) => self.deliver(&question, ending, Some(delivery), attachment).await,
-            Err(StoreError::Ended(ending)) => self.deliver(&question, *ending, None, attachment).await,
-            Err(error) => Err(AskError::Store(error)),
-        }
+        record(&answerer, id, delivery, by).await
     }
 
     /// Hands over how a question ended; once it is stored there, it counts as delivered. A permission is used up first: lost on
@@ -162,7 +159,7 @@ impl InboxAsker {
 /// A permission that nothing else can use any more.
 async fn claimed(agent: &Handle, question: &StoredQuestion, resolution: Resolution) -> Result<Resolution, AskError> {
     let attempt = new_attempt().map_err(|error| AskError::surface("the permission cannot be used", error))?;
-    let unused = match agent.claim(&question.id, &attempt).await.map_err(AskError::Store)? {
+    let unused = match agent.claim(&question.id, &attempt).await? {
         Claim::Won => return Ok(resolution),
         Claim::Used { .. } => "this permission has been used",
         Claim::Lapsed => "this permission was given more than ten minutes ago, and lapsed",
@@ -184,47 +181,38 @@ impl Inbox for InboxAsker {
         Box::pin(self.kept(put))
     }
 
-    fn wait<'a>(&'a self, put: Put, request: &'a Request, beside: Option<&'a dyn Asker>) -> Asking<'a> {
-        Box::pin(self.wait_for(put, request, beside))
+    fn wait<'a>(&'a self, put: Put, request: &'a Request, surface: Option<&'a dyn Asker>) -> Asking<'a> {
+        Box::pin(self.wait_for(put, request, surface))
     }
 }
 
 impl Asker for InboxAsker {
-    fn decide(&self, request: &Request) -> Decision {
-        match (&self.decide, &self.beside) {
-            (Some(decide), _) => decide(request),
-            (None, Some(surface)) => surface.decide(request),
-            (None, None) => Decision::Ask(Vec::new()),
-        }
-    }
-
     fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a> {
         let put = self.agent(request).put(request, None);
         Box::pin(async move {
-            let put = self.kept(put).await.map_err(AskError::Store)?;
-            self.wait_for(put, request, self.beside.as_deref()).await
+            let put = self.kept(put).await?;
+            self.wait_for(put, request, self.surface.as_deref()).await
         })
     }
 
-    /// Withdraws the question from the store; its waiters learn it from there.
-    fn close(&self, key: &RequestKey, why: &Closed) {
-        if let Some(surface) = &self.beside {
-            surface.close(key, why);
-        }
-        if let (Closed::Withdrawn, Ok(attempt)) = (why, new_attempt()) {
-            drop(self.handle(answerer(&self.person, Some(Via::Inbox))).withdraw(key, &attempt));
+    fn close(&self, key: &RequestKey, ending: &Ending) {
+        if let Some(surface) = &self.surface {
+            surface.close(key, ending);
         }
     }
 
-    /// Calls about one question keep their order, so an ending that is found after the withdrawal was there before it.
-    fn take_back<'a>(&'a self, request: &'a Request) -> Asking<'a> {
-        self.close(request.key(), &Closed::Withdrawn);
+    /// Calls about one question keep their order, so an ending that is found after the withdrawal was there before it. Its
+    /// waiters learn of the withdrawal from the store.
+    fn withdraw<'a>(&'a self, request: &'a Request) -> Asking<'a> {
+        if let Ok(attempt) = new_attempt() {
+            drop(self.handle(answerer(&self.person, Some(Via::Inbox))).withdraw(request.key(), &attempt));
+        }
         let agent = self.agent(request);
         let found = agent.get(request.key());
         Box::pin(async move {
-            let question = found.await.map_err(AskError::Store)?;
+            let question = found.await?;
             let Some(ending) = question.ending.clone() else { return Err(AskError::Withdrawn) };
-            let attachment = agent.attach(&question.id).await.map_err(AskError::Store)?;
+            let attachment = agent.attach(&question.id).await?;
             self.deliver(&question, ending, None, attachment).await
         })
     }

@@ -31,6 +31,6 @@ mod sqlite;
 pub use asker::InboxAsker;
 pub use location::Location;
 pub use process_lock::waiting_folder;
-pub use race::{Shown, answer_at};
+pub use race::answer_at;
 pub use random::{new_attempt, random_id};
 pub use sqlite::{Clock, SqliteStore};

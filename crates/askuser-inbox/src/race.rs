@@ -5,48 +5,38 @@ use askuser::prompt::PromptOptions;
 use askuser::store::{
     Draft, DraftSave, DraftVersion, End, Ending, Handle, Principal, QuestionId, SavedDraft, StoreError, StoredQuestion,
 };
-use askuser::{AskError, Asker, Closed, Delivery, Prompt, Reported, Request, Status, Via};
+use askuser::{AskError, Asker, Delivery, Prompt, Reported, Request, Status, Via};
 use std::future::{Future, poll_fn};
 use std::task::Poll;
 
 /// How often an end is tried at most that may have been recorded or not.
 const TRIES: usize = 3;
 
-/// Which was first.
-pub(crate) enum Winner {
-    /// It ended somewhere else; the surface has been told.
-    Store(Ending),
-    /// It was answered at the surface. Nothing is recorded yet.
-    Surface(Delivery),
-}
-
-/// Waits for a stored question to end, and asks it at a surface meanwhile.
+/// Waits for a stored question to end, and asks it at a surface meanwhile. Returns the answer of the surface, which is not recorded.
+///
+/// # Errors
+/// [`AskError::Ended`] if it ended elsewhere before. The surface closes with that ending.
 pub(crate) async fn race(
     store: &Handle,
     id: &QuestionId,
     request: &Request,
     surface: Option<&dyn Asker>,
-) -> Result<Winner, AskError> {
+) -> Result<Delivery, AskError> {
     let mut ended = std::pin::pin!(store.wait(id));
     let mut asking = surface.map(|surface| surface.ask(request));
-    let winner = poll_fn(|context| {
+    let first = poll_fn(|context| {
         if let Poll::Ready(ended) = ended.as_mut().poll(context) {
-            return Poll::Ready(ended.map(Winner::Store).map_err(AskError::Store));
+            return Poll::Ready(
+                ended.map_or_else(|error| Err(error.into()), |ending| Err(AskError::Ended(ending.into()))),
+            );
         }
-        match asking.as_mut().map(|asking| asking.as_mut().poll(context)) {
-            Some(Poll::Ready(answered)) => Poll::Ready(answered.map(Winner::Surface)),
-            _ => Poll::Pending,
-        }
+        asking.as_mut().map_or(Poll::Pending, |asking| asking.as_mut().poll(context))
     });
-    match winner.await? {
-        Winner::Store(ending) => {
-            if let Some(surface) = surface {
-                surface.close(request.key(), &closed(&ending));
-            }
-            Ok(Winner::Store(ending))
-        }
-        Winner::Surface(delivery) => delivery.check(request).map(Winner::Surface),
+    let first = first.await;
+    if let (Err(AskError::Ended(ending)), Some(surface)) = (&first, surface) {
+        surface.close(request.key(), ending);
     }
+    first
 }
 
 /// Records what a surface delivered, as this principal's, and by whom where the surface does not say. Where another was earlier, or it cannot be kept, the surface is told
@@ -59,7 +49,7 @@ pub(crate) async fn record(
     id: &QuestionId,
     delivery: Delivery,
     by: Option<&str>,
-) -> Result<(Ending, Delivery), StoreError> {
+) -> Result<(Ending, Delivery), AskError> {
     let resolution = delivery.resolution();
     // An agent states the surface and the person.
     let reported = match store.principal().via() {
@@ -71,10 +61,10 @@ pub(crate) async fn record(
         Ok(ending) => Ok((ending, delivery)),
         Err(error) => {
             drop(delivery.not_stored(match &error {
-                StoreError::Ended(ending) => closed(ending).words(),
+                StoreError::Ended(ending) => ending.words(),
                 error => error.chain(),
             }));
-            Err(error)
+            Err(error.into())
         }
     }
 }
@@ -91,37 +81,18 @@ async fn end_once(store: &Handle, id: &QuestionId, end: &End) -> Result<Ending, 
     store.end(id, end, &attempt).await
 }
 
-/// What became of a stored question that was shown at a surface.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Shown {
-    /// It was answered here, and this is recorded.
-    Answered(Ending),
-    /// It ended elsewhere before, and the surface has shown that.
-    EndedElsewhere(Ending),
-    /// The person left it as it is; it still waits.
-    PutAside {
-        /// What they had done so far, which is kept.
-        draft: Draft,
-        /// Why it could not be kept.
-        unsaved: Option<String>,
-    },
-}
-
-/// Shows a stored question at a surface until it is answered there or has ended elsewhere. The handle is that of the person who
+/// Shows a stored question at a surface until it is answered there, and returns its ending. The handle is that of the person who
 /// sits there. A draft begun elsewhere is filled in, and one that is put aside is kept.
 ///
 /// # Errors
-/// As the surface's, and where the store fails.
-pub async fn answer_at(store: &Handle, question: &StoredQuestion, surface: &dyn Asker) -> Result<Shown, AskError> {
+/// As the surface's, and where the store fails. [`AskError::Ended`] if the question ended elsewhere; the surface has shown that.
+pub async fn answer_at(store: &Handle, question: &StoredQuestion, surface: &dyn Asker) -> Result<Ending, AskError> {
     let opened = store.drafts(&question.id).await.unwrap_or_default().into_iter().next();
     match show(store, question, surface, opened.as_ref().map(|saved| &saved.draft)).await {
-        Err(AskError::PutAside(draft)) => {
-            let unsaved = match keep(store, question, opened, &draft).await {
-                Err(error) if !draft.is_empty() => Some(error.chain()),
-                _ => None,
-            };
-            Ok(Shown::PutAside { draft, unsaved })
-        }
+        Err(AskError::PutAside(draft)) => Err(match keep(store, question, opened, &draft).await {
+            Err(error) if !draft.is_empty() => AskError::NotSaved(error),
+            _ => AskError::PutAside(draft),
+        }),
         shown => shown,
     }
 }
@@ -150,9 +121,9 @@ async fn show(
     question: &StoredQuestion,
     surface: &dyn Asker,
     draft: Option<&Draft>,
-) -> Result<Shown, AskError> {
-    if let Some(ending) = &question.ending {
-        return Ok(Shown::EndedElsewhere(ending.clone()));
+) -> Result<Ending, AskError> {
+    if let Some(ending) = question.ending.clone() {
+        return Err(AskError::Ended(ending.into()));
     }
     let id = &question.id;
     let request = Request::clone(&question.request).with_deadline(question.time_left());
@@ -161,46 +132,26 @@ async fn show(
         Some(draft) => request.clone().with_known(draft.chosen()).unwrap_or(request),
         None => request,
     };
-    let mut delivery = match race(store, id, &request, Some(surface)).await? {
-        Winner::Store(ending) => return Ok(Shown::EndedElsewhere(ending)),
-        Winner::Surface(delivery) => delivery,
-    };
+    let mut delivery = race(store, id, &request, Some(surface)).await?;
     if *delivery.resolution().outcome().status() == Status::TimedOut {
         drop(delivery.stored());
-        if let Some(ending) = store.get(id).await.map_err(AskError::Store)?.ending {
-            return Ok(Shown::EndedElsewhere(ending));
+        if let Some(ending) = store.get(id).await?.ending {
+            return Err(AskError::Ended(ending.into()));
         }
         // The clock was stopped at another surface.
-        let request = request.clone().with_deadline(None);
-        delivery = match race(store, id, &request, Some(surface)).await? {
-            Winner::Store(ending) => return Ok(Shown::EndedElsewhere(ending)),
-            Winner::Surface(delivery) => delivery,
-        };
+        delivery = race(store, id, &request.with_deadline(None), Some(surface)).await?;
     }
     if let Status::Unavailable { reason } = delivery.resolution().outcome().status() {
         let reason = reason.clone();
         drop(delivery.stored());
         return Err(AskError::surface("no person can be asked here", reason));
     }
-    match record(store, id, delivery, None).await {
-        Ok((ending, delivery)) => {
-            drop(delivery.stored());
-            Ok(Shown::Answered(ending))
-        }
-        Err(StoreError::Ended(ending)) => Ok(Shown::EndedElsewhere(*ending)),
-        Err(error) => Err(AskError::Store(error)),
-    }
+    let (ending, delivery) = record(store, id, delivery, None).await?;
+    drop(delivery.stored());
+    Ok(ending)
 }
 
 /// Who answers at a surface: this person, or the policy that settled it there.
 pub(crate) fn answerer(name: &str, via: Option<Via>) -> Principal {
     Principal::person(name, via.unwrap_or(Via::Policy))
-}
-
-pub(crate) fn closed(ending: &Ending) -> Closed {
-    match ending {
-        Ending::Resolved(resolution) => Closed::AnsweredElsewhere(resolution.clone()),
-        Ending::Settled { .. } => Closed::Settled(ending.by().unwrap_or_default().to_owned()),
-        Ending::Withdrawn { .. } => Closed::Withdrawn,
-    }
 }

@@ -3,11 +3,11 @@
 //!
 //! Only a person who chose to allow just that allows: everything else, silence included, denies with the reason.
 
-use crate::call::{Call, Unasked, Waited};
+use crate::call::{Call, Unanswered};
 use crate::exchange::Exchange;
 use crate::tools;
 use askuser::permission::{FILE_CHANGED, MayPermit, Permission, reject_imitation, verdict};
-use askuser::{Context, Limits, Purpose, QuestionSet, Resolution, Rules, Span, Status, report};
+use askuser::{AskError, Context, Limits, Purpose, QuestionSet, Resolution, Rules, Span, Status, report};
 use askuser_sys::regular_file;
 use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock};
 use serde_json::{Value, json};
@@ -15,8 +15,8 @@ use std::path::Path;
 
 impl Call<'_> {
     /// `approve`.
-    pub(crate) async fn approve(&self, arguments: &Value) -> Result<CallToolResponse, Unasked> {
-        let refused = |why: &str| Unasked::Refused(Box::new(denied(why)));
+    pub(crate) async fn approve(&self, arguments: &Value) -> Result<CallToolResponse, Unanswered> {
+        let refused = |why: &str| Unanswered::refused(denied(why));
         let (Some(tool), input @ Value::Object(fields)) = (arguments["tool_name"].as_str(), &arguments["input"]) else {
             return Err(refused("tool_name and input are needed to ask for permission"));
         };
@@ -38,26 +38,25 @@ impl Call<'_> {
         let kept = self.keep(self.request(set, about, purpose)).await;
         let put = kept.map_err(|error| refused(&format!("The user could not be asked: {}", error.chain())))?;
         let request = put.question.request.clone();
-        Ok(match self.wait_beside_dialog(put).await {
-            Waited::Resolved(delivery) => {
-                if is_question {
-                    let decided = answered(request.set(), delivery.resolution());
-                    Exchange::of(self.context).leaving(delivery);
-                    decided
-                } else {
-                    permitted(request.set(), &delivery.stored(), input, || {
-                        request.context() == Some(&Context::ToolUse(read_call()))
-                    })
-                }
+        let delivery = self.wait_with_dialog(put).await.map_err(|unanswered| match unanswered {
+            Unanswered::NotYet(id) => {
+                refused(&format!("Not answered yet: the user answers it with `askuser answer {id}`; then try again."))
             }
-            Waited::NotYet(id) => {
-                denied(&format!("Not answered yet: the user answers it with `askuser answer {id}`; then try again."))
+            Unanswered::Failed(AskError::Withdrawn) => {
+                refused("The user withdrew the question. Do not assume an answer.")
             }
-            Waited::Withdrawn => denied("The user withdrew the question. Do not assume an answer."),
-            Waited::Failed(why) => denied(&format!("The user could not be asked: {why}")),
-            Waited::Left => return Err(Unasked::Left),
-        }
-        .into())
+            Unanswered::Failed(error) => refused(&format!("The user could not be asked: {}", error.chain())),
+            refused @ (Unanswered::Refused(_) | Unanswered::Left) => refused,
+        })?;
+        let decided = if is_question {
+            let decided = answered(request.set(), delivery.resolution());
+            Exchange::of(self.context).leaving(delivery);
+            decided
+        } else {
+            let is_unchanged = || request.context() == Some(&Context::ToolUse(read_call()));
+            permitted(request.set(), &delivery.stored(), input, is_unchanged)
+        };
+        Ok(decided.into())
     }
 }
 

@@ -28,25 +28,22 @@ const PROGRESS: Duration = Duration::from_secs(15);
 /// The name of a client that gives none.
 const NAMELESS: &str = "an MCP client";
 
-/// What waiting came to.
-pub(crate) enum Waited {
-    Resolved(Delivery),
-    /// No person has answered before the client gives up.
-    NotYet(QuestionId),
-    /// A person has withdrawn the question.
-    Withdrawn,
-    /// The client has stopped waiting, and the question stays open; the result is not read.
-    Left,
-    /// It could not be asked.
-    Failed(String),
-}
-
-/// Why a call ends without what came of a question.
-pub(crate) enum Unasked {
+/// The end of a call without an answer.
+pub(crate) enum Unanswered {
     /// The model reads this.
     Refused(Box<CallToolResult>),
-    /// The client has stopped waiting.
+    /// No person answers before the client gives up.
+    NotYet(QuestionId),
+    /// A person has withdrawn the question, or it could not be asked.
+    Failed(AskError),
+    /// The client has stopped waiting, and the question stays open.
     Left,
+}
+
+impl Unanswered {
+    pub(crate) fn refused(result: CallToolResult) -> Unanswered {
+        Unanswered::Refused(Box::new(result))
+    }
 }
 
 /// A call of a client.
@@ -64,16 +61,16 @@ impl Call<'_> {
         arguments: Value,
         responses: Option<InputResponses>,
         state: Option<String>,
-    ) -> Result<CallToolResponse, Unasked> {
+    ) -> Result<CallToolResponse, Unanswered> {
         let set = QuestionSet::parse(arguments, &self.server.options.rules)
             .and_then(|set| reject_imitation(set, []))
-            .map_err(|violations| Unasked::Refused(Box::new(results::refused(report::rejection(&violations)))))?;
+            .map_err(|violations| Unanswered::refused(results::refused(report::rejection(&violations))))?;
         let called = Instant::now();
         let (put, round) = match self.resumed(&set, responses, state.as_deref()).await {
             Some((put, round)) => (put, Some(round)),
             None => {
                 let request = self.request(set, None, Purpose::Question);
-                let request = match self.server.inbox.decide(&request) {
+                let request = match self.server.options.chain.decide(&request) {
                     Decision::Settled(resolution) => {
                         return Ok(results::resolved(request.set(), &resolution, None).into());
                     }
@@ -84,25 +81,24 @@ impl Call<'_> {
             }
         };
         let question = put.question.clone();
-        let waited = match (self.choices(&question.request), is_stateless(self.context), &self.server.codec) {
+        let delivery = match (self.choices(&question.request), is_stateless(self.context), &self.server.codec) {
             (Some(choices), true, Some(codec)) if choices != Choices::Elsewhere => {
-                match self.round(put, choices, codec, round).await {
+                match self.round(put, choices, codec, round).await? {
                     Next::Show(forms) => return Ok(forms.into()),
-                    Next::Waited(waited) => waited,
+                    Next::Answered(delivery) => delivery,
                 }
             }
-            _ => self.wait_beside_dialog(put).await,
+            _ => self.wait_with_dialog(put).await?,
         };
-        let silent_after = self.client().silent_after;
-        if matches!(waited, Waited::Resolved(_)) && silent_after.is_some_and(|after| called.elapsed() >= after) {
+        if self.client().silent_after.is_some_and(|after| called.elapsed() >= after) {
             self.server.conversation.perhaps_missed(self.series(&question.request).name, &question.id);
         }
-        self.reply(&question, waited)
+        Ok(self.reply(&question, delivery))
     }
 
     /// `AskUserQuestionResult`: a ticket is the id of a question of this very client in this very folder.
-    pub(crate) async fn redeem(&self, arguments: &Value) -> Result<CallToolResponse, Unasked> {
-        let refused = |why: String| Unasked::Refused(Box::new(results::refused(why)));
+    pub(crate) async fn redeem(&self, arguments: &Value) -> Result<CallToolResponse, Unanswered> {
+        let refused = |why: String| Unanswered::refused(results::refused(why));
         let Some(ticket) = arguments["ticket"].as_str().map(str::trim) else {
             return Err(refused("ticket: missing, must be the ticket that AskUserQuestion returned".into()));
         };
@@ -118,8 +114,8 @@ impl Call<'_> {
             return Err(unknown());
         }
         let put = self.attached(question.clone()).await.map_err(not_asked)?;
-        let waited = self.wait_beside_dialog(put).await;
-        self.reply(&question, waited)
+        let delivery = self.wait_with_dialog(put).await?;
+        Ok(self.reply(&question, delivery))
     }
 
     /// A question as a record.
@@ -162,25 +158,21 @@ impl Call<'_> {
     }
 
     /// Asks through the inbox, and in the client's dialog if it has one.
-    pub(crate) async fn wait_beside_dialog(&self, put: Put) -> Waited {
-        match self.choices(&put.question.request).filter(|_| !is_stateless(self.context)) {
-            None => self.wait(put, None, None).await,
-            Some(choices) => {
-                let dialog = Dialog::new(self, choices, put.question.id.clone());
-                self.wait(put, Some(&dialog), Some(&dialog)).await
-            }
-        }
+    pub(crate) async fn wait_with_dialog(&self, put: Put) -> Result<Delivery, Unanswered> {
+        let choices = self.choices(&put.question.request).filter(|_| !is_stateless(self.context));
+        let dialog = choices.map(|choices| Dialog::new(self, choices, put.question.id.clone()));
+        self.wait(put, dialog.as_ref()).await
     }
 
     /// Waits for as long as the client does.
-    pub(crate) async fn wait(&self, put: Put, beside: Option<&dyn Asker>, dialog: Option<&Dialog>) -> Waited {
+    pub(crate) async fn wait(&self, put: Put, dialog: Option<&Dialog>) -> Result<Delivery, Unanswered> {
         let context = self.context;
         let (id, request) = (put.question.id.clone(), put.question.request.clone());
         let version = context.client_info().map(|client| client.version.clone()).unwrap_or_default();
         let timeout = self.client().timeout(self.server.options.limit, &version);
         let token = context.meta.get_progress_token();
         let started = Instant::now();
-        let mut asking = self.server.inbox.wait(put, &request, beside);
+        let mut asking = self.server.inbox.wait(put, &request, dialog.map(|dialog| dialog as &dyn Asker));
         let exchange = Exchange::of(context);
         let mut told = 0_u32;
         loop {
@@ -199,31 +191,30 @@ impl Call<'_> {
                         Ok(delivery) if !is_read => {
                             // It stays for the next call.
                             drop(delivery);
-                            gone(context)
+                            Err(gone(context))
                         }
                         Ok(delivery) => {
                             // The log holds no answers.
                             let resolution = delivery.resolution();
                             let (status, via) = (resolution.outcome().status().name(), resolution.via().map(Via::name));
                             tracing::info!(%request, seconds, status, via, "has an end");
-                            Waited::Resolved(delivery)
-                        }
-                        Err(AskError::Withdrawn) => {
-                            tracing::info!(%request, seconds, "was withdrawn");
-                            Waited::Withdrawn
+                            Ok(delivery)
                         }
                         Err(error) => {
-                            tracing::error!(%request, error = error.chain(), "could not be asked");
-                            Waited::Failed(error.chain())
+                            match &error {
+                                AskError::Withdrawn => tracing::info!(%request, seconds, "was withdrawn"),
+                                _ => tracing::error!(%request, error = error.chain(), "could not be asked"),
+                            }
+                            Err(Unanswered::Failed(error))
                         }
                     };
                 }
                 () = context.ct.cancelled() => {
                     tracing::info!(request = %context.id, "the client has stopped waiting");
-                    return Waited::Left;
+                    return Err(Unanswered::Left);
                 }
-                () = self.server.closed.cancelled() => return gone(context),
-                () = exchange.gone() => return gone(context),
+                () = self.server.closed.cancelled() => return Err(gone(context)),
+                () = exchange.gone() => return Err(gone(context)),
                 // The limit is another one now.
                 Some(()) = OptionFuture::from(dialog.map(Dialog::closed)) => {}
                 () = sleep_until(limit()) => {
@@ -238,7 +229,7 @@ impl Call<'_> {
                         let words = results::where_to_answer(&id);
                         let progress = ProgressNotificationParam::new(token, f64::from(told)).with_message(words);
                         if context.peer.notify_progress(progress).await.is_err() {
-                            return gone(context);
+                            return Err(gone(context));
                         }
                     }
                 }
@@ -247,23 +238,14 @@ impl Call<'_> {
         // Detached before the client hears of it: it may be back at once.
         drop(asking);
         tracing::info!(request = %context.id, seconds = started.elapsed().as_secs(), "returns before the client gives up");
-        Waited::NotYet(id)
+        Err(Unanswered::NotYet(id))
     }
 
     /// What the model reads. An answer counts as delivered once it is on its way.
-    fn reply(&self, question: &StoredQuestion, waited: Waited) -> Result<CallToolResponse, Unasked> {
-        let result = match waited {
-            Waited::Resolved(delivery) => {
-                let result = results::resolved(question.request.set(), delivery.resolution(), self.age(question));
-                Exchange::of(self.context).leaving(delivery);
-                result
-            }
-            Waited::NotYet(id) => results::not_yet(&id),
-            Waited::Withdrawn => results::withdrawn(),
-            Waited::Failed(why) => could_not_ask(&why),
-            Waited::Left => return Err(Unasked::Left),
-        };
-        Ok(result.into())
+    fn reply(&self, question: &StoredQuestion, delivery: Delivery) -> CallToolResponse {
+        let result = results::resolved(question.request.set(), delivery.resolution(), self.age(question));
+        Exchange::of(self.context).leaving(delivery);
+        result.into()
     }
 
     /// How a client can show a question by itself, if it can.
@@ -290,21 +272,17 @@ impl Call<'_> {
     }
 }
 
-fn gone(context: &RequestContext<RoleServer>) -> Waited {
+fn gone(context: &RequestContext<RoleServer>) -> Unanswered {
     tracing::info!(request = %context.id, "the client is gone");
-    Waited::Left
+    Unanswered::Left
 }
 
 pub(crate) fn now_ms() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64
 }
 
-fn not_asked(error: StoreError) -> Unasked {
-    Unasked::Refused(Box::new(could_not_ask(&error.chain())))
-}
-
-fn could_not_ask(why: &str) -> CallToolResult {
-    results::refused(format!("The user could not be asked: {why}. Do not assume an answer."))
+fn not_asked(error: StoreError) -> Unanswered {
+    Unanswered::refused(results::not_asked(&error.chain()))
 }
 
 /// Whether the client is asked by results rather than by requests of ours.

@@ -35,12 +35,20 @@ pub(crate) struct Dialog {
     person: Handle,
     id: QuestionId,
     conversation: Arc<Conversation>,
+    /// The resolution of forms that are closed already.
+    given: Option<Resolution>,
 }
 
 impl Dialog {
     pub(crate) fn new(call: &Call<'_>, choices: Choices, id: QuestionId) -> Dialog {
         let (peer, conversation) = (call.context.peer.clone(), call.server.conversation.clone());
-        Dialog { peer, choices, open: Mutex::default(), closed: Notify::new(), person: call.person(), id, conversation }
+        let (open, closed) = (Mutex::default(), Notify::new());
+        Dialog { peer, choices, open, closed, person: call.person(), id, conversation, given: None }
+    }
+
+    /// The dialog of forms that the client has shown between two calls.
+    pub(crate) fn having_given(self, given: Resolution) -> Dialog {
+        Dialog { given: Some(given), ..self }
     }
 
     /// The state of the form (`true` if it is open), and the time that the client does not count. The clock of a client with
@@ -124,7 +132,7 @@ impl Dialog {
         // The client replies by itself, once it gets to it. On a busy machine that takes longer than a person does.
         let ping = send(ServerRequest::PingRequest(PingRequest::default())).await.ok()?;
         let asked = send(ServerRequest::ElicitRequest(form)).await.ok()?;
-        let mut shown = Shown { peer: self.peer.clone(), request: Some(asked.id.clone()) };
+        let mut open_form = OpenForm { peer: self.peer.clone(), request: Some(asked.id.clone()) };
         let opened = Instant::now();
         self.open().1 = Some(opened);
         let mut shown_at = opened;
@@ -140,7 +148,7 @@ impl Dialog {
         let before = self.open().0;
         *self.open() = (before + opened.elapsed(), None);
         self.closed.notify_one();
-        shown.request = None;
+        open_form.request = None;
         match result {
             Ok(ClientResult::ElicitResult(result)) => Some((result, shown_at)),
             Ok(_) => None,
@@ -154,7 +162,13 @@ impl Dialog {
 
 impl Asker for Dialog {
     fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a> {
-        Box::pin(async move { Ok(delivery(self.all(request).await, &self.person, &self.id)) })
+        Box::pin(async move {
+            let resolution = match &self.given {
+                Some(given) => given.clone(),
+                None => self.all(request).await,
+            };
+            Ok(delivery(resolution, &self.person, &self.id))
+        })
     }
 }
 
@@ -198,7 +212,7 @@ pub(crate) async fn keep_draft(person: &Handle, id: &QuestionId, request: &Reque
 }
 
 /// A resolution on its way to the store: once it is recorded, its draft is deleted.
-pub(crate) fn delivery(resolution: Resolution, person: &Handle, id: &QuestionId) -> Delivery {
+fn delivery(resolution: Resolution, person: &Handle, id: &QuestionId) -> Delivery {
     if matches!(resolution.outcome().status(), Status::Unavailable { .. }) {
         return resolution.into();
     }
@@ -231,12 +245,12 @@ pub(crate) fn resolution(request: &Request, last: FormResult, answers: Vec<Answe
 }
 
 /// A form that a person may be looking at. Dropped before it comes back, it is taken off the screen.
-struct Shown {
+struct OpenForm {
     peer: Peer<RoleServer>,
     request: Option<RequestId>,
 }
 
-impl Drop for Shown {
+impl Drop for OpenForm {
     fn drop(&mut self) {
         let Some(request) = self.request.take() else { return };
         let peer = self.peer.clone();

@@ -53,6 +53,11 @@ pub(crate) fn refused(why: impl Into<String>) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(why.into())])
 }
 
+/// The question could not be put, or waiting for it failed.
+pub(crate) fn not_asked(why: &str) -> CallToolResult {
+    refused(format!("The user could not be asked: {why}. Do not assume an answer."))
+}
+
 /// What the person is told.
 pub(crate) fn where_to_answer(id: &QuestionId) -> String {
     format!("A question waits for your answer: run `askuser inbox` in a terminal, or `askuser answer {id}`.")

@@ -2,12 +2,13 @@
 //!
 //! The question waits in the inbox meanwhile. The state that the client carries is signed, and valid for this client alone.
 
-use crate::call::{Call, Waited, now_ms};
-use crate::dialog::{FormResult, TRIES, delivery, keep_draft, read_form, resolution};
+use crate::call::{Call, Unanswered, now_ms};
+use crate::dialog::{Dialog, FormResult, TRIES, keep_draft, read_form, resolution};
 use crate::form::{Choices, form};
+use crate::results;
 use crate::series::session;
-use askuser::store::{Handle, Put, QuestionId};
-use askuser::{Answer, Asker, Asking, QuestionSet, Request, Resolution};
+use askuser::store::{Put, QuestionId};
+use askuser::{Answer, Delivery, QuestionSet};
 use rmcp::model::{
     ElicitRequest, ElicitRequestParams, ElicitResult, InputRequest, InputRequests, InputRequiredResult, InputResponses,
     RequestStateCodec, SealOptions,
@@ -39,8 +40,8 @@ struct State {
 pub(crate) enum Next {
     /// The client shows these.
     Show(InputRequiredResult),
-    /// The question stays open, or has ended.
-    Waited(Waited),
+    /// The question has ended.
+    Answered(Delivery),
 }
 
 impl Call<'_> {
@@ -70,7 +71,7 @@ impl Call<'_> {
         choices: Choices,
         codec: &RequestStateCodec,
         round: Option<Round>,
-    ) -> Next {
+    ) -> Result<Next, Unanswered> {
         let request = &*put.question.request.clone();
         let Some(Round { responses, state }) = round else { return self.first_round(put, choices, codec).await };
         let shown_for = Duration::from_millis(now_ms().saturating_sub(state.shown_ms));
@@ -112,14 +113,15 @@ impl Call<'_> {
             }
             keep_draft(&self.person(), &put.question.id, request, &answers).await;
         }
-        let answered = AlreadyAnswered(resolution(request, last, answers), self.person(), put.question.id.clone());
-        Next::Waited(self.wait(put, Some(&answered), None).await)
+        let dialog = Dialog::new(self, choices, put.question.id.clone());
+        let dialog = dialog.having_given(resolution(request, last, answers));
+        self.wait(put, Some(&dialog)).await.map(Next::Answered)
     }
 
-    async fn first_round(&self, put: Put, choices: Choices, codec: &RequestStateCodec) -> Next {
+    async fn first_round(&self, put: Put, choices: Choices, codec: &RequestStateCodec) -> Result<Next, Unanswered> {
         // It had been asked before, and this is what came of it.
         if put.question.ending.is_some() {
-            return Next::Waited(self.wait(put, None, None).await);
+            return self.wait(put, None).await.map(Next::Answered);
         }
         let request = put.question.request.clone();
         let questions = request.set().questions().iter().enumerate();
@@ -135,7 +137,7 @@ impl Call<'_> {
         forms: Vec<(String, ElicitRequestParams)>,
         rejected: usize,
         answers: Vec<Answer>,
-    ) -> Next {
+    ) -> Result<Next, Unanswered> {
         let requests: InputRequests =
             forms.into_iter().map(|(name, form)| (name, InputRequest::Elicitation(ElicitRequest::new(form)))).collect();
         let Put { question, attachment, .. } = put;
@@ -144,22 +146,13 @@ impl Call<'_> {
         match codec.seal_json_with(&state, &options) {
             Ok(state) => {
                 self.server.shown.lock().unwrap_or_else(PoisonError::into_inner).insert(question.id, attachment);
-                Next::Show(InputRequiredResult::new(Some(requests), Some(state)))
+                Ok(Next::Show(InputRequiredResult::new(Some(requests), Some(state))))
             }
-            Err(error) => Next::Waited(Waited::Failed(error.to_string())),
+            Err(error) => Err(Unanswered::refused(results::not_asked(&error.to_string()))),
         }
     }
 }
 
 fn name(i: usize) -> String {
     format!("question{}", i + 1)
-}
-
-/// A surface where the person has answered already.
-struct AlreadyAnswered(Resolution, Handle, QuestionId);
-
-impl Asker for AlreadyAnswered {
-    fn ask<'a>(&'a self, _: &'a Request) -> Asking<'a> {
-        Box::pin(std::future::ready(Ok(delivery(self.0.clone(), &self.1, &self.2))))
-    }
 }

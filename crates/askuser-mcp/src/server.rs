@@ -1,10 +1,10 @@
 //! The server: which tools there are, and who answers a call.
 
-use crate::call::{Call, Unasked, client_name, is_stateless};
+use crate::call::{Call, Unanswered, client_name, is_stateless};
 use crate::form::has_forms;
-use crate::tools;
+use crate::{results, tools};
 use askuser::store::{Attachment, QuestionId};
-use askuser::{Inbox, Origin, Rules, sanitize};
+use askuser::{AskError, Chain, Inbox, Origin, Rules, sanitize};
 use hyper::http::request::Parts;
 use percent_encoding::percent_decode_str;
 use rmcp::model::{
@@ -48,6 +48,8 @@ pub struct Options {
     pub state_key: Option<Vec<u8>>,
     /// Whether a person may sit at the client's own dialog. A client that an agent's command has started has asked none.
     pub dialogs: bool,
+    /// The policy that settles questions before a person is asked.
+    pub chain: Chain,
     /// Whether `approve` is listed: what Claude Code's `--permission-prompt-tool` calls.
     pub approve: bool,
 }
@@ -61,6 +63,7 @@ impl Default for Options {
             deadline: None,
             state_key: None,
             dialogs: true,
+            chain: Chain::default(),
             approve: false,
         }
     }
@@ -242,9 +245,12 @@ impl ServerHandler for Server {
             tools::APPROVE if self.options.approve => made.approve(&arguments).await,
             name => return Err(ErrorData::invalid_params(format!("there is no tool {name}"), None)),
         };
-        result.or_else(|unasked| match unasked {
-            Unasked::Refused(result) => Ok((*result).into()),
-            Unasked::Left => Err(ErrorData::internal_error("stopped waiting; the question stays open", None)),
+        result.or_else(|unanswered| match unanswered {
+            Unanswered::Refused(result) => Ok((*result).into()),
+            Unanswered::NotYet(id) => Ok(results::not_yet(&id).into()),
+            Unanswered::Failed(AskError::Withdrawn) => Ok(results::withdrawn().into()),
+            Unanswered::Failed(error) => Ok(results::not_asked(&error.chain()).into()),
+            Unanswered::Left => Err(ErrorData::internal_error("stopped waiting; the question stays open", None)),
         })
     }
 }

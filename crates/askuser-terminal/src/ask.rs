@@ -6,9 +6,9 @@ use crate::device::{Device, WakeSource};
 use crate::environment::Presentation;
 use crate::kept_question::{KeepsDrafts, KeptQuestion};
 use crate::view::{Background, ColorDepth, Confirm, Theme};
-use crate::{ending, inline_prompt, line_prompt};
+use crate::{finish, inline_prompt, line_prompt};
 use askuser::prompt::Trigger;
-use askuser::{AskError, Outcome, Prompt, QuestionSet, Request, RequestKey, Resolution, Stored, Via};
+use askuser::{AskError, Delivery, Outcome, Prompt, QuestionSet, Request, RequestKey, Resolution, Status, Via};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -81,27 +81,27 @@ impl Options {
 /// Where the person interrupts, the process is told to end, or the terminal fails.
 pub fn ask(set: &QuestionSet, options: &Options) -> Result<Resolution, AskError> {
     let request = Request::new(RequestKey::new("terminal", "ask"), set.clone());
-    ask_request(&request, options, &mut |_| Ok(Stored::Done))
+    ask_request(&request, options)
 }
 
 /// Asks a request on the terminal that controls this process: with its origin, its context, its known answers and its
-/// deadline. What comes of it is handed to `store` before the prompt shows success.
+/// deadline.
 ///
 /// # Errors
 /// Where the person interrupts, the process is told to end, or the terminal fails.
-pub fn ask_request(request: &Request, options: &Options, store: StoreAnswer<'_>) -> Result<Resolution, AskError> {
-    run(request, options, None, store)
+pub fn ask_request(request: &Request, options: &Options) -> Result<Resolution, AskError> {
+    run(request, options, None, &mut |delivery| drop(delivery.stored()))
 }
 
-/// Takes a resolution over from a prompt. Success is shown once it returns that it is stored.
-pub type StoreAnswer<'a> = &'a mut dyn FnMut(&Resolution) -> Result<Stored, String>;
+/// Receives the answer of a prompt. The prompt shows success once the delivery is marked as stored.
+pub type Deliver<'a> = &'a mut dyn FnMut(Delivery);
 
 /// Asks until there is a resolution, or until the prompt is closed from elsewhere.
 pub(crate) fn run(
     request: &Request,
     options: &Options,
     close: Option<CloseSignal>,
-    store: StoreAnswer<'_>,
+    deliver: Deliver<'_>,
 ) -> Result<Resolution, AskError> {
     // The user was not asked: what is known is from the file, and must not read as theirs.
     let unavailable = |what: &str, error: std::io::Error| {
@@ -123,20 +123,14 @@ pub(crate) fn run(
         // It may have waited for another prompt, and been closed meanwhile.
         if close.is_closed() {
             let _ = device.stop();
-            return ending::result_of(close.why());
+            return finish::result_of(close.why());
         }
         device.watch(Some(WakeSource::Close(close)));
     }
-    let mut is_handed_over = false;
-    let mut store = |resolution: &Resolution| {
-        let stored = store(resolution);
-        is_handed_over = stored == Ok(Stored::Done);
-        stored
-    };
-    let result = ask_on(&mut device, request, Keyboard::Free, options, &mut Vec::new(), &mut store);
+    let result = ask_on(&mut device, request, Keyboard::Free, options, &mut Vec::new(), deliver);
     if options.ends_process {
         device.lock_until_exit();
-        if is_handed_over {
+        if result.as_ref().is_ok_and(|answer| !matches!(answer.outcome().status(), Status::Unavailable { .. })) {
             device.outlive_signals();
         }
     }
@@ -162,7 +156,7 @@ pub(crate) fn ask_on(
     keyboard: Keyboard,
     options: &Options,
     type_ahead: &mut Vec<TerminalInput>,
-    store: StoreAnswer<'_>,
+    deliver: Deliver<'_>,
 ) -> Result<Resolution, AskError> {
     let key_delay = match options.presentation {
         Presentation::Screen => options.key_delay,
@@ -186,8 +180,8 @@ pub(crate) fn ask_on(
     let context = request.context();
     let (kept, prompt) = KeptQuestion::open(request, options.kept_in.as_deref(), prompt);
     match options.presentation {
-        Presentation::Screen => inline_prompt::ask(prompt, context, options, device, type_ahead, kept, store),
-        Presentation::Line => line_prompt::ask(prompt, context, options, device, kept, store),
+        Presentation::Screen => inline_prompt::ask(prompt, context, options, device, type_ahead, kept, deliver),
+        Presentation::Line => line_prompt::ask(prompt, context, options, device, kept, deliver),
     }
 }
 

@@ -4,8 +4,9 @@
 //! which must not happen on an executor's thread. Without questions there is no thread.
 
 use crate::close_signal::{Closer, close_signal};
-use crate::{Options, ask, patience};
-use askuser::{AskError, Asker, Asking, Closed, QuestionQueue, QueueEvent, Request, RequestKey, Resolution};
+use crate::{Options, ask};
+use askuser::store::Ending;
+use askuser::{AskError, Asker, Asking, Delivery, QuestionQueue, QueueEvent, Request, RequestKey};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -52,9 +53,9 @@ impl TerminalAsker {
         let queue = QuestionQueue::new(move |queue, event| match event {
             QueueEvent::Asked(_) => prompts.start(queue),
             QueueEvent::Detached(request) => drop(prompts.take_closer(&request)),
-            QueueEvent::Closed(request, why) => {
+            QueueEvent::Closed(request, ending) => {
                 if let Some(closer) = prompts.take_closer(&request) {
-                    closer.close(why);
+                    closer.close(ending);
                 }
             }
             _ => {}
@@ -68,8 +69,8 @@ impl Asker for TerminalAsker {
         self.queue.ask(request)
     }
 
-    fn close(&self, key: &RequestKey, why: &Closed) {
-        self.queue.close(key, why);
+    fn close(&self, key: &RequestKey, ending: &Ending) {
+        self.queue.close(key, ending);
     }
 }
 
@@ -137,8 +138,10 @@ impl Prompts {
                 }
             };
             drop(state);
-            let mut store = |resolution: &Resolution| queue.answer_and_wait(&request, resolution, patience());
-            let asked = catch_unwind(AssertUnwindSafe(|| ask::run(&request, &self.options, Some(signal), &mut store)));
+            // An answer that is not waited for is refused, and the prompt says so.
+            let mut deliver = |delivery: Delivery| _ = queue.deliver(&request, delivery);
+            let asked =
+                catch_unwind(AssertUnwindSafe(|| ask::run(&request, &self.options, Some(signal), &mut deliver)));
             drop(self.take_closer(&request));
             // What was delivered, withdrawn or detached waits no more; the rest has not been told yet.
             let _ = match asked {

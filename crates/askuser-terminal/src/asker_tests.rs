@@ -51,7 +51,7 @@ fn what_the_questions_are_about_stands_above_them_and_stays() {
         let request = request("1", database()).with_context(About::Prose("The plan:\x1b[2J\n1. look".into()));
         for presentation in [Presentation::Screen, Presentation::Line] {
             let options = Options { presentation, ..options() };
-            crate::ask_request(&request, &options, &mut |_| Ok(askuser::Stored::Done)).expect("an outcome");
+            crate::ask_request(&request, &options).expect("an outcome");
         }
         return;
     }
@@ -69,7 +69,7 @@ fn when_the_time_is_up_all_that_was_to_be_decided_stays() {
         let command: String = (1..=60).map(|n| format!("step {n}.\n")).collect();
         let request =
             request("1", database()).with_context(About::Command(command)).with_deadline(Duration::from_millis(200));
-        crate::ask_request(&request, &options(), &mut |_| Ok(askuser::Stored::Done)).expect("an outcome");
+        crate::ask_request(&request, &options()).expect("an outcome");
         return;
     }
     let output = run("asker::tests::when_the_time_is_up_all_that_was_to_be_decided_stays", &[("Timed out", "")]);
@@ -103,7 +103,7 @@ fn a_dropped_future_takes_its_question_off_the_screen_and_the_next_is_asked() {
 #[test]
 fn a_panic_while_a_prompt_is_drawn_erases_it_and_gives_the_terminal_back() {
     if is_inside() {
-        let _ = crate::ask_request(&request("1", database()), &options(), &mut |_| panic!("on purpose"));
+        let _ = ask::run(&request("1", database()), &options(), None, &mut |_| panic!("on purpose"));
         return;
     }
     let name = "asker::tests::a_panic_while_a_prompt_is_drawn_erases_it_and_gives_the_terminal_back";
@@ -130,12 +130,13 @@ fn a_prompt_that_is_closed_from_elsewhere_says_why() {
         for presentation in [Presentation::Screen, Presentation::Line] {
             let asker = TerminalAsker::new(Options { presentation, ..options() });
             let elsewhere = Outcome::declined(None).through(Via::Inbox).with_by("ann");
-            for why in [Closed::Withdrawn, Closed::AnsweredElsewhere(elsewhere)] {
+            let withdrawn = Ending::Withdrawn { by: "ann".into(), at_ms: 7 };
+            for ending in [withdrawn, Ending::Resolved(elsewhere)] {
                 let request = request("1", database());
                 let mut asking = asker.ask(&request);
                 assert!(poll(&mut asking).is_pending());
                 wait_until_shown();
-                asker.close(request.key(), &why);
+                asker.close(request.key(), &ending);
                 match wait(asking) {
                     Ok(delivery) => say(&format!("by {}", delivery.stored().by().unwrap_or_default())),
                     Err(error) => say(&error.chain()),
@@ -197,8 +198,11 @@ fn success_is_shown_once_the_answer_is_stored_and_never_if_it_is_not() {
 fn hang_up_at_the_answer(ends_process: bool) {
     let hang_up = || signal_hook::low_level::raise(signal_hook::consts::SIGHUP).map_err(|error| error.to_string());
     let options = Options { ends_process, ..options() };
-    crate::ask_request(&request("1", database()), &options, &mut |_| hang_up().map(|()| askuser::Stored::Done))
-        .expect("an outcome");
+    let mut deliver = |delivery: askuser::Delivery| {
+        hang_up().expect("a signal");
+        delivery.stored();
+    };
+    ask::run(&request("1", database()), &options, None, &mut deliver).expect("an outcome");
     hang_up().expect("a signal");
     say("alive");
 }

@@ -7,7 +7,7 @@
 
 mod window;
 
-use crate::ask::{Keyboard, StoreAnswer, ask_on, surface};
+use crate::ask::{Deliver, Keyboard, ask_on, surface};
 use crate::close_signal::CloseSignal;
 use crate::decode::TerminalInput;
 use crate::device::{self, Device, DeviceEvent, WakePipe, WakeSource, Waker};
@@ -289,8 +289,8 @@ impl Console {
     // ---- giving the terminal away for a while ----
 
     /// Asks in the place of the live region, as [`ask`](crate::ask()) does; what was answered stays in the scrollback. What
-    /// was typed before the question cannot answer it and is appended to `type_ahead`. `close` ends it from elsewhere; what
-    /// comes of it is handed to `store` before success is shown.
+    /// was typed before the question cannot answer it and is appended to `type_ahead`. `close` ends it from elsewhere. The
+    /// answer is handed to `deliver` before success is shown.
     ///
     /// # Errors
     /// Where the person interrupts, the process is told to end, the question is withdrawn, or the terminal fails.
@@ -300,7 +300,7 @@ impl Console {
         options: &Options,
         close: Option<CloseSignal>,
         type_ahead: &mut Vec<TerminalInput>,
-        store: StoreAnswer<'_>,
+        deliver: Deliver<'_>,
     ) -> Result<Resolution, AskError> {
         let failed = surface("the terminal failed");
         self.leave().map_err(&failed)?;
@@ -309,7 +309,7 @@ impl Console {
         let wake_pipe = self.device.watch(close.map(WakeSource::Close));
         let keyboard = Keyboard::InUse(self.last_question.map(|asked| asked.elapsed()));
         let options = Options { presentation: self.options.presentation, ..options.clone() };
-        let result = ask_on(&mut self.device, request, keyboard, &options, type_ahead, store);
+        let result = ask_on(&mut self.device, request, keyboard, &options, type_ahead, deliver);
         self.last_question = Some(Instant::now());
         self.device.watch(wake_pipe);
         self.painter = painter(&self.options);

@@ -67,7 +67,7 @@ fn a_question_takes_the_place_of_the_live_region_and_its_answer_stays() {
         console.set_live(&[Line::raw("LIVE")], None);
         let request = request().with_context(askuser::Context::Prose("what it is about".into()));
         let outcome = console
-            .ask(&request, &options(), None, &mut Vec::new(), &mut |_| Ok(askuser::Stored::Done))
+            .ask(&request, &options(), None, &mut Vec::new(), &mut |delivery| drop(delivery.stored()))
             .expect("an outcome");
         console.print(&[Line::raw(format!("OUTCOME {}", outcome.outcome().status().name()))]);
         console.set_live(&[Line::raw("LIVE AGAIN")], None);
@@ -97,7 +97,7 @@ fn a_question_can_be_withdrawn_and_the_console_goes_on() {
             drop(closer);
         });
         let asked =
-            console.ask(&request(), &options(), Some(signal), &mut Vec::new(), &mut |_| Ok(askuser::Stored::Done));
+            console.ask(&request(), &options(), Some(signal), &mut Vec::new(), &mut |delivery| drop(delivery.stored()));
         assert!(matches!(asked, Err(AskError::Withdrawn)), "{asked:?}");
         assert_eq!(console.wait(None, &mut Vec::new()).unwrap(), ConsoleEvent::Woken);
         console.print(&[Line::raw("WITHDRAWN")]);
@@ -188,7 +188,7 @@ fn what_was_typed_before_a_question_does_not_answer_it_and_is_not_lost() {
         std::thread::sleep(Duration::from_millis(500));
         let mut before = Vec::new();
         let outcome = console
-            .ask(&request(), &options(), None, &mut before, &mut |_| Ok(askuser::Stored::Done))
+            .ask(&request(), &options(), None, &mut before, &mut |delivery| drop(delivery.stored()))
             .expect("an outcome");
         console.print(&[
             Line::raw(format!("{before:?}")),

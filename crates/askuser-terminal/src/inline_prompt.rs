@@ -2,10 +2,10 @@
 //!
 //! One wait takes all pending input, keys are handled in order, and one write repaints what changed. There is no polling.
 
-use crate::ask::StoreAnswer;
+use crate::ask::Deliver;
 use crate::decode::TerminalInput;
 use crate::device::{self, Device, DeviceEvent, EscapeKey, SIGINT};
-use crate::ending::{End, Ending, Remains, end_of};
+use crate::finish::{ClosingOutput, End, Finish, closed, end_of, terminal_gone};
 use crate::kept_question::KeptQuestion;
 use crate::paint::{CLEAR_BELOW, Painter};
 use crate::session::PromptSession;
@@ -33,14 +33,14 @@ pub(crate) fn ask(
     device: &mut Device,
     type_ahead: &mut Vec<TerminalInput>,
     kept: KeptQuestion<'_>,
-    store: StoreAnswer<'_>,
+    deliver: Deliver<'_>,
 ) -> Result<Resolution, AskError> {
     let size = device.size();
     let painter = Painter::new(options.theme.charset);
     let session = PromptSession { context: context.cloned(), ..PromptSession::from_prompt(prompt, options.theme) };
     let mut screen = InlinePrompt { device, painter, session, options, size, type_ahead, kept };
     let ended = screen.run();
-    screen.close(ended, store)
+    screen.close(ended, deliver)
 }
 
 struct InlinePrompt<'a> {
@@ -115,10 +115,10 @@ impl InlinePrompt<'_> {
                     self.suspend()?;
                     None
                 }
-                DeviceEvent::Terminated(SIGINT) => Some(End::Left(AskError::Interrupted)),
-                DeviceEvent::Terminated(signal) => Some(End::Left(AskError::Signal(signal))),
-                DeviceEvent::Closed | DeviceEvent::EndOfInput => Some(End::TerminalGone),
-                DeviceEvent::CloseRequested(why) => Some(why.map_or(End::Left(AskError::Withdrawn), End::Closed)),
+                DeviceEvent::Terminated(SIGINT) => Some(Err(AskError::Interrupted)),
+                DeviceEvent::Terminated(signal) => Some(Err(AskError::Signal(signal))),
+                DeviceEvent::Closed | DeviceEvent::EndOfInput => Some(Ok(terminal_gone(self.session.prompt()))),
+                DeviceEvent::CloseRequested(ending) => Some(Err(closed(ending))),
                 DeviceEvent::Message(words) => {
                     self.session.warn(words);
                     None
@@ -247,15 +247,15 @@ impl InlinePrompt<'_> {
 
     // ---- ending ----
 
-    fn close(mut self, ended: io::Result<End>, store: StoreAnswer<'_>) -> Result<Resolution, AskError> {
+    fn close(mut self, ended: io::Result<End>, deliver: Deliver<'_>) -> Result<Resolution, AskError> {
         let (theme, columns) = (&self.session.theme, self.room().0);
-        let ending = Ending { via: Via::Terminal, confirm: self.options.confirm, theme, columns };
-        let (remains, result) = ending.settle(ended, self.session.prompt(), &mut self.kept, store);
+        let finish = Finish { via: Via::Terminal, confirm: self.options.confirm, theme, columns };
+        let (output, result) = finish.settle(ended, self.session.prompt(), &mut self.kept, deliver);
         // The outcome stands, even if the terminal goes before it can be shown.
-        match remains {
-            Remains::Outcome(outcome) => _ = self.show_outcome(&outcome),
-            Remains::Lines(lines) => self.show_end(&lines),
-            Remains::Nothing => {}
+        match output {
+            ClosingOutput::Outcome(outcome) => _ = self.show_outcome(&outcome),
+            ClosingOutput::Lines(lines) => self.show_end(&lines),
+            ClosingOutput::Nothing => {}
         }
         let _ = self.restore();
         result

@@ -31,8 +31,8 @@ mod convert;
 mod decode;
 mod device;
 mod editor;
-mod ending;
 mod environment;
+mod finish;
 mod inline_prompt;
 mod kept_question;
 mod line_prompt;
@@ -51,7 +51,7 @@ mod fixtures;
 #[path = "tests/in_a_terminal.rs"]
 mod in_a_terminal;
 
-pub use ask::{Options, StoreAnswer, ask, ask_request, has_terminal};
+pub use ask::{Deliver, Options, ask, ask_request, has_terminal};
 pub use asker::TerminalAsker;
 pub use askuser::exact::Charset;
 pub use close_signal::{CloseSignal, Closer, close_signal};
@@ -66,7 +66,6 @@ pub use environment::Presentation;
 pub use kept_question::KeepsDrafts;
 pub use line_prompt::LinePrompt;
 pub use paint::styled;
-pub use patience::patience;
 pub use popup::popup_size;
 pub use session::PromptSession;
 pub use view::{

@@ -16,8 +16,8 @@ const GRACE: Duration = Duration::from_millis(100);
 const STEP: Duration = Duration::from_millis(20);
 
 /// Returns whether a wait that begins now is over, each time it is called: after a second, or soon after a signal that ends the
-/// process. For [`QuestionQueue::answer_and_wait`](askuser::QuestionQueue::answer_and_wait).
-pub fn patience() -> impl FnMut() -> bool {
+/// process.
+pub(crate) fn patience() -> impl FnMut() -> bool {
     let began = Instant::now();
     let mut told = None;
     move || {

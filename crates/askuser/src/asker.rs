@@ -7,15 +7,13 @@
 //! 2. [`Asker::ask`]: waits for the person. To stop waiting is to drop the future: it detaches, and withdraws nothing.
 //! 3. [`Delivery::stored`]: tells the surface that the answer is kept, which is when it shows success.
 //!
-//! [`Asker::close`] is how a question ends without an answer of the surface that shows it: withdrawn, or answered elsewhere.
+//! [`Asker::close`] tells a surface that its question has ended elsewhere.
 
 use crate::draft::Draft;
 use crate::outcome::{Answer, Status};
-use crate::report;
 use crate::request::{Request, RequestKey};
 use crate::resolution::Resolution;
-use crate::sanitize;
-use crate::store::StoreError;
+use crate::store::{Ending, StoreError};
 use crate::violation::Violations;
 use std::error::Error;
 use std::fmt;
@@ -50,14 +48,13 @@ pub trait Asker: Send + Sync {
     /// The future fails where asking breaks off without a resolution; see [`AskError`].
     fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a>;
 
-    /// Ends a question that is being asked: the person who sees it is told why, and the future of its `ask` completes. Unless
-    /// overridden it does nothing.
-    fn close(&self, _key: &RequestKey, _why: &Closed) {}
+    /// Closes a question that has ended elsewhere. The surface shows the ending, and the future of its `ask` completes. A surface
+    /// that shows no question needs no override.
+    fn close(&self, _key: &RequestKey, _ending: &Ending) {}
 
-    /// Withdraws a question. Completes with the answer that the store already had. Without one it fails with
-    /// [`AskError::Withdrawn`].
-    fn take_back<'a>(&'a self, request: &'a Request) -> Asking<'a> {
-        self.close(request.key(), &Closed::Withdrawn);
+    /// Withdraws a question from the store, at once. Completes with the answer that the store already had. Without one it fails
+    /// with [`AskError::Withdrawn`].
+    fn withdraw<'a>(&'a self, _request: &'a Request) -> Asking<'a> {
         Box::pin(std::future::ready(Err(AskError::Withdrawn)))
     }
 }
@@ -69,43 +66,6 @@ pub enum Decision {
     Settled(Resolution),
     /// A person is asked; these answers are already known.
     Ask(Vec<Answer>),
-}
-
-/// Why a question ends without an answer of the surface that shows it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Closed {
-    /// The caller does not want an answer any more.
-    Withdrawn,
-    /// Another surface has the answer. Its `ask` completes with this one.
-    AnsweredElsewhere(Resolution),
-    /// Its own asker says how it ended; this is the name of its credential.
-    Settled(String),
-}
-
-impl Closed {
-    /// What the person who sees the question reads.
-    pub fn words(&self) -> String {
-        match self {
-            Closed::Withdrawn => "Withdrawn, no answer needed".into(),
-            Closed::Settled(by) => format!("Settled by the asker ({})", sanitize::line(by)),
-            Closed::AnsweredElsewhere(resolution) if *resolution.outcome().status() == Status::TimedOut => {
-                "Timed out, no answer sent".into()
-            }
-            Closed::AnsweredElsewhere(resolution) => {
-                let by = resolution.by().map(|by| format!(" by {by}")).unwrap_or_default();
-                let via = resolution.via().map(|via| format!(" from {}", via.name())).unwrap_or_default();
-                let verb = match resolution.outcome().status() {
-                    Status::Declined { .. } => "Declined",
-                    Status::Discuss { .. } => "To be talked about",
-                    Status::Cancelled => "Cancelled",
-                    _ => "Answered",
-                };
-                let words = report::decided(resolution.outcome()).map(|words| format!(" ({words})"));
-                format!("{verb}{by}{via}{}", words.unwrap_or_default())
-            }
-        }
-    }
 }
 
 /// A question being asked.
@@ -145,42 +105,39 @@ impl Delivery {
         self.resolution.clone()
     }
 
-    /// Checks that it is a resolution of this very request.
+    /// Checks what a surface hands over to an asker that has no store: the outcome fits the request, and a person decided if a file
+    /// or a rule has no say.
     ///
     /// # Errors
-    /// [`AskError::WrongAnswer`]; the surface is told.
+    /// [`AskError::WrongAnswer`] for an outcome of other questions, [`AskError::NotAPersons`] for a file or a rule, and
+    /// [`AskError::Reported`] for the asker itself. The surface gets the error too.
     pub fn check(mut self, request: &Request) -> Result<Delivery, AskError> {
-        match self.resolution.outcome().check(request.set()) {
+        match check(&self.resolution, request) {
             Ok(()) => Ok(self),
-            Err(violations) => {
-                self.tell(Err(violations.to_string()));
-                Err(AskError::WrongAnswer(violations))
+            Err(error) => {
+                self.tell(Err(error.chain()));
+                Err(error)
             }
         }
-    }
-
-    /// Checks that a person decided, where a file or a rule has no say: a surface hands over what was answered there.
-    ///
-    /// # Errors
-    /// [`AskError::NotAPersons`] for a file or a rule, [`AskError::Reported`] for the asker itself. The surface gets the error too.
-    pub fn check_author(mut self, request: &Request) -> Result<Delivery, AskError> {
-        let is_settled = !matches!(self.resolution.outcome().status(), Status::Unavailable { .. });
-        let error = match self.resolution.reported_by() {
-            Some(by) => AskError::Reported(by.to_owned()),
-            None if is_settled && !self.resolution.is_a_persons() => AskError::NotAPersons,
-            None => return Ok(self),
-        };
-        if !request.asks_to_agree() {
-            return Ok(self);
-        }
-        self.tell(Err(error.to_string()));
-        Err(error)
     }
 
     fn tell(&mut self, stored: Result<(), String>) {
         if let Some(acknowledge) = self.acknowledge.take() {
             acknowledge(stored);
         }
+    }
+}
+
+fn check(resolution: &Resolution, request: &Request) -> Result<(), AskError> {
+    resolution.outcome().clone().made_for(request.set()).map_err(AskError::WrongAnswer)?;
+    if !request.asks_to_agree() {
+        return Ok(());
+    }
+    let is_settled = !matches!(resolution.outcome().status(), Status::Unavailable { .. });
+    match resolution.reported_by() {
+        Some(by) => Err(AskError::Reported(by.to_owned())),
+        None if is_settled && !resolution.is_a_persons() => Err(AskError::NotAPersons),
+        None => Ok(()),
     }
 }
 
@@ -203,6 +160,16 @@ impl fmt::Debug for Delivery {
     }
 }
 
+impl From<StoreError> for AskError {
+    fn from(error: StoreError) -> AskError {
+        match error {
+            StoreError::Ended(ending) => AskError::Ended(ending),
+            StoreError::Misfit(violations) => AskError::WrongAnswer(violations),
+            error => AskError::Store(error),
+        }
+    }
+}
+
 /// Why asking broke off without a resolution.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -217,6 +184,12 @@ pub enum AskError {
     /// opened again.
     #[error("put aside")]
     PutAside(Draft),
+    /// The person put the question aside, and the store did not save their draft.
+    #[error("the question is still waiting, but your draft could not be saved")]
+    NotSaved(#[source] StoreError),
+    /// The question ended elsewhere before it was answered here.
+    #[error("the question has ended elsewhere")]
+    Ended(Box<Ending>),
     /// The process was told to end. The person has not refused: the question stays open.
     #[error("ended by signal {0}")]
     Signal(i32),
@@ -265,47 +238,18 @@ macro_rules! forward {
                 (**self).ask(request)
             }
 
-            fn close(&self, key: &RequestKey, why: &Closed) {
-                (**self).close(key, why);
+            fn close(&self, key: &RequestKey, ending: &Ending) {
+                (**self).close(key, ending);
             }
 
-            fn take_back<'a>(&'a self, request: &'a Request) -> Asking<'a> {
-                (**self).take_back(request)
+            fn withdraw<'a>(&'a self, request: &'a Request) -> Asking<'a> {
+                (**self).withdraw(request)
             }
         }
     )*};
 }
 
 forward!(std::sync::Arc<A>, Box<A>, &A);
-
-/// A policy in front of a person: it answers what it can, and the person is asked the rest. See [`Policy`](crate::policy::Policy)
-/// for what it answers.
-#[derive(Clone, Debug)]
-pub struct PolicyFirst<A> {
-    /// What answers first.
-    pub policy: crate::policy::Policy,
-    /// Who is asked the rest.
-    pub person: A,
-}
-
-impl<A: Asker> Asker for PolicyFirst<A> {
-    /// Answers that do not fit a question are no answers to it: the person is asked.
-    fn decide(&self, request: &Request) -> Decision {
-        self.policy.apply_to(request).unwrap_or_else(|_| self.person.decide(request))
-    }
-
-    fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a> {
-        self.person.ask(request)
-    }
-
-    fn close(&self, key: &RequestKey, why: &Closed) {
-        self.person.close(key, why);
-    }
-
-    fn take_back<'a>(&'a self, request: &'a Request) -> Asking<'a> {
-        self.person.take_back(request)
-    }
-}
 
 #[cfg(test)]
 #[path = "asker_tests.rs"]

@@ -1,6 +1,7 @@
 //! What a surface and a caller tell each other.
 
 use super::*;
+use crate::Chain;
 use crate::input::QuestionInput;
 use crate::outcome::Outcome;
 use crate::policy::{Answers, Policy};
@@ -22,10 +23,14 @@ fn answered(request: &Request) -> Resolution {
     Outcome::answered(request.set(), vec![answer]).unwrap().through(Via::Web)
 }
 
+fn withdrawn() -> Ending {
+    Ending::Withdrawn { by: "ada".into(), at_ms: 7 }
+}
+
 #[test]
 fn a_person_who_sees_a_question_that_ended_elsewhere_reads_how() {
-    let elsewhere = |resolution: Resolution| Closed::AnsweredElsewhere(resolution).words();
-    assert_eq!(Closed::Withdrawn.words(), "Withdrawn, no answer needed");
+    let elsewhere = |resolution: Resolution| Ending::Resolved(resolution).words();
+    assert_eq!(withdrawn().words(), "Withdrawn, no answer needed");
     assert_eq!(elsewhere(Outcome::timed_out().through(Via::Inbox)), "Timed out, no answer sent");
     assert_eq!(elsewhere(Outcome::declined(None).through(Via::Web).with_by("ada")), "Declined by ada from web");
     assert_eq!(elsewhere(Outcome::discuss(None).through(Via::Inbox)), "To be talked about from inbox");
@@ -87,7 +92,7 @@ fn an_error_and_its_causes_are_one_line() {
 /// An asker that knows nothing beforehand, answers, and remembers what was closed.
 #[derive(Clone, Default)]
 struct Person {
-    closed: Arc<Mutex<Vec<(RequestKey, Closed)>>>,
+    closed: Arc<Mutex<Vec<(RequestKey, Ending)>>>,
 }
 
 impl Asker for Person {
@@ -95,8 +100,8 @@ impl Asker for Person {
         Box::pin(std::future::ready(Ok(answered(request).into())))
     }
 
-    fn close(&self, key: &RequestKey, why: &Closed) {
-        self.closed.lock().unwrap().push((key.clone(), why.clone()));
+    fn close(&self, key: &RequestKey, ending: &Ending) {
+        self.closed.lock().unwrap().push((key.clone(), ending.clone()));
     }
 }
 
@@ -113,9 +118,10 @@ fn an_asker_before_a_person_hands_everything_on() {
     let policy =
         |answers: serde_json::Value| Policy { answers: Some(Answers::parse(&answers).unwrap()), headless: None };
     let (person, request) = (Person::default(), request("Which?"));
-    let elsewhere = PolicyFirst { policy: policy(json!({"Colour": "red"})), person: person.clone() };
+    let before = |policy| Chain::new(policy).with_person(Arc::new(person.clone()));
+    let elsewhere = before(policy(json!({"Colour": "red"})));
     // Answers that do not fit are no answers: the person is asked.
-    let misfit = PolicyFirst { policy: policy(json!({"Database": "Oracle"})), person: person.clone() };
+    let misfit = before(policy(json!({"Database": "Oracle"})));
     let askers: [Box<dyn Asker>; 6] = [
         Box::new(person.clone()),
         Box::new(Arc::new(person.clone())),
@@ -127,8 +133,8 @@ fn an_asker_before_a_person_hands_everything_on() {
     for (i, asker) in askers.iter().enumerate() {
         assert_eq!(asker.decide(&request), Decision::Ask(vec![]), "{i}");
         assert_eq!(ready(asker.ask(&request)).unwrap().stored(), answered(&request), "{i}");
-        asker.close(request.key(), &Closed::Withdrawn);
-        assert_eq!(*person.closed.lock().unwrap(), vec![(request.key().clone(), Closed::Withdrawn); i + 1]);
+        asker.close(request.key(), &withdrawn());
+        assert_eq!(*person.closed.lock().unwrap(), vec![(request.key().clone(), withdrawn()); i + 1]);
     }
 }
 
@@ -137,9 +143,9 @@ fn what_is_known_beforehand_is_known_through_whatever_holds_it() {
     let answers = Some(Answers::parse(&json!({"Database": "SQLite"})).unwrap());
     let policy = Policy { answers, headless: None };
     let request = request("Which?");
-    let first = PolicyFirst { policy: policy.clone(), person: Person::default() };
+    let first = Chain::new(policy.clone()).with_person(Arc::new(Person::default()));
     let askers: [Box<dyn Asker>; 3] =
-        [Box::new(Arc::new(policy)), Box::new(Box::new(first.clone())), Box::new(Arc::new(first))];
+        [Box::new(Arc::new(Chain::alone(policy))), Box::new(Box::new(first.clone())), Box::new(Arc::new(first))];
     for asker in askers {
         let Decision::Settled(resolution) = asker.decide(&request) else { panic!("a person is asked") };
         assert_eq!(resolution.via(), Some(Via::AnswersFile));
@@ -157,13 +163,13 @@ fn where_a_person_agrees_to_something_no_surface_hands_over_the_word_of_a_file()
         let (request, may) = (asked(purpose), purpose == Purpose::Question);
         for via in [Via::AnswersFile, Via::Policy] {
             let (forged, told) = delivery(Resolution::new(answered(&request).outcome().clone(), via));
-            let checked = forged.check_author(&request);
+            let checked = forged.check(&request);
             assert_eq!(checked.is_ok(), may, "{purpose:?} {via:?}");
             let refused = told.lock().unwrap().first().is_some_and(Result::is_err);
             assert_eq!(refused, !may, "{purpose:?} {via:?}");
         }
-        assert!(delivery(answered(&request)).0.check_author(&request).is_ok(), "{purpose:?}");
-        assert!(Delivery::from(Resolution::unavailable("no terminal")).check_author(&request).is_ok(), "{purpose:?}");
+        assert!(delivery(answered(&request)).0.check(&request).is_ok(), "{purpose:?}");
+        assert!(Delivery::from(Resolution::unavailable("no terminal")).check(&request).is_ok(), "{purpose:?}");
     }
 }
 
@@ -176,7 +182,7 @@ fn a_reported_yes_is_refused_where_a_person_must_agree() {
         let request = Request::new(request.key().clone().for_purpose(purpose), request.set().clone());
         for resolution in [answered(&request), Resolution::unavailable("no terminal")] {
             let (delivered, told) = delivery(reported(resolution));
-            let checked = delivered.check_author(&request).map(Delivery::stored);
+            let checked = delivered.check(&request).map(Delivery::stored);
             if purpose == Purpose::Question {
                 assert_eq!(checked.unwrap().reported_by(), Some("ci"));
                 assert_eq!(*told.lock().unwrap(), [Ok(())]);
@@ -186,4 +192,23 @@ fn a_reported_yes_is_refused_where_a_person_must_agree() {
             }
         }
     }
+}
+
+#[test]
+fn a_chain_asks_its_policy_once_and_its_person_after_that() {
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+    let answers = Some(Answers::parse(&json!({"Database": "Oracle"})).unwrap());
+    let (misfits, asked) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let (count_misfits, count_asked) = (misfits.clone(), asked.clone());
+    let chain = Chain::new(Policy { answers, headless: None })
+        .with_person(Arc::new(Person::default()))
+        .on_misfit(move |_| _ = count_misfits.fetch_add(1, Relaxed))
+        .on_ask(move |_| _ = count_asked.fetch_add(1, Relaxed));
+    let request = request("Which?");
+    assert_eq!(chain.decide(&request), Decision::Ask(vec![]));
+    assert_eq!((misfits.load(Relaxed), asked.load(Relaxed)), (1, 0));
+    ready(chain.ask(&request)).unwrap().stored();
+    assert_eq!((misfits.load(Relaxed), asked.load(Relaxed)), (1, 1));
+    let nobody = ready(Chain::default().ask(&request)).unwrap().stored();
+    assert_eq!(nobody, Resolution::unavailable("there is no person to ask"));
 }

@@ -14,13 +14,13 @@ pub trait Inbox: Asker {
     /// Keeps a question, and calls the person if it is new. The question may have ended already.
     fn keep<'a>(&'a self, request: &Request, series: Option<&Series>) -> Keeping<'a>;
 
-    /// Waits for the end of a question that was kept, and asks it at a surface beside meanwhile, as this request says. Dropping the
-    /// future detaches.
-    fn wait<'a>(&'a self, put: Put, request: &'a Request, beside: Option<&'a dyn Asker>) -> Asking<'a>;
+    /// Waits for the end of a question that was kept, and asks it at a surface of this process meanwhile, as this request says.
+    /// Dropping the future detaches.
+    fn wait<'a>(&'a self, put: Put, request: &'a Request, surface: Option<&'a dyn Asker>) -> Asking<'a>;
 
     /// The store, as this principal uses it.
     fn handle(&self, principal: Principal) -> Handle;
 
-    /// Who answers at a surface beside it, as far as this process knows: a user's name.
+    /// The user's name of the person who answers at a surface of this process.
     fn person(&self) -> &str;
 }

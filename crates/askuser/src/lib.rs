@@ -30,6 +30,7 @@
 mod named;
 mod alike;
 mod asker;
+mod chain;
 mod draft;
 mod error_chain;
 pub mod exact;
@@ -58,7 +59,8 @@ pub mod tool;
 mod tool_use;
 mod violation;
 
-pub use asker::{AskError, Asker, Asking, Closed, Decision, Delivery, PolicyFirst};
+pub use asker::{AskError, Asker, Asking, Decision, Delivery};
+pub use chain::Chain;
 pub use error_chain::error_chain;
 pub use inbox::{Inbox, Keeping};
 pub use key::{Key, KeyCode, Mods};
@@ -66,7 +68,7 @@ pub use limits::{Limits, LimitsError, Span};
 pub use outcome::{Answer, Note, Outcome, Status};
 pub use prompt::Prompt;
 pub use question::{Choice, Question, QuestionSet};
-pub use queue::{AnswerError, QuestionQueue, QueueEvent, Stored};
+pub use queue::{NotPending, QuestionQueue, QueueEvent};
 pub use request::{Context, Origin, Purpose, Request, RequestKey};
 pub use resolution::{Reported, Resolution, Via};
 pub use rules::{Faults, Form, Rules};

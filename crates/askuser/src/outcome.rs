@@ -1,7 +1,8 @@
 //! How a question ended: a closed set, in which only one member says that the person answered.
 //!
-//! An outcome with answers is only ever built against the questions it answers, so nothing past this module checks an
-//! answer again. Who answered, and through what, is the [`Resolution`](crate::Resolution)'s to say.
+//! Only a constructor that has the questions makes an outcome with answers. JSON, forms, front ends, prompts and policies call it.
+//! [`step`](crate::store::step) calls it for every command, and [`Delivery::check`](crate::Delivery::check) for every asker of a
+//! host. Who answered, and through what, is the [`Resolution`](crate::Resolution)'s to say.
 
 use crate::question::{QuestionSet, check_typed};
 use crate::resolution::{Resolution, Via};
@@ -118,32 +119,32 @@ impl Outcome {
     /// # Errors
     /// Where a question has no answer, or an answer is not a legal one to its question: every reason.
     pub fn answered(set: &QuestionSet, answers: Vec<Answer>) -> Result<Outcome, Violations> {
-        Outcome::checked(set, Status::Answered, &answers)
+        Outcome::new(set, Status::Answered, answers)
     }
 
     /// The person dismissed the questions.
     pub fn cancelled() -> Outcome {
-        Outcome::of(Status::Cancelled, Vec::new())
+        Outcome::without_answers(Status::Cancelled)
     }
 
     /// The person said no.
     pub fn declined(reason: Option<String>) -> Outcome {
-        Outcome::of(Status::Declined { reason }, Vec::new())
+        Outcome::without_answers(Status::Declined { reason })
     }
 
     /// The person wants to talk first.
     pub fn discuss(message: Option<String>) -> Outcome {
-        Outcome::of(Status::Discuss { message }, Vec::new())
+        Outcome::without_answers(Status::Discuss { message })
     }
 
     /// The person did not answer before the deadline.
     pub fn timed_out() -> Outcome {
-        Outcome::of(Status::TimedOut, Vec::new())
+        Outcome::without_answers(Status::TimedOut)
     }
 
     /// No person could be asked.
     pub fn unavailable(reason: impl Into<String>) -> Outcome {
-        Outcome::of(Status::Unavailable { reason: reason.into() }, Vec::new())
+        Outcome::without_answers(Status::Unavailable { reason: reason.into() })
     }
 
     /// The same outcome with the answers given until then.
@@ -151,25 +152,20 @@ impl Outcome {
     /// # Errors
     /// Where one of them is not a legal answer to its question, or answers a question twice.
     pub fn with_answers(self, set: &QuestionSet, so_far: Vec<Answer>) -> Result<Outcome, Violations> {
-        Outcome::checked(set, self.status, &so_far)
+        Outcome::new(set, self.status, so_far)
     }
 
-    /// An outcome whose answers were made from these very questions, by the prompt or by a policy.
-    pub(crate) fn of(status: Status, answers: Vec<Answer>) -> Outcome {
-        Outcome { status, answers }
+    fn without_answers(status: Status) -> Outcome {
+        Outcome { status, answers: Vec::new() }
     }
 
-    /// Checks that this is an outcome of these very questions: what a surface hands back may belong to others.
+    /// An outcome of these questions, with the answers given until then. Answers get their canonical form.
     ///
     /// # Errors
-    /// Every reason why it is not.
-    pub fn check(&self, set: &QuestionSet) -> Result<(), Violations> {
-        Outcome::checked(set, self.status.clone(), &self.answers).map(drop)
-    }
-
-    pub(crate) fn checked(set: &QuestionSet, status: Status, answers: &[Answer]) -> Result<Outcome, Violations> {
+    /// Every reason: an illegal answer, a second one to a question, a missing one where all were answered, words beyond the limit.
+    pub(crate) fn new(set: &QuestionSet, status: Status, answers: Vec<Answer>) -> Result<Outcome, Violations> {
         let mut bad = Gathered::default();
-        let answers = check_answers(set, answers, &mut bad);
+        let answers = check_answers(set, &answers, &mut bad);
         if status == Status::Answered {
             for (i, question) in set.questions().iter().enumerate() {
                 if !answers.iter().any(|(index, _)| *index == i) {
@@ -185,6 +181,14 @@ impl Outcome {
         check_typed(words, set.limits().typed_chars, path, &mut bad);
         let answers = answers.into_iter().filter_map(|(_, answer)| answer).collect();
         bad.into_result(Some(Outcome { status, answers }))
+    }
+
+    /// The same outcome, made for these questions: it may have been made for others.
+    ///
+    /// # Errors
+    /// Every reason why it does not fit.
+    pub(crate) fn made_for(self, set: &QuestionSet) -> Result<Outcome, Violations> {
+        Outcome::new(set, self.status, self.answers)
     }
 
     /// How it ended.

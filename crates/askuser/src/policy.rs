@@ -2,7 +2,7 @@
 //!
 //! What a policy does not cover stays unanswered; there is no "first option" fallback.
 
-use crate::asker::{Asker, Asking, Decision};
+use crate::asker::Decision;
 use crate::outcome::{Answer, Outcome, Status};
 use crate::permission::{self, MayPermit};
 use crate::question::{Question, QuestionSet};
@@ -79,12 +79,12 @@ impl Policy {
         }
         bad.into_result(Some(()))?;
         if answers.len() == set.questions().len() {
-            return Ok(Decision::Settled(Outcome::of(Status::Answered, answers).through(via)));
+            return Ok(Decision::Settled(Outcome::answered(set, answers)?.through(via)));
         }
         match self.headless {
             None => Ok(Decision::Ask(answers)),
             Some(headless) => {
-                Ok(Decision::Settled(unsettled(headless.reason(purpose.asks_to_agree(set)), answers, via)))
+                unsettled(set, headless.reason(purpose.asks_to_agree(set)), answers, via).map(Decision::Settled)
             }
         }
     }
@@ -103,38 +103,30 @@ impl Headless {
 }
 
 /// No person is asked, although not every question has an answer.
-fn unsettled(reason: &str, known: Vec<Answer>, via: Via) -> Resolution {
-    match known.is_empty() {
-        true => Resolution::unavailable(reason),
-        false => Outcome::of(Status::Unavailable { reason: reason.into() }, known).through(via),
+fn unsettled(set: &QuestionSet, reason: &str, known: Vec<Answer>, via: Via) -> Result<Resolution, Violations> {
+    if known.is_empty() {
+        return Ok(Resolution::unavailable(reason));
     }
+    Ok(Outcome::new(set, Status::Unavailable { reason: reason.into() }, known)?.through(via))
 }
 
-/// A policy alone, without a person: what it does not settle is unavailable.
-impl Asker for Policy {
-    fn decide(&self, request: &Request) -> Decision {
-        Decision::Settled(match self.apply_to(request) {
-            Ok(Decision::Settled(resolution)) => resolution,
+impl Policy {
+    /// The resolution of a policy alone: what it does not settle is unavailable.
+    pub(crate) fn alone(&self, request: &Request) -> Resolution {
+        let settled = match self.apply_to(request) {
+            Ok(Decision::Settled(resolution)) => Ok(resolution),
             Ok(Decision::Ask(known)) => {
                 let reason = match known.is_empty() {
                     _ if request.asks_to_agree() => "the answers written beforehand do not decide this",
                     true => "the answers written beforehand do not cover this",
                     false => "the answers written beforehand do not cover every question",
                 };
-                unsettled(reason, known, Via::AnswersFile)
+                unsettled(request.set(), reason, known, Via::AnswersFile)
             }
-            Err(violations) => {
-                Resolution::unavailable(format!("the answers written beforehand do not fit: {violations}"))
-            }
-        })
-    }
-
-    fn ask<'a>(&'a self, request: &'a Request) -> Asking<'a> {
-        let resolution = match self.decide(request) {
-            Decision::Settled(resolution) => resolution,
-            Decision::Ask(_) => Resolution::unavailable("there is no person to ask"),
+            Err(violations) => Err(violations),
         };
-        Box::pin(std::future::ready(Ok(resolution.into())))
+        let misfit = |violations| format!("the answers written beforehand do not fit: {violations}");
+        settled.unwrap_or_else(|violations| Resolution::unavailable(misfit(violations)))
     }
 }
 

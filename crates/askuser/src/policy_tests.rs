@@ -392,11 +392,8 @@ fn only_an_option_decides_a_permission() {
         assert_eq!(words.apply_to(&request(purpose)).unwrap(), Decision::Ask(vec![]));
     }
     assert!(matches!(words.apply_to(&request(Purpose::Question)).unwrap(), Decision::Settled(_)));
-    let status = |policy: &Policy| match policy.decide(&request(Purpose::Permission)) {
-        Decision::Settled(resolution) => resolution.outcome().status().clone(),
-        decision => panic!("{decision:?}"),
-    };
-    assert!(matches!(status(&words), Status::Unavailable { .. }), "no person is behind it");
+    let alone = words.alone(&request(Purpose::Permission));
+    assert!(matches!(alone.outcome().status(), Status::Unavailable { .. }), "no person is behind it");
 }
 
 /// A permission of Bash and a plan.

@@ -9,7 +9,7 @@ pub(crate) use parse::name_of;
 
 use crate::input::QuestionInput;
 use crate::limits::Limits;
-use crate::outcome::{Answer, Note, Outcome};
+use crate::outcome::{Answer, Note, Outcome, Status};
 use crate::rules::{Form, Rules};
 use crate::sanitize;
 use crate::violation::{Gathered, Violations};
@@ -161,7 +161,7 @@ impl QuestionSet {
     /// Whether each of the answers is a legal answer to a question of this set, no question twice, everything in the order
     /// of the questions.
     pub fn admits(&self, answers: &[Answer]) -> bool {
-        Outcome::cancelled().with_answers(self, answers.to_vec()).is_ok_and(|outcome| outcome.answers() == answers)
+        Outcome::new(self, Status::Cancelled, answers.to_vec()).is_ok_and(|outcome| outcome.answers() == answers)
     }
 
     /// The questions as the model wrote them: `[{question, header, options: [{label, description}], multiSelect}]`.

@@ -2,19 +2,16 @@
 //! the other.
 //!
 //! The asking side holds the queue as an [`Asker`]. The showing side is told by a [`QueueEvent`] whenever something changes,
-//! answers, and every answer is checked against its question. An answer is for the very request that the queue handed out, not
-//! for another with the same key that was asked since. It keeps nothing beyond the process: when a caller stops
-//! waiting, its question leaves the queue.
+//! and answers. An answer is for the very request that the queue handed out, not for another with the same key that was asked
+//! since. It keeps nothing beyond the process: when a caller stops waiting, its question leaves the queue.
 
-use crate::asker::{AskError, Asker, Asking, Closed, Delivery};
+use crate::asker::{AskError, Asker, Asking, Delivery};
 use crate::request::{Request, RequestKey};
 use crate::resolution::Resolution;
-use crate::violation::Violations;
+use crate::store::Ending;
 use futures_channel::oneshot;
 use std::fmt;
-use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 /// Questions that wait for an answer, in the order they were asked. Clones share them.
 ///
@@ -69,33 +66,14 @@ pub enum QueueEvent {
     Asked(Arc<Request>),
     /// The caller has stopped waiting: take it off the screen.
     Detached(Arc<Request>),
-    /// It was closed from outside: say why, and take it off the screen.
-    Closed(Arc<Request>, Closed),
+    /// It ended elsewhere: say how, and take it off the screen.
+    Closed(Arc<Request>, Ending),
 }
 
-/// The progress of an answer that a caller has taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stored {
-    /// The caller has stored it.
-    Done,
-    /// The caller is storing it.
-    Pending,
-}
-
-/// The interval at which a prompt checks whether its wait is over.
-const LOOK_AGAIN: Duration = Duration::from_millis(20);
-
-/// Why an answer was not taken. The question, if there is one, still waits.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum AnswerError {
-    /// The question does not wait: it was never asked, or is over.
-    #[error("no such question waits for an answer")]
-    NotPending,
-    /// It is no answer to its question.
-    #[error("{0}")]
-    Misfit(Violations),
-}
+/// The question does not wait: it was never asked, or is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no such question waits for an answer")]
+pub struct NotPending;
 
 impl QuestionQueue {
     /// An empty queue. The listener is called on the thread that asks, answers or closes, and must not wait.
@@ -111,56 +89,35 @@ impl QuestionQueue {
     /// Answers a question that waits.
     ///
     /// # Errors
-    /// Where no such question waits, or it is no answer to it; then nothing has changed.
-    pub fn answer(&self, request: &Arc<Request>, resolution: Resolution) -> Result<(), AnswerError> {
+    /// Where no such question waits; then nothing has changed.
+    pub fn answer(&self, request: &Arc<Request>, resolution: Resolution) -> Result<(), NotPending> {
         self.deliver(request, resolution.into())
     }
 
     /// Answers a question that waits, to be told whether the answer was stored.
     ///
     /// # Errors
-    /// Where no such question waits, or it is no answer to it; then nothing has changed.
-    pub fn deliver(&self, request: &Arc<Request>, delivery: Delivery) -> Result<(), AnswerError> {
-        delivery.resolution().outcome().check(request.set()).map_err(AnswerError::Misfit)?;
+    /// Where no such question waits; then nothing has changed.
+    pub fn deliver(&self, request: &Arc<Request>, delivery: Delivery) -> Result<(), NotPending> {
         self.finish(request, Ok(delivery))
-    }
-
-    /// Answers a question that waits, and returns once the caller has stored the answer: what a prompt on a thread of its
-    /// own does before it shows success. Returns earlier once `is_over` says so; the caller still stores it. Blocks; not for an
-    /// executor's thread.
-    ///
-    /// # Errors
-    /// Why the answer was not taken or not stored.
-    pub fn answer_and_wait(
-        &self,
-        request: &Arc<Request>,
-        resolution: &Resolution,
-        mut is_over: impl FnMut() -> bool,
-    ) -> Result<Stored, String> {
-        let (sender, stored) = std::sync::mpsc::channel();
-        let delivery = Delivery::new(resolution.clone(), move |result| drop(sender.send(result)));
-        self.deliver(request, delivery).map_err(|error| error.to_string())?;
-        loop {
-            match stored.recv_timeout(LOOK_AGAIN) {
-                Ok(result) => return result.map(|()| Stored::Done),
-                Err(RecvTimeoutError::Disconnected) => return Err("the caller did not take the answer".into()),
-                Err(RecvTimeoutError::Timeout) if is_over() => return Ok(Stored::Pending),
-                Err(RecvTimeoutError::Timeout) => {}
-            }
-        }
     }
 
     /// Breaks off asking a question that waits.
     ///
     /// # Errors
     /// Where no such question waits.
-    pub fn fail(&self, request: &Arc<Request>, error: AskError) -> Result<(), AnswerError> {
+    pub fn fail(&self, request: &Arc<Request>, error: AskError) -> Result<(), NotPending> {
         self.finish(request, Err(error))
     }
 
-    fn finish(&self, request: &Arc<Request>, result: Result<Delivery, AskError>) -> Result<(), AnswerError> {
-        let pending = self.take(|pending| Arc::ptr_eq(&pending.request, request)).ok_or(AnswerError::NotPending)?;
-        pending.finish(result);
+    fn finish(&self, request: &Arc<Request>, result: Result<Delivery, AskError>) -> Result<(), NotPending> {
+        match (self.take(|pending| Arc::ptr_eq(&pending.request, request)), result) {
+            (Some(pending), result) => pending.finish(result),
+            (None, result) => {
+                drop(result.map(|delivery| delivery.not_stored(NotPending.to_string())));
+                return Err(NotPending);
+            }
+        }
         Ok(())
     }
 
@@ -220,15 +177,12 @@ impl Asker for QuestionQueue {
         })
     }
 
-    fn close(&self, key: &RequestKey, why: &Closed) {
-        let result = match why {
-            Closed::Withdrawn | Closed::Settled(_) => Err(AskError::Withdrawn),
-            Closed::AnsweredElsewhere(resolution) => Ok(resolution.clone().into()),
-        };
+    fn close(&self, key: &RequestKey, ending: &Ending) {
+        let result = ending.resolution().cloned().map(Delivery::from).ok_or(AskError::Withdrawn);
         let Some(pending) = self.take(|pending| pending.request.key() == key) else { return };
         let request = pending.request.clone();
         pending.finish(result);
-        self.tell(QueueEvent::Closed(request, why.clone()));
+        self.tell(QueueEvent::Closed(request, ending.clone()));
     }
 }
 

@@ -25,6 +25,10 @@ fn answer(request: &Request) -> Resolution {
     Outcome::answered(request.set(), vec![answer]).unwrap().through(Via::Web)
 }
 
+fn withdrawn() -> Ending {
+    Ending::Withdrawn { by: "ann".into(), at_ms: 7 }
+}
+
 fn poll(asking: &mut Asking<'_>) -> Poll<Result<Delivery, AskError>> {
     asking.as_mut().poll(&mut Context::from_waker(Waker::noop()))
 }
@@ -49,13 +53,20 @@ fn an_answer_to_another_question_changes_nothing() {
     let mut asking = queue.ask(&asked);
     assert!(poll(&mut asking).is_pending());
     let shown = queue.pending().remove(0);
-    assert_eq!(queue.answer(&Arc::new(other.clone()), answer(&other)), Err(AnswerError::NotPending));
-    let misfit = queue.answer(&shown, answer(&other));
-    assert!(matches!(misfit, Err(AnswerError::Misfit(_))), "{misfit:?}");
+    assert_eq!(queue.answer(&Arc::new(other.clone()), answer(&other)), Err(NotPending));
     assert!(poll(&mut asking).is_pending());
     queue.answer(&shown, answer(&asked)).unwrap();
     assert!(poll(&mut asking).is_ready());
-    assert_eq!(queue.answer(&shown, answer(&asked)), Err(AnswerError::NotPending), "answered once");
+    assert_eq!(queue.answer(&shown, answer(&asked)), Err(NotPending), "answered once");
+}
+
+#[test]
+fn a_surface_whose_question_does_not_wait_is_told_that_its_answer_is_not_stored() {
+    let (sender, told) = channel();
+    let tell = move |stored| sender.send(stored).unwrap();
+    let asked = Arc::new(request("1"));
+    let refused = queue().0.deliver(&asked, Delivery::new(answer(&asked), tell));
+    assert_eq!((refused, told.recv().unwrap()), (Err(NotPending), Err(NotPending.to_string())));
 }
 
 #[test]
@@ -65,11 +76,11 @@ fn what_comes_of_a_prompt_is_never_taken_for_the_same_question_asked_since() {
     let mut first = queue.ask(&asked);
     assert!(poll(&mut first).is_pending());
     let shown = queue.pending().remove(0);
-    queue.close(asked.key(), &Closed::Withdrawn);
+    queue.close(asked.key(), &withdrawn());
     let mut second = queue.ask(&asked);
     assert!(poll(&mut second).is_pending());
-    assert_eq!(queue.fail(&shown, AskError::Withdrawn), Err(AnswerError::NotPending));
-    assert_eq!(queue.answer(&shown, answer(&asked)), Err(AnswerError::NotPending));
+    assert_eq!(queue.fail(&shown, AskError::Withdrawn), Err(NotPending));
+    assert_eq!(queue.answer(&shown, answer(&asked)), Err(NotPending));
     assert!(poll(&mut second).is_pending());
     let told: Vec<QueueEvent> = events.try_iter().collect();
     let [QueueEvent::Asked(_), QueueEvent::Closed(closed, _), QueueEvent::Asked(again)] = &told[..] else {
@@ -97,22 +108,25 @@ fn to_stop_waiting_takes_the_question_away_and_is_told() {
 fn a_surface_is_told_why_its_question_was_closed() {
     let (queue, events) = queue();
     let asked = request("1");
-    for why in [Closed::Withdrawn, Closed::AnsweredElsewhere(answer(&asked).with_by("ann"))] {
+    for ending in [withdrawn(), Ending::Resolved(answer(&asked).with_by("ann"))] {
         let mut asking = queue.ask(&asked);
         assert!(poll(&mut asking).is_pending());
-        queue.close(asked.key(), &why);
-        match (poll(&mut asking), &why) {
-            (Poll::Ready(Err(AskError::Withdrawn)), Closed::Withdrawn) => {}
-            (Poll::Ready(Ok(delivery)), Closed::AnsweredElsewhere(resolution)) => {
+        queue.close(asked.key(), &ending);
+        match (poll(&mut asking), &ending) {
+            (Poll::Ready(Err(AskError::Withdrawn)), Ending::Withdrawn { .. }) => {}
+            (Poll::Ready(Ok(delivery)), Ending::Resolved(resolution)) => {
                 assert_eq!(delivery.resolution(), resolution);
             }
             (other, _) => panic!("{other:?}"),
         }
         drop(asking);
         let told: Vec<QueueEvent> = events.try_iter().collect();
-        assert!(matches!(&told[..], [QueueEvent::Asked(_), QueueEvent::Closed(_, told)] if *told == why), "{told:?}");
+        assert!(
+            matches!(&told[..], [QueueEvent::Asked(_), QueueEvent::Closed(_, told)] if *told == ending),
+            "{told:?}"
+        );
     }
-    let words = Closed::AnsweredElsewhere(answer(&asked).with_by("ann")).words();
+    let words = Ending::Resolved(answer(&asked).with_by("ann")).words();
     let (header, label) = (asked.set().questions()[0].header(), asked.set().questions()[0].options()[1].name());
     assert_eq!(words, format!("Answered by ann from web ({header}: {label})"));
 }
@@ -178,7 +192,7 @@ fn a_caller_is_woken_by_an_answer_a_failure_a_close_and_the_end() {
     let ways: [fn(&QuestionQueue, &Arc<Request>); 4] = [
         |queue, asked| queue.answer(asked, answer(asked)).unwrap(),
         |queue, asked| queue.fail(asked, AskError::Interrupted).unwrap(),
-        |queue, asked| queue.close(asked.key(), &Closed::Withdrawn),
+        |queue, asked| queue.close(asked.key(), &withdrawn()),
         |queue, _| queue.end("the page was closed"),
     ];
     for (i, end) in ways.into_iter().enumerate() {
@@ -202,46 +216,5 @@ fn asking_can_be_broken_off_once_and_says_why() {
     let shown = queue.pending().remove(0);
     queue.fail(&shown, AskError::Interrupted).unwrap();
     assert!(matches!(poll(&mut asking), Poll::Ready(Err(AskError::Interrupted))));
-    assert_eq!(queue.fail(&shown, AskError::Interrupted), Err(AnswerError::NotPending));
-}
-
-#[test]
-fn a_prompt_on_its_own_thread_returns_once_the_answer_is_stored_or_hears_why_not() {
-    let asked = request("1");
-    for stored in [Ok(()), Err("disk full".to_owned())] {
-        let (queue, events) = queue();
-        let prompt = {
-            let queue = queue.clone();
-            std::thread::spawn(move || {
-                let QueueEvent::Asked(asked) = events.recv().unwrap() else { panic!("asked") };
-                queue.answer_and_wait(&asked, &answer(&asked), || false)
-            })
-        };
-        let mut asking = queue.ask(&asked);
-        let delivery = loop {
-            match poll(&mut asking) {
-                Poll::Ready(delivery) => break delivery.unwrap(),
-                Poll::Pending => std::thread::yield_now(),
-            }
-        };
-        match &stored {
-            Ok(()) => drop(delivery.stored()),
-            Err(why) => drop(delivery.not_stored(why)),
-        }
-        assert_eq!(prompt.join().unwrap(), stored.map(|()| Stored::Done));
-    }
-    let missing = queue().0.answer_and_wait(&Arc::new(asked.clone()), &answer(&asked), || false);
-    assert_eq!(missing, Err("no such question waits for an answer".to_owned()));
-}
-
-#[test]
-fn a_prompt_is_let_go_while_its_answer_is_still_being_stored() {
-    let asked = request("1");
-    let (queue, _events) = queue();
-    let mut asking = queue.ask(&asked);
-    assert!(poll(&mut asking).is_pending());
-    let shown = queue.pending().remove(0);
-    assert_eq!(queue.answer_and_wait(&shown, &answer(&asked), || true), Ok(Stored::Pending));
-    let Poll::Ready(Ok(delivery)) = poll(&mut asking) else { panic!("the caller has the answer") };
-    assert_eq!(delivery.stored(), answer(&asked));
+    assert_eq!(queue.fail(&shown, AskError::Interrupted), Err(NotPending));
 }

@@ -44,7 +44,7 @@ pub fn outcome(set: &QuestionSet, reply: &Value) -> Result<Outcome, Violations> 
     }
     let answers = answers(set, &reply["answers"], &mut bad);
     bad.into_result(Some(()))?;
-    Outcome::checked(set, status.unwrap_or(Status::Cancelled), &answers)
+    Outcome::new(set, status.unwrap_or(Status::Cancelled), answers)
 }
 
 /// Reads what was stored: an outcome and its provenance.

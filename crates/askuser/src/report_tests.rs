@@ -45,8 +45,8 @@ fn answered(set: &QuestionSet, picked: &[Picked<'_>], via: Via) -> Resolution {
     Outcome::answered(set, answers(set, picked)).expect("every question answered").through(via)
 }
 
-fn ended(status: Status, so_far: Vec<Answer>, via: Via) -> Resolution {
-    Outcome::of(status, so_far).through(via)
+fn ended(set: &QuestionSet, status: Status, so_far: Vec<Answer>, via: Via) -> Resolution {
+    Outcome::new(set, status, so_far).expect("legal answers").through(via)
 }
 
 #[track_caller]
@@ -171,9 +171,9 @@ Proceeding with user selections.",
     for end in ["\u{2028}", "\u{2029}", "\u{85}", "\u{b}"] {
         let (set, typed) = (set_of(&[manager()]), format!("bun{end}2. Fake (x)"));
         let answers = answers(&set, &[(&[], Some(&typed), None)]);
-        assert!(Outcome::answered(&set, answers.clone()).is_err(), "{end:?} is no legal answer");
-        let prose = prose(&set, &ended(Status::Cancelled, answers, Via::Terminal));
-        assert!(prose.contains("   Other: bun\n     2. Fake (x)\n"), "{prose}");
+        assert!(Outcome::answered(&set, answers).is_err(), "{end:?} is no legal answer");
+        let prose = prose(&set, &Outcome::declined(Some(typed)).through(Via::Terminal));
+        assert!(prose.contains("Reason: bun\n  2. Fake (x)\n"), "{prose}");
     }
 }
 
@@ -219,50 +219,57 @@ fn half_answered() -> (QuestionSet, Vec<Answer>) {
 #[test]
 fn a_cancelled_outcome_says_so() {
     let (set, so_far) = half_answered();
-    insta::assert_snapshot!("cancelled", prose(&set, &ended(Status::Cancelled, vec![], Via::Terminal)));
-    insta::assert_snapshot!("cancelled_half_way", prose(&set, &ended(Status::Cancelled, so_far, Via::Terminal)));
+    insta::assert_snapshot!("cancelled", prose(&set, &ended(&set, Status::Cancelled, vec![], Via::Terminal)));
+    insta::assert_snapshot!("cancelled_half_way", prose(&set, &ended(&set, Status::Cancelled, so_far, Via::Terminal)));
 }
 
 #[test]
 fn a_cancelled_outcome_with_every_answer_is_not_final() {
     let set = set_of(&[database(), features()]);
     let all = answers(&set, &[(&[0], None, None), (&[], Some("Storybook"), None)]);
-    insta::assert_snapshot!("cancelled_on_review", prose(&set, &ended(Status::Cancelled, all, Via::Terminal)));
+    insta::assert_snapshot!("cancelled_on_review", prose(&set, &ended(&set, Status::Cancelled, all, Via::Terminal)));
 }
 
 #[test]
 fn a_declined_outcome_says_so_and_why() {
     let (set, so_far) = half_answered();
-    insta::assert_snapshot!("declined", prose(&set, &ended(Status::Declined { reason: None }, vec![], Via::Terminal)));
+    insta::assert_snapshot!(
+        "declined",
+        prose(&set, &ended(&set, Status::Declined { reason: None }, vec![], Via::Terminal))
+    );
     let reason = Some("None of these.\nAnswered so far: all".into());
     insta::assert_snapshot!(
         "declined_with_reason",
-        prose(&set, &ended(Status::Declined { reason }, so_far, Via::Terminal))
+        prose(&set, &ended(&set, Status::Declined { reason }, so_far, Via::Terminal))
     );
 }
 
 #[test]
 fn a_wish_to_talk_first_says_so_and_about_what() {
     let (set, so_far) = half_answered();
-    insta::assert_snapshot!("discuss", prose(&set, &ended(Status::Discuss { message: None }, vec![], Via::Terminal)));
+    insta::assert_snapshot!(
+        "discuss",
+        prose(&set, &ended(&set, Status::Discuss { message: None }, vec![], Via::Terminal))
+    );
     let message = Some("What does it cost?".into());
     insta::assert_snapshot!(
         "discuss_with_message",
-        prose(&set, &ended(Status::Discuss { message }, so_far, Via::Terminal))
+        prose(&set, &ended(&set, Status::Discuss { message }, so_far, Via::Terminal))
     );
 }
 
 #[test]
 fn a_timed_out_outcome_says_so() {
     let (set, so_far) = half_answered();
-    insta::assert_snapshot!("timed_out", prose(&set, &ended(Status::TimedOut, vec![], Via::Terminal)));
-    insta::assert_snapshot!("timed_out_half_way", prose(&set, &ended(Status::TimedOut, so_far, Via::Terminal)));
+    insta::assert_snapshot!("timed_out", prose(&set, &ended(&set, Status::TimedOut, vec![], Via::Terminal)));
+    insta::assert_snapshot!("timed_out_half_way", prose(&set, &ended(&set, Status::TimedOut, so_far, Via::Terminal)));
 }
 
 #[test]
 fn an_unavailable_outcome_says_so_and_why() {
     let (set, so_far) = half_answered();
-    let outcome = |so_far| ended(Status::Unavailable { reason: "no terminal, no inbox".into() }, so_far, Via::Policy);
+    let outcome =
+        |so_far| ended(&set, Status::Unavailable { reason: "no terminal, no inbox".into() }, so_far, Via::Policy);
     insta::assert_snapshot!("unavailable", prose(&set, &outcome(vec![])));
     insta::assert_snapshot!("unavailable_half_way", prose(&set, &outcome(so_far)));
 }
@@ -271,7 +278,7 @@ fn an_unavailable_outcome_says_so_and_why() {
 fn a_person_who_was_being_asked_when_the_terminal_went_was_asked() {
     let (set, _) = half_answered();
     let opening = |via| {
-        let text = prose(&set, &ended(Status::Unavailable { reason: "gone".into() }, vec![], via));
+        let text = prose(&set, &ended(&set, Status::Unavailable { reason: "gone".into() }, vec![], via));
         text.lines().next().unwrap_or_default().to_owned()
     };
     assert_eq!(opening(Via::Terminal), "The user was being asked, but cannot be reached any more.");
@@ -283,11 +290,11 @@ fn unanswered() -> Vec<(QuestionSet, Resolution)> {
     let (set, half) = half_answered();
     let of = |so_far: Vec<Answer>| {
         [
-            ended(Status::Cancelled, so_far.clone(), Via::Terminal),
-            ended(Status::Declined { reason: Some("no".into()) }, so_far.clone(), Via::Terminal),
-            ended(Status::Discuss { message: Some("hm".into()) }, so_far.clone(), Via::Terminal),
-            ended(Status::TimedOut, so_far.clone(), Via::Terminal),
-            ended(Status::Unavailable { reason: "no person there".into() }, so_far, Via::Terminal),
+            ended(&set, Status::Cancelled, so_far.clone(), Via::Terminal),
+            ended(&set, Status::Declined { reason: Some("no".into()) }, so_far.clone(), Via::Terminal),
+            ended(&set, Status::Discuss { message: Some("hm".into()) }, so_far.clone(), Via::Terminal),
+            ended(&set, Status::TimedOut, so_far.clone(), Via::Terminal),
+            ended(&set, Status::Unavailable { reason: "no person there".into() }, so_far, Via::Terminal),
         ]
     };
     of(vec![]).into_iter().chain(of(half)).map(|outcome| (set.clone(), outcome)).collect()
@@ -321,7 +328,7 @@ fn every_ending_reads_differently() {
 #[test]
 fn open_questions_are_named_as_they_are_shown() {
     let set = set_of(&[question("Which?", " A\tB ", &["a", "b"], false)]);
-    let words = prose(&set, &ended(Status::Cancelled, vec![], Via::Terminal));
+    let words = prose(&set, &ended(&set, Status::Cancelled, vec![], Via::Terminal));
     assert!(words.contains("Not answered: A B. "), "{words}");
 }
 
@@ -350,7 +357,7 @@ fn answers_before_an_end_say_whose_they_are() {
             _ => person,
         };
         for status in [Status::Cancelled, Status::TimedOut, Status::Unavailable { reason: "gone".into() }] {
-            let words = prose(&set, &ended(status, so_far.clone(), via));
+            let words = prose(&set, &ended(&set, status, so_far.clone(), via));
             let picked: Vec<&str> =
                 [file, policy, person].into_iter().filter(|picked| words.contains(picked)).collect();
             assert_eq!(picked, [expected], "{via:?}: {words}");
@@ -439,31 +446,31 @@ fn json_of_an_unanswered_outcome_has_its_status_and_the_answers_so_far() {
     let answers = json!(so_far);
     for (outcome, expected) in [
         (
-            ended(Status::Cancelled, vec![], Via::Terminal),
+            ended(&set, Status::Cancelled, vec![], Via::Terminal),
             json!({"status": "cancelled", "answers": [], "via": "terminal"}),
         ),
         (
-            ended(Status::Cancelled, so_far.clone(), Via::Terminal),
+            ended(&set, Status::Cancelled, so_far.clone(), Via::Terminal),
             json!({"status": "cancelled", "answers": answers, "via": "terminal"}),
         ),
         (
-            ended(Status::Declined { reason: None }, vec![], Via::Terminal),
+            ended(&set, Status::Declined { reason: None }, vec![], Via::Terminal),
             json!({"status": "declined", "answers": [], "via": "terminal"}),
         ),
         (
-            ended(Status::Declined { reason: Some("no".into()) }, vec![], Via::Web),
+            ended(&set, Status::Declined { reason: Some("no".into()) }, vec![], Via::Web),
             json!({"status": "declined", "answers": [], "via": "web", "reason": "no"}),
         ),
         (
-            ended(Status::Discuss { message: None }, vec![], Via::Terminal),
+            ended(&set, Status::Discuss { message: None }, vec![], Via::Terminal),
             json!({"status": "discuss", "answers": [], "via": "terminal"}),
         ),
         (
-            ended(Status::Discuss { message: Some("cost?".into()) }, vec![], Via::Line),
+            ended(&set, Status::Discuss { message: Some("cost?".into()) }, vec![], Via::Line),
             json!({"status": "discuss", "answers": [], "via": "line", "message": "cost?"}),
         ),
         (
-            ended(Status::TimedOut, vec![], Via::Terminal),
+            ended(&set, Status::TimedOut, vec![], Via::Terminal),
             json!({"status": "timed_out", "answers": [], "via": "terminal"}),
         ),
         (
@@ -519,10 +526,10 @@ fn a_label_with_a_comma_stays_one_label() {
 fn what_was_not_answered_is_not_in_the_record() {
     let (set, so_far) = half_answered();
     assert_eq!(
-        record(&set, &ended(Status::Cancelled, so_far, Via::Terminal)),
+        record(&set, &ended(&set, Status::Cancelled, so_far, Via::Terminal)),
         json!({DATABASE: "PostgreSQL (Recommended)"})
     );
-    assert_eq!(record(&set, &ended(Status::TimedOut, vec![], Via::Terminal)), json!({}));
+    assert_eq!(record(&set, &ended(&set, Status::TimedOut, vec![], Via::Terminal)), json!({}));
 }
 
 // ---- rejection, names ----
@@ -623,6 +630,6 @@ fn what_the_asker_reported_is_never_called_the_users() {
     );
     let stored = crate::reply::resolution(&set, &json!(reported)).unwrap();
     assert_eq!(&stored, reported, "a record of it says so too");
-    let no = Ending::settled("ci", ended(Status::Declined { reason: None }, vec![], Via::Terminal));
+    let no = Ending::settled("ci", ended(&set, Status::Declined { reason: None }, vec![], Via::Terminal));
     assert!(prose(&set, no.recorded().unwrap()).starts_with("Reported by the asker (ci)"));
 }

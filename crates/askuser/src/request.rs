@@ -112,7 +112,7 @@ impl Request {
             bad.add("known", "an answer to a question that asks to agree", "must be empty");
         }
         bad.into_result(Some(()))?;
-        let checked = Outcome::checked(&self.set, Status::Cancelled, &known)?;
+        let checked = Outcome::new(&self.set, Status::Cancelled, known)?;
         Ok(Request { known: checked.answers().to_vec(), ..self })
     }
 

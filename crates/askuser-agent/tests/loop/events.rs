@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use askuser::policy::{Headless, Policy};
-use askuser::{Outcome, PolicyFirst};
+use askuser::{Chain, Outcome};
 use askuser_agent::{Agent, AgentEvent, PermissionMode, Permissions, Secrets, tools};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -142,8 +142,7 @@ async fn a_question_that_could_not_be_asked_ends_as_well() {
     assert_eq!((&permission.1, &permission.2), (&json!("permission"), &unavailable));
     assert_eq!(question, &(json!("call_2_1"), Value::Null, unavailable));
     // What a policy settles is not asked, so that its end is all that is told of it.
-    let fail =
-        PolicyFirst { policy: Policy { answers: None, headless: Some(Headless::Fail) }, person: Person::new([]) };
+    let fail = Chain::new(Policy { answers: None, headless: Some(Headless::Fail) }).with_person(Person::new([]));
     let mut agent = Agent::new(calls()).with_tools(registry(&Log::default())).with_asker(Arc::new(fail));
     let statuses: Vec<Value> =
         ended(&mut agent).await.into_iter().map(|(.., outcome)| outcome["status"].clone()).collect();

@@ -3,7 +3,7 @@
 use crate::support::*;
 use askuser::policy::{Answers, Headless, Policy};
 use askuser::store::Ending;
-use askuser::{Asker, Outcome, PolicyFirst};
+use askuser::{Asker, Chain, Outcome};
 use askuser_agent::{
     Agent, Allowed, AllowedRule, PermissionMode, PermissionRule, Permissions, Scope, Transcript, tools,
 };
@@ -302,12 +302,11 @@ async fn what_was_allowed_always_is_not_asked_again_where_edits_are_accepted() {
 
 #[tokio::test]
 async fn an_answers_file_that_does_not_fit_a_permission_asks_the_person_who_is_there() {
-    use askuser::PolicyFirst;
     use askuser::policy::{Answers, Policy};
     let log = Log::default();
     let answers = Answers::parse(&json!({"/Run .*/": "PostgreSQL"})).unwrap();
     let person = Person::new([pick("Allow once")]);
-    let asker = PolicyFirst { policy: Policy { answers: Some(answers), headless: None }, person: person.clone() };
+    let asker = Chain::new(Policy { answers: Some(answers), headless: None }).with_person(person.clone());
     let mut agent = Agent::new(calling([act()])).with_tools(registry(&log)).with_asker(Arc::new(asker));
     finish(&mut agent, "go").await;
     assert_eq!((person.asked().len(), log.count("end Act it")), (1, 1));
@@ -335,7 +334,7 @@ async fn an_exact_command_with_a_star_does_not_become_a_prefix() {
 /// A person behind these answers, which may permit.
 fn behind(answers: Value, person: Arc<Person>) -> Arc<dyn Asker> {
     let answers = Some(Answers::parse(&answers).unwrap().permitting());
-    Arc::new(PolicyFirst { policy: Policy { answers, headless: None }, person })
+    Arc::new(Chain::new(Policy { answers, headless: None }).with_person(person))
 }
 
 async fn decided_beforehand(answers: Value, person: Arc<Person>) -> (Log, String) {
@@ -374,7 +373,7 @@ async fn answers_that_may_not_permit_and_rules_ask_the_person_who_is_there_and_r
             let (model, requests) = watched(calling([call.clone()]));
             let mut agent = Agent::new(model)
                 .with_tools(registry(&log))
-                .with_asker(Arc::new(Policy { answers: answers(), headless }))
+                .with_asker(Arc::new(Chain::alone(Policy { answers: answers(), headless })))
                 .with_permissions(Permissions::new(mode));
             finish(&mut agent, "go").await;
             let (read, _) = requests.last_result();
@@ -389,7 +388,7 @@ async fn answers_that_may_not_permit_and_rules_ask_the_person_who_is_there_and_r
         let policy = Policy { answers: answers(), headless: None };
         let mut agent = Agent::new(calling([call]))
             .with_tools(registry(&log))
-            .with_asker(Arc::new(PolicyFirst { policy, person: person.clone() }))
+            .with_asker(Arc::new(Chain::new(policy).with_person(person.clone())))
             .with_permissions(Permissions::new(mode));
         finish(&mut agent, "go").await;
         assert_eq!((person.asked().len(), log.lines(), agent.mode()), (1, vec![], mode));

@@ -1,6 +1,6 @@
 //! `askuser answer`: a question of the inbox, answered at its prompt or by arguments.
 
-use super::ask::terminal::broken_off;
+use super::ask::broken_off;
 use super::inbox::{broken, console};
 use crate::config::Settings;
 use crate::failure::{self, Failure, OrFail, exit};
@@ -16,9 +16,11 @@ use crate::store::{
 use crate::surfaces::{answers_file, terminal_options};
 use askuser::policy::Policy;
 use askuser::prompt::Trigger;
-use askuser::store::{AskerPresence, Filter, Handle, Principal, State, StoreError, StoredQuestion, UnsentWords};
+use askuser::store::{
+    AskerPresence, Draft, Ending, Filter, Handle, Principal, State, StoreError, StoredQuestion, UnsentWords,
+};
 use askuser::{AskError, Decision, KeyCode, Outcome, QuestionSet, Via, Violation, reply};
-use askuser_inbox::{Shown, answer_at};
+use askuser_inbox::answer_at;
 use askuser_terminal::text::{Line, Span};
 use askuser_terminal::{ConsoleEvent, Options, Presentation, Role, TerminalAsker, TerminalInput};
 use clap::ArgMatches;
@@ -210,13 +212,6 @@ fn named<'a>(set: &'a QuestionSet, flag: &str, given: &'a str) -> Result<(&'a st
     }
 }
 
-/// What came of a question that was opened at this terminal.
-pub(crate) enum Opened {
-    Answered,
-    TimedOut,
-    PutAside { has_draft: bool },
-}
-
 /// Lets the person answer at this terminal, and says so where they have not.
 pub(crate) fn at_the_prompt(
     store: &Handle,
@@ -225,22 +220,23 @@ pub(crate) fn at_the_prompt(
     trigger: Trigger,
 ) -> Result<u8, Failure> {
     Ok(match open(store, question, settings, trigger)? {
-        Opened::Answered => exit::ANSWERED,
-        Opened::TimedOut => exit::NOT_ANSWERED,
-        Opened::PutAside { has_draft } => {
-            let what = if has_draft { "saved as draft" } else { "put aside" };
+        Ok(ending) if ending.state() == State::TimedOut => exit::NOT_ANSWERED,
+        Ok(_) => exit::ANSWERED,
+        Err(draft) => {
+            let what = if draft.is_empty() { "put aside" } else { "saved as draft" };
             failure::notice(&format!("{what}; the question is still waiting"));
             exit::DETACHED
         }
     })
 }
 
+/// Opens a question at this terminal. Returns its ending, or the draft of a person who put it aside.
 pub(crate) fn open(
     store: &Handle,
     question: &StoredQuestion,
     settings: &Settings,
     trigger: Trigger,
-) -> Result<Opened, Failure> {
+) -> Result<Result<Ending, Draft>, Failure> {
     if let (Some(names), false) = (question.request.audience_words(), store.principal().is_asked(&question.request)) {
         return Err(Failure::new(format!("{} is for {names}: only they can answer it", question.id)));
     }
@@ -253,16 +249,13 @@ pub(crate) fn open(
     options.kept_in = Some(Arc::new(store.clone()));
     signals::listen()?;
     let terminal = TerminalAsker::new(options);
-    let shown = runtime()?.block_on(answer_at(store, question, &terminal));
+    let answered = runtime()?.block_on(answer_at(store, question, &terminal));
     drop(terminal);
-    match shown {
-        Ok(Shown::Answered(ending)) if ending.state() == State::TimedOut => Ok(Opened::TimedOut),
-        Ok(Shown::Answered(_)) => Ok(Opened::Answered),
-        Ok(Shown::EndedElsewhere(ending)) => Err(with_unsent(ended_elsewhere(question, &ending), store, question)),
-        Ok(Shown::PutAside { unsaved: Some(why), .. }) => {
-            Err(Failure::new(format!("the question is still waiting, but your draft could not be saved: {why}")))
-        }
-        Ok(Shown::PutAside { draft, .. }) => Ok(Opened::PutAside { has_draft: !draft.is_empty() }),
+    match answered {
+        Ok(ending) => Ok(Ok(ending)),
+        Err(AskError::PutAside(draft)) => Ok(Err(draft)),
+        Err(AskError::Ended(ending)) => Err(with_unsent(ended_elsewhere(question, &ending), store, question)),
+        Err(error @ AskError::NotSaved(_)) => Err(Failure::new(error.chain())),
         Err(AskError::Interrupted) => {
             Err(Failure::new("interrupted; the question is still waiting").code(exit::INTERRUPTED))
         }

@@ -2,19 +2,20 @@
 //! clock, kept in an inbox.
 
 use super::answer;
-use super::ask::terminal;
+use super::ask;
 use crate::config::Settings;
 use crate::failure::{Failure, exit};
 use crate::result::{exit_code, write};
 use crate::source;
 use crate::store::{self, done, open};
-use crate::surfaces::terminal_options;
+use crate::surfaces::{Surfaces, terminal_options};
 use crate::wrapped::wrapped_for;
 use askuser::prompt::Trigger;
 use askuser::store::Handle;
-use askuser::{Context, Inbox, Request, Status, Stored, Via, report};
+use askuser::{Asker, Context, Decision, Inbox, Request, RequestKey, Resolution, Status, Via, report};
 use askuser_inbox::InboxAsker;
 use clap::ArgMatches;
+use std::sync::Arc;
 use std::time::Duration;
 
 const EXAMPLES: [(&str, &str); 6] = [
@@ -40,8 +41,7 @@ pub(super) fn run(_: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
         if i + 1 == EXAMPLES.len() {
             request = request.with_context(Context::Diff(DIFF.into())).with_deadline(settings.timeout.unwrap_or(TIME));
         }
-        let options = terminal_options(settings);
-        let resolution = terminal::ask(&request, settings, &options, &mut |_| Ok(Stored::Done))?;
+        let resolution = answered(request.clone(), settings)?;
         if let Status::Unavailable { reason } = resolution.outcome().status() {
             return Err(Failure::new(format!("no person can be asked: {reason}"))
                 .hint("run the demo in a terminal")
@@ -71,7 +71,20 @@ fn announce(number: usize, title: &str) -> Result<(), Failure> {
 }
 
 fn request(json: &str, settings: &Settings) -> Result<Request, Failure> {
-    Ok(terminal::request(source::parse(json, settings).map_err(source::invalid)?, settings))
+    let set = source::parse(json, settings).map_err(source::invalid)?;
+    Ok(Request::new(RequestKey::new("askuser demo", "ask"), set).with_deadline(settings.timeout))
+}
+
+fn answered(request: Request, settings: &Settings) -> Result<Resolution, Failure> {
+    let surfaces = Surfaces::of(settings)?;
+    let known = match ask::decide(&surfaces, &request)? {
+        Decision::Settled(resolution) => return Ok(resolution),
+        Decision::Ask(known) => known,
+    };
+    let request = request.with_known(known).map_err(Failure::new)?;
+    let chain = surfaces.chain.with_person(Arc::new(ask::ThisTerminal(terminal_options(settings))));
+    let delivery = pollster::block_on(chain.ask(&request)).map_err(ask::broken_off)?;
+    Ok(delivery.stored())
 }
 
 /// Keeps a question in an inbox of its own, as an agent would, and opens it as its person.

@@ -101,7 +101,7 @@ fn verdict(here: &Here) -> (Row, u8) {
     let good = |words: &str| (Row::good("", words), exit::ANSWERED);
     let bad = |words: &str, fix: &str, code| (Row::bad("", words, fix), code);
     let is_here = here.surfaces.asks_at_the_terminal() && here.terminal.is_ok();
-    match (here.surfaces.policy.headless, here.surfaces.uses_the_inbox(), is_here) {
+    match (here.surfaces.chain.policy().headless, here.surfaces.uses_the_inbox(), is_here) {
         (_, true, _) if here.refused().is_some() => {
             bad("No person can be asked: questions for the inbox fail.", "see below", exit::BAD_INPUT)
         }
@@ -112,7 +112,7 @@ fn verdict(here: &Here) -> (Row, u8) {
         (None, true, true) => good("Questions are asked at this terminal and in the inbox; the first answer counts."),
         (None, true, false) => good("Questions wait in the inbox. Answer them with `askuser inbox`."),
         (None, false, true) => good("Questions are asked at this terminal."),
-        (None, false, false) if here.surfaces.policy.answers.is_some() => {
+        (None, false, false) if here.surfaces.chain.policy().answers.is_some() => {
             good("Questions are answered from the answers file alone.")
         }
         (None, false, false) if !here.surfaces.asks_at_the_terminal() => bad(
@@ -153,7 +153,7 @@ fn policy(here: &Here) -> Vec<Row> {
 /// Where the questions of other agents go. That is not what `via` says: a server has no terminal of its own.
 fn mcp(here: &Here) -> Vec<Row> {
     const NAME: &str = "MCP agents";
-    let row = match (here.surfaces.policy.headless, here.refused()) {
+    let row = match (here.surfaces.chain.policy().headless, here.refused()) {
         (Some(Headless::Fail), _) => {
             Row::bad(NAME, "their questions are not asked: headless is fail", here.unset("headless"))
         }

@@ -4,7 +4,6 @@
 //! It runs beside the asking, and neither delays it nor makes it fail; errors are written down for
 //! `askuser doctor`. One question is announced once, and not at all while a live list that shows it has the focus.
 
-pub(crate) mod announced;
 mod command;
 mod desktop;
 pub(crate) mod popup;
@@ -16,6 +15,7 @@ use askuser::sanitize;
 use askuser::store::{Handle, NotifierFailure, Principal, StoredQuestion};
 use askuser::{Inbox, Via};
 use askuser_inbox::{InboxAsker, Location};
+pub(crate) use command::run;
 use popup::Popups;
 use std::io::{IsTerminal, Write};
 use std::process::Child;

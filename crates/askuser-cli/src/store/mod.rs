@@ -5,7 +5,7 @@ pub(crate) mod words;
 use crate::config::{Settings, TokenFile};
 use crate::environment;
 use crate::failure::{self, Failure, OrFail, exit};
-use crate::notifier::{self, announced::announced};
+use crate::notifier;
 use crate::signals;
 use crate::state_folder::{check_state_folder, inbox_file, read_secret, state_folder};
 use crate::surfaces::Surfaces;
@@ -220,7 +220,7 @@ pub(crate) fn attempt() -> Result<Attempt, Failure> {
 }
 
 /// The store of an agent whose settings name the inbox.
-pub(crate) fn store_beside(settings: &Settings, surfaces: &Surfaces) -> Result<Option<Arc<dyn Store>>, Failure> {
+pub(crate) fn inbox_store(settings: &Settings, surfaces: &Surfaces) -> Result<Option<Arc<dyn Store>>, Failure> {
     surfaces.uses_the_inbox().then(|| open(settings)).transpose()
 }
 
@@ -229,36 +229,17 @@ pub(crate) fn flush(store: Option<Arc<dyn Store>>) -> Result<(), Failure> {
     store.map_or(Ok(()), |store| done(store.flush()))
 }
 
-/// Asks through the inbox, and at a surface beside it.
+/// Asks through the inbox, and at a surface of this process.
 pub(crate) fn asker(
     settings: &Settings,
     store: Arc<dyn Store>,
-    beside: Option<Arc<dyn Asker>>,
+    here: Option<Arc<dyn Asker>>,
 ) -> Result<InboxAsker, Failure> {
     let location = location(settings)?;
     let has_device = matches!(&location, Location::Address(address) if device_file(settings, address).is_some());
     let asker = InboxAsker::new(store, person()).with_device(has_device);
-    let notifier = notifier::notifier(settings, &location, &asker, beside.is_some());
-    Ok(beside.into_iter().fold(asker.on_new(notifier), InboxAsker::beside))
-}
-
-/// Who is asked by an agent: the person here, and the one who opens the inbox if the settings name it.
-pub(crate) fn beside(
-    settings: &Settings,
-    surfaces: &Surfaces,
-    store: Option<Arc<dyn Store>>,
-    here: Option<Arc<dyn Asker>>,
-    tell: impl Fn(&str) + Send + Sync + 'static,
-) -> Result<Option<Arc<dyn Asker>>, Failure> {
-    let Some(store) = store else { return Ok(announced(settings.on_question.as_deref(), here)) };
-    let here = here.filter(|_| surfaces.asks_at_the_terminal());
-    let is_alone = here.is_none();
-    let asker = asker(settings, store, here)?.on_waiting(move |question| {
-        if is_alone {
-            tell(&words::how_to_answer(question));
-        }
-    });
-    Ok(Some(Arc::new(asker)))
+    let notifier = notifier::notifier(settings, &location, &asker, here.is_some());
+    Ok(here.into_iter().fold(asker.on_new(notifier), InboxAsker::with_surface))
 }
 
 /// The store, as the person at this terminal uses it.

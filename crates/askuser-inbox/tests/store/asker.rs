@@ -3,9 +3,9 @@
 use crate::support::{Place, agent, ask, attempt, choice, get, person, request};
 use askuser::permission::{MayPermit, Verdict};
 use askuser::store::{AskerPresence, Filter, Principal, QuestionId, State, Store, StoredQuestion};
-use askuser::{AskError, Asker, Asking, Closed, Inbox, Outcome, QuestionQueue, QueueEvent, Request, Resolution, Via};
+use askuser::{AskError, Asker, Asking, Delivery, Inbox, Outcome, QuestionQueue, QueueEvent, Request, Resolution, Via};
 use askuser_conformance::{MemoryStore, until, wait};
-use askuser_inbox::{InboxAsker, Shown, answer_at};
+use askuser_inbox::{InboxAsker, answer_at};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Waker};
@@ -165,14 +165,17 @@ fn surface() -> (QuestionQueue, Arc<Mutex<Vec<String>>>) {
 /// Answers at the surface once it is asked there; what the surface is told.
 fn answers(queue: &QuestionQueue, option: usize) -> Result<(), String> {
     until("it is asked here", || !queue.pending().is_empty());
-    queue.answer_and_wait(&queue.pending()[0], &choice(option).through(Via::Terminal), || false).map(drop)
+    let (sender, told) = std::sync::mpsc::channel();
+    let tell = move |stored| sender.send(stored).unwrap();
+    queue.deliver(&queue.pending()[0], Delivery::new(choice(option).through(Via::Terminal), tell)).unwrap();
+    told.recv().unwrap()
 }
 
 #[test]
 fn the_first_answer_wins_and_the_other_surface_closes_and_says_who_it_was() {
     let place = Place::new();
     let (queue, told) = surface();
-    let asker = inbox(&place).1.beside(Arc::new(queue));
+    let asker = inbox(&place).1.with_surface(Arc::new(queue));
     let other = place.store();
     let answerer = {
         let told = told.clone();
@@ -193,7 +196,7 @@ fn an_answer_given_here_is_stored_before_here_is_told_that_it_counts() {
     let (queue, _) = surface();
     let (store, asker) = inbox(&place);
     assert_eq!(askuser::Inbox::person(&asker), "ada");
-    let asker = asker.beside(Arc::new(queue.clone()));
+    let asker = asker.with_surface(Arc::new(queue.clone()));
     let seen = place.store();
     let person = std::thread::spawn(move || {
         let stored = answers(&queue, 1);
@@ -221,7 +224,7 @@ fn an_answer_given_here_too_late_is_told_who_won() {
             })
         }
     }
-    let asker = asker.beside(Arc::new(Late(queue.clone(), store.clone())));
+    let asker = asker.with_surface(Arc::new(Late(queue.clone(), store.clone())));
     let person = std::thread::spawn(move || answers(&queue, 1));
     let resolution = wait(asker.ask(&request("1"))).unwrap().stored();
     assert_eq!(resolution.by(), Some("bob"));
@@ -245,7 +248,7 @@ fn a_surface_does_not_show_success_where_nothing_was_stored() {
             })
         }
     }
-    let asker = inbox(&place).1.beside(Arc::new(Removes(queue.clone(), place.path())));
+    let asker = inbox(&place).1.with_surface(Arc::new(Removes(queue.clone(), place.path())));
     let person = std::thread::spawn(move || answers(&queue, 1));
     let error = wait(asker.ask(&request("1"))).unwrap_err();
     assert!(error.chain().ends_with("it was removed or replaced meanwhile; start again"), "{}", error.chain());
@@ -272,7 +275,7 @@ fn an_answer_of_a_surface_that_does_not_fit_is_refused_and_the_question_stays() 
     let id = ask(&store, &request("1")).unwrap();
     let shown = wait(answer_at(&person(&store, "ada"), &get(&store, &id), &wrong));
     assert!(matches!(shown, Err(AskError::WrongAnswer(_))), "{shown:?}");
-    let error = wait(asker.beside(Arc::new(wrong)).ask(&request("1"))).unwrap_err();
+    let error = wait(asker.with_surface(Arc::new(wrong)).ask(&request("1"))).unwrap_err();
     assert!(matches!(error, AskError::WrongAnswer(_)), "{error}");
     assert_eq!(get(&store, &id).state(), State::Pending);
 }
@@ -282,7 +285,7 @@ fn where_no_person_is_reached_here_the_inbox_goes_on_waiting() {
     let place = Place::new();
     let (queue, _) = surface();
     queue.end("no terminal");
-    let asker = inbox(&place).1.beside(Arc::new(queue));
+    let asker = inbox(&place).1.with_surface(Arc::new(queue));
     let other = place.store();
     let answerer = std::thread::spawn(move || answer(&other, &only_id(&other), 0, "bob"));
     assert_eq!(wait(asker.ask(&request("1"))).unwrap().stored().by(), Some("bob"));
@@ -297,7 +300,7 @@ fn to_withdraw_a_question_is_heard_by_its_waiter() {
         let (asker, store) = (asker.clone(), place.store());
         std::thread::spawn(move || {
             only_id(&store);
-            asker.close(request("1").key(), &Closed::Withdrawn);
+            drop(asker.withdraw(&request("1")));
         })
     };
     let error = wait(asker.ask(&request("1"))).unwrap_err();
@@ -331,15 +334,14 @@ fn a_question_that_is_cancelled_has_ended_and_one_that_is_put_aside_waits_on() {
     let (store, _) = inbox(&place);
     let id = ask(&store, &request("1")).unwrap();
     let ada = person(&store, "ada");
-    let shown = |says: fn() -> Result<askuser::Delivery, AskError>| {
-        wait(answer_at(&ada, &get(&store, &id), &Says(says))).unwrap()
-    };
+    let shown =
+        |says: fn() -> Result<askuser::Delivery, AskError>| wait(answer_at(&ada, &get(&store, &id), &Says(says)));
     let aside = shown(|| Err(AskError::PutAside(choice(1).answers().to_vec().into())));
-    assert!(matches!(&aside, Shown::PutAside { draft, unsaved: None } if draft.answers.len() == 1), "{aside:?}");
+    assert!(matches!(&aside, Err(AskError::PutAside(draft)) if draft.answers.len() == 1), "{aside:?}");
     assert_eq!(get(&store, &id).state(), State::Pending);
     assert_eq!(wait(ada.draft(&id)).unwrap().chosen()[0].selected_options, ["B"]);
     let cancelled = shown(|| Ok(Outcome::cancelled().through(Via::Terminal).into()));
-    assert!(matches!(cancelled, Shown::Answered(_)), "{cancelled:?}");
+    assert!(cancelled.is_ok(), "{cancelled:?}");
     assert_eq!(get(&store, &id).state(), State::Cancelled);
 }
 
@@ -353,15 +355,15 @@ fn a_clock_that_runs_out_at_one_prompt_was_stopped_at_another() {
     let question = get(&store, &id);
     wait(ada.hold(&id)).unwrap();
     let shown = wait(answer_at(&ada, &question, &Impatient(false.into())));
-    assert!(matches!(shown, Ok(Shown::Answered(_))), "{shown:?}");
+    assert!(shown.is_ok(), "{shown:?}");
     // Where it was not stopped, it is the store that says so, and no person is named.
     let id = hasty("2");
     let question = get(&store, &id);
     memory.advance(Duration::from_secs(10));
     let shown = wait(answer_at(&ada, &question, &Impatient(false.into())));
-    let Ok(Shown::EndedElsewhere(ending)) = shown else { panic!("{shown:?}") };
+    let Err(AskError::Ended(ending)) = shown else { panic!("{shown:?}") };
     assert_eq!((ending.state(), ending.by()), (State::TimedOut, None));
-    let words = Closed::AnsweredElsewhere(ending.resolution().unwrap().clone()).words();
+    let words = ending.words();
     assert_eq!(words, "Timed out, no answer sent");
 }
 
@@ -382,7 +384,7 @@ fn an_answer_whose_reply_was_lost_is_recorded_once_and_shown_as_stored() {
         }
     }
     let shown = wait(answer_at(&person(&store, "ada"), &get(&store, &id), &Loses(memory, told.clone())));
-    let Ok(Shown::Answered(ending)) = shown else { panic!("{shown:?}") };
+    let Ok(ending) = shown else { panic!("{shown:?}") };
     assert_eq!(get(&store, &id).ending, Some(ending));
     assert_eq!(*told.lock().unwrap(), Some(Ok(())));
 }
@@ -398,8 +400,7 @@ fn what_was_put_aside_is_filled_in_at_the_next_surface() {
         }
     }
     let shown = wait(answer_at(&person(&store, "ada"), &get(&store, &id), &PutsAside));
-    let aside = Shown::PutAside { draft: choice(1).answers().to_vec().into(), unsaved: None };
-    assert_eq!(shown.unwrap(), aside);
+    assert!(matches!(&shown, Err(AskError::PutAside(draft)) if draft.chosen() == choice(1).answers()), "{shown:?}");
     assert_eq!(get(&store, &id).state(), State::Pending);
     struct Expects;
     impl Asker for Expects {
@@ -409,7 +410,7 @@ fn what_was_put_aside_is_filled_in_at_the_next_surface() {
         }
     }
     let shown = wait(answer_at(&person(&store, "ada"), &get(&store, &id), &Expects));
-    assert!(matches!(shown, Ok(Shown::Answered(_))), "{shown:?}");
+    assert!(shown.is_ok(), "{shown:?}");
 }
 
 #[test]
@@ -436,16 +437,16 @@ fn what_is_taken_back_too_late_is_delivered_once_or_has_lapsed() {
         Request::new(key, crate::support::set("Which one?")).with_origin(crate::support::origin())
     };
     let put = |call: &str| ask(&store, &permission(call)).unwrap();
-    let take_back = |call: &str| wait(asker.take_back(&permission(call))).map(askuser::Delivery::stored);
+    let withdraw = |call: &str| wait(asker.withdraw(&permission(call))).map(askuser::Delivery::stored);
     let pending = put("1");
-    assert!(matches!(take_back("1"), Err(AskError::Withdrawn)));
+    assert!(matches!(withdraw("1"), Err(AskError::Withdrawn)));
     assert_eq!(get(&store, &pending).state(), State::Withdrawn);
     answer(&store, &put("2"), 0, "ada");
-    assert_eq!(take_back("2").unwrap().outcome(), &choice(0), "it was answered before");
-    assert_eq!(take_back("2").unwrap().outcome(), &Outcome::unavailable("this permission has been used"));
+    assert_eq!(withdraw("2").unwrap().outcome(), &choice(0), "it was answered before");
+    assert_eq!(withdraw("2").unwrap().outcome(), &Outcome::unavailable("this permission has been used"));
     answer(&store, &put("3"), 0, "ada");
     memory.advance(Duration::from_secs(601));
-    let lapsed = take_back("3").unwrap();
+    let lapsed = withdraw("3").unwrap();
     let says = "this permission was given more than ten minutes ago, and lapsed";
     assert_eq!(lapsed.outcome(), &Outcome::unavailable(says));
 }
@@ -462,7 +463,7 @@ fn only_the_process_whose_surface_it_was_takes_a_settled_yes() {
         askuser::permission::verdict(request.set(), resolution, MayPermit::PersonOrAnswers)
     };
     let asker = InboxAsker::new(store.clone(), "ada");
-    let here = asker.clone().beside(Arc::new(Says(choice(0))));
+    let here = asker.clone().with_surface(Arc::new(Says(choice(0))));
     let first = permission("1");
     let own = wait(here.ask(&first)).unwrap().stored();
     assert_eq!((own.reported_by(), verdict(&first, &own)), (None, Verdict::Agreed(0)), "it saw the answer itself");
@@ -483,7 +484,7 @@ fn a_surface_beside_is_not_asked_what_is_for_others() {
     let place = Place::new();
     let store = place.store();
     let queue = QuestionQueue::new(|_, _| {});
-    let asker = InboxAsker::new(store.clone(), "ada").beside(Arc::new(queue.clone()));
+    let asker = InboxAsker::new(store.clone(), "ada").with_surface(Arc::new(queue.clone()));
     let [others, mine] = [("1", "bob"), ("2", "ada")].map(|(call, name)| request(call).with_audience([name]));
     let mut asking = asker.ask(&others);
     let id = begin(&mut asking, &store);

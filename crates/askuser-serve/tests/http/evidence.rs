@@ -138,7 +138,7 @@ impl Run<'_> {
             }
             6 => {
                 let was_open = self.has_ended(&request) != Some(true);
-                let asker = inbox.beside(Arc::new(Says(outcome)));
+                let asker = inbox.with_surface(Arc::new(Says(outcome)));
                 if let Ok(delivery) = wait(asker.ask(&request)) {
                     self.takes(number, &delivery.stored(), was_open && is_yes);
                 }

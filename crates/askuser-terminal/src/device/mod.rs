@@ -5,7 +5,8 @@
 //! on Windows it reads the console's events with crossterm.
 
 use crate::close_signal::CloseSignal;
-use askuser::{Closed, sanitize};
+use askuser::sanitize;
+use askuser::store::Ending;
 use std::io;
 use std::panic;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -55,8 +56,8 @@ pub(crate) enum DeviceEvent {
     Closed,
     /// Ctrl-D on an empty line; only in line mode.
     EndOfInput,
-    /// The prompt is to close, for this reason if one was given.
-    CloseRequested(Option<Closed>),
+    /// The prompt is to close: the question ended, or the caller does not wait any more.
+    CloseRequested(Option<Ending>),
     /// Another thread calls.
     Woken,
     /// A message of another thread to the person.

@@ -2,11 +2,11 @@
 
 use super::LinePrompt;
 use crate::Options;
-use crate::ask::{StoreAnswer, surface};
+use crate::ask::{Deliver, surface};
 use crate::decode::TerminalInput;
 use crate::device::{Device, DeviceEvent, SIGINT};
-use crate::ending::{End, Ending, Remains, end_of};
 use crate::environment::encode;
+use crate::finish::{ClosingOutput, End, Finish, closed, end_of, terminal_gone};
 use crate::kept_question::KeptQuestion;
 use crate::paint::Painter;
 use crate::view::{Confirm, Signs, Theme, closing_lines, context_lines, side_text_lines};
@@ -24,7 +24,7 @@ pub(crate) fn ask(
     options: &Options,
     device: &mut Device,
     mut kept: KeptQuestion<'_>,
-    store: StoreAnswer<'_>,
+    deliver: Deliver<'_>,
 ) -> Result<Resolution, AskError> {
     let failed = surface("the terminal failed");
     let mut line_prompt = LinePrompt::from_prompt(prompt);
@@ -43,15 +43,15 @@ pub(crate) fn ask(
     line_prompt.prompt.show_all();
     let ended = run(device, &mut line_prompt, options.theme.charset, &mut kept);
     // A line may have been begun: the prompt never closes without a word.
-    let ending = Ending { via: Via::Line, confirm: Confirm::Inline, theme: &options.theme, columns };
-    let (remains, result) = ending.settle(ended, &line_prompt.prompt, &mut kept, store);
-    match remains {
-        Remains::Outcome(outcome) => {
+    let finish = Finish { via: Via::Line, confirm: Confirm::Inline, theme: &options.theme, columns };
+    let (output, result) = finish.settle(ended, &line_prompt.prompt, &mut kept, deliver);
+    match output {
+        ClosingOutput::Outcome(outcome) => {
             let set = line_prompt.prompt.set();
             painter.print(&closing_lines(set, &outcome, options.confirm, &options.theme, columns));
         }
-        Remains::Lines(lines) => painter.print(&lines),
-        Remains::Nothing => return result,
+        ClosingOutput::Lines(lines) => painter.print(&lines),
+        ClosingOutput::Nothing => return result,
     }
     // The outcome stands, even if the terminal goes before it can be shown.
     let _ = device.write(&painter.take());
@@ -125,14 +125,14 @@ fn run(
             DeviceEvent::Terminated(signal) => {
                 // The signal is reported even if the terminal cannot be written to.
                 let _ = device.write(b"\r\n");
-                return Ok(End::Left(AskError::Signal(signal)));
+                return Ok(Err(AskError::Signal(signal)));
             }
-            DeviceEvent::CloseRequested(why) => {
+            DeviceEvent::CloseRequested(ending) => {
                 device.write(b"\r\n")?;
-                return Ok(why.map_or(End::Left(AskError::Withdrawn), End::Closed));
+                return Ok(Err(closed(ending)));
             }
             // The user has not said no.
-            DeviceEvent::Closed => return Ok(End::TerminalGone),
+            DeviceEvent::Closed => return Ok(Ok(terminal_gone(&line_prompt.prompt))),
             // Ctrl-D: the person has nothing more to say.
             DeviceEvent::EndOfInput => {
                 device.write(b"\r\n")?;

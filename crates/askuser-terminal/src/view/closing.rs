@@ -5,7 +5,8 @@ use super::prompt_lines::TIMED_OUT;
 use super::theme::{Role, Theme};
 use super::wrap::{spans_width, width, wrap_styled};
 use askuser::store::Draft;
-use askuser::{Answer, Closed, Outcome, QuestionSet, Status, report, sanitize};
+use askuser::store::Ending;
+use askuser::{Answer, Outcome, QuestionSet, Status, report, sanitize};
 use ratatui_core::text::{Line, Span};
 
 /// How answers are shown once the prompt has closed.
@@ -95,12 +96,12 @@ fn names(set: &QuestionSet, confirm: Confirm) -> String {
 }
 
 /// What stays of a prompt that was closed from elsewhere.
-pub(crate) fn closed_lines(why: &Closed, theme: &Theme, columns: u16) -> Vec<Line<'static>> {
-    let (sign, role) = match why {
-        Closed::AnsweredElsewhere(_) => (theme.signs.done, Role::Success),
+pub(crate) fn closed_lines(ending: &Ending, theme: &Theme, columns: u16) -> Vec<Line<'static>> {
+    let (sign, role) = match ending {
+        Ending::Resolved(_) => (theme.signs.done, Role::Success),
         _ => (theme.signs.not_done, Role::Muted),
     };
-    sentence(sign, role, &sanitize::line(&why.words()), theme, usize::from(columns))
+    sentence(sign, role, &sanitize::line(&ending.words()), theme, usize::from(columns))
 }
 
 /// The line of a permission that was given with a note: nothing has run.

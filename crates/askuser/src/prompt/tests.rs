@@ -1493,7 +1493,7 @@ proptest! {
         prop_assert_eq!((again.answers(), again.unsent()), (answers.clone(), draft.clone()));
         let stored: Draft = serde_json::from_value(json!(draft)).unwrap();
         prop_assert_eq!(stored, draft);
-        let outcome = Outcome::of(Status::Cancelled, answers);
+        let outcome = Outcome::new(prompt.set(), Status::Cancelled, answers).unwrap();
         prop_assert_eq!(crate::reply::outcome(prompt.set(), &json!(outcome)).unwrap(), outcome);
     }
 }

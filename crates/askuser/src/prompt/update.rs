@@ -9,7 +9,7 @@ use super::state::{Arming, InputMode, Notice, NoticeKind, Page, Prompt, Reading,
 use super::viewport::{AgreedText, Scroll, Viewport};
 use super::{Effect, Event};
 use crate::key::{Key, KeyCode};
-use crate::outcome::{Outcome, Status};
+use crate::outcome::{Answer, Outcome, Status};
 use crate::rules::Form;
 use crate::text::{Edit, Fit, Text};
 use std::time::Duration;
@@ -46,7 +46,7 @@ impl Prompt {
 
     fn tick(&mut self) -> Effect {
         match self.time_left() {
-            Some(Duration::ZERO) => self.finish(Status::TimedOut),
+            Some(Duration::ZERO) => self.finish(Status::TimedOut, self.so_far()),
             _ => Effect::Continue,
         }
     }
@@ -319,7 +319,7 @@ impl Prompt {
             return self.reject(READ_ON.into());
         }
         match (0..self.drafts.len()).find(|&i| self.answer(i).is_none()) {
-            None => Effect::Finish(Outcome::of(Status::Answered, self.answers())),
+            None => self.finish(Status::Answered, self.answers()),
             Some(open) => {
                 self.open(Page::Question(open));
                 self.reject(format!("Question {} has no answer yet", open + 1))
@@ -329,24 +329,27 @@ impl Prompt {
 
     /// What comes of it if the person leaves now, without an answer: the question is cancelled, or put aside where it is
     /// kept.
-    pub fn leave(&self) -> Effect {
+    pub fn leave(&mut self) -> Effect {
         match self.trigger {
-            Trigger::Inline => self.finish(Status::Cancelled),
+            Trigger::Inline => self.finish(Status::Cancelled, self.so_far()),
             Trigger::Opened | Trigger::Popup => Effect::PutAside(self.unsent()),
         }
     }
 
     /// The turn of the asker stops, if it waits right here.
-    fn interrupt(&self) -> Effect {
+    fn interrupt(&mut self) -> Effect {
         match self.trigger {
             Trigger::Inline => Effect::Interrupt,
             Trigger::Opened | Trigger::Popup => self.leave(),
         }
     }
 
-    /// Ends without an answer to every question.
-    fn finish(&self, status: Status) -> Effect {
-        Effect::Finish(Outcome::of(status, self.so_far()))
+    /// Ends with these answers. Those of this prompt fit its questions; others would keep it open.
+    fn finish(&mut self, status: Status, answers: Vec<Answer>) -> Effect {
+        match Outcome::new(&self.set, status, answers) {
+            Ok(outcome) => Effect::Finish(outcome),
+            Err(violations) => self.reject(violations.to_string()),
+        }
     }
 
     fn go_to_page(&mut self, step: isize) {
@@ -553,8 +556,8 @@ impl Prompt {
 
     fn finish_typing(&mut self, field: TextField) -> Effect {
         match (field, self.page) {
-            (TextField::Discuss, _) => self.finish(Status::Discuss { message: self.discuss.written() }),
-            (TextField::Decline, _) => self.finish(Status::Declined { reason: self.decline.written() }),
+            (TextField::Discuss, _) => self.finish(Status::Discuss { message: self.discuss.written() }, self.so_far()),
+            (TextField::Decline, _) => self.finish(Status::Declined { reason: self.decline.written() }, self.so_far()),
             (TextField::Other, Page::Question(i)) => {
                 if self.drafts[i].other.is_blank() {
                     let back = if self.form() == Some(Form::Input) { "cancel" } else { "go back" };

@@ -10,6 +10,7 @@
 
 mod command;
 mod credential;
+mod ending;
 mod error;
 mod handle;
 mod list;
@@ -30,13 +31,12 @@ pub use credential::{
     Credential, CredentialScope, Credentials, Digest, FailedCredentials, NewCredential, Pairing, PairingKind, Person,
     Removed,
 };
+pub use ending::{End, Ending, State};
 pub use error::StoreError;
 pub use handle::{Attachment, Departure, Handle};
 pub use list::{Cursor, Filter, ListSection, Page, words};
 pub use principal::{Operation, Principal, Scope};
-pub use question::{
-    AskerPresence, Attempt, Claim, End, Ending, QuestionId, QuestionRef, Requests, State, StoredQuestion,
-};
+pub use question::{AskerPresence, Attempt, Claim, QuestionId, QuestionRef, Requests, StoredQuestion};
 pub use question_json::{AskerJson, QuestionJson, SettledJson};
 pub use register::{Entry, Register, RegisterCommand, RegisterReply, RegisterWrite, admit};
 pub use saved_draft::{DraftSave, DraftStep, DraftVersion, MAX_DRAFTS, MAX_UNSENT_CHARS, SavedDraft, UnsentWords};

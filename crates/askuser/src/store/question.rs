@@ -1,18 +1,14 @@
-//! A question as it is kept, and how it ends.
+//! A question as it is kept.
 
-use super::{Cursor, Principal, StoreError, UnsentWords};
-use crate::outcome::{Outcome, Status};
-use crate::reply;
+use super::{Cursor, Ending, State, StoreError, UnsentWords};
 use crate::request::{Request, RequestKey};
-use crate::resolution::{Reported, Resolution, Via};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-const UNREADABLE: &str = "cannot read a stored question";
+pub(super) const UNREADABLE: &str = "cannot read a stored question";
 
 /// Names a question in its store: whole, never abbreviated.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -96,184 +92,6 @@ impl Attempt {
         &self.0
     }
 }
-
-/// How a principal wants to end a question. The store says who that is, through what and when.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum End {
-    /// With an outcome.
-    Resolve {
-        /// What came of asking.
-        outcome: Outcome,
-        /// The provenance that the principal states of it.
-        reported: Option<Reported>,
-    },
-    /// Take it back.
-    Withdraw,
-}
-
-impl End {
-    /// The ending that is recorded for this principal at this time.
-    pub fn stamped(&self, principal: &Principal, at_ms: u64) -> Ending {
-        match self {
-            End::Resolve { outcome, reported } => match principal.settles_as() {
-                Some(credential) => {
-                    let Reported { by, via } = reported.clone().unwrap_or_default();
-                    let resolution = outcome.clone().through(via.unwrap_or(Via::FrontEnd));
-                    Ending::settled(credential, Resolution { by, ..resolution }.with_time(at_ms))
-                }
-                None => Ending::Resolved(principal.stamp(outcome.clone(), at_ms).with_reported(reported.clone())),
-            },
-            End::Withdraw => {
-                Ending::Withdrawn { by: principal.name().unwrap_or("a program without a name").to_owned(), at_ms }
-            }
-        }
-    }
-}
-
-impl From<Outcome> for End {
-    fn from(outcome: Outcome) -> End {
-        End::Resolve { outcome, reported: None }
-    }
-}
-
-/// How a question ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Ending {
-    /// With a resolution.
-    Resolved(Resolution),
-    /// Its own asker reported an answer, from its terminal or its client's dialog. No person is known to have answered. Only
-    /// [`Ending::settled`] makes one.
-    #[non_exhaustive]
-    Settled {
-        /// The reported outcome, with the provenance that it claims. [`Resolution::reported_by`] names the asker's credential.
-        reported: Resolution,
-    },
-    /// It was taken back.
-    Withdrawn {
-        /// By whom, as they say.
-        by: String,
-        /// When, in milliseconds since 1970.
-        at_ms: u64,
-    },
-}
-
-impl Ending {
-    /// An outcome that the asker with the credential of this name reported.
-    pub fn settled(by: impl Into<String>, reported: Resolution) -> Ending {
-        Ending::Settled { reported: Resolution { reported_by: Some(by.into()), ..reported } }
-    }
-
-    /// The ending as a store keeps it.
-    ///
-    /// # Errors
-    /// [`StoreError::Unavailable`] if it has no JSON.
-    pub fn to_json(&self) -> Result<String, StoreError> {
-        serde_json::to_string(self).map_err(|error| StoreError::unavailable("cannot write an ending", error))
-    }
-
-    /// Reads the ending of a request from a store. The answers must fit its questions.
-    ///
-    /// # Errors
-    /// [`StoreError::Damaged`] if they do not.
-    pub fn read(request: &Request, json: &str) -> Result<Ending, StoreError> {
-        let damaged = |why: String| StoreError::damaged(UNREADABLE, why);
-        let kept: StoredEnding = serde_json::from_str(json).map_err(|error| damaged(error.to_string()))?;
-        let resolution =
-            |value: &Value| reply::resolution(request.set(), value).map_err(|error| damaged(error.to_string()));
-        Ok(match kept {
-            StoredEnding::Resolved(value) => Ending::Resolved(resolution(&value)?),
-            StoredEnding::Settled { reported } => Ending::Settled { reported: resolution(&reported)? },
-            StoredEnding::Withdrawn { by, at_ms } => Ending::Withdrawn { by, at_ms },
-        })
-    }
-
-    /// The ending of a question whose time ran out.
-    pub fn timed_out(at_ms: u64) -> Ending {
-        Ending::Resolved(Outcome::timed_out().through(Via::Inbox).with_time(at_ms))
-    }
-
-    /// The state it leaves.
-    pub fn state(&self) -> State {
-        match self {
-            Ending::Withdrawn { .. } => State::Withdrawn,
-            Ending::Settled { .. } => State::Settled,
-            Ending::Resolved(resolution) => match resolution.outcome().status() {
-                Status::Answered => State::Answered,
-                Status::Cancelled | Status::Unavailable { .. } => State::Cancelled,
-                Status::Declined { .. } => State::Declined,
-                Status::Discuss { .. } => State::Discuss,
-                Status::TimedOut => State::TimedOut,
-            },
-        }
-    }
-
-    /// When, in milliseconds since 1970, where that is known.
-    pub fn at_ms(&self) -> Option<u64> {
-        match self {
-            Ending::Resolved(resolution) | Ending::Settled { reported: resolution } => resolution.at_ms(),
-            Ending::Withdrawn { at_ms, .. } => Some(*at_ms),
-        }
-    }
-
-    /// Who ended it, as far as that is known.
-    pub fn by(&self) -> Option<&str> {
-        match self {
-            Ending::Resolved(resolution) => resolution.by(),
-            Ending::Settled { reported } => reported.reported_by(),
-            Ending::Withdrawn { by, .. } => Some(by),
-        }
-    }
-
-    /// The resolution, unless the question was withdrawn or its asker reported it.
-    pub fn resolution(&self) -> Option<&Resolution> {
-        match self {
-            Ending::Resolved(resolution) => Some(resolution),
-            Ending::Withdrawn { .. } | Ending::Settled { .. } => None,
-        }
-    }
-
-    /// The outcome that a store keeps: the resolution, or what the asker reported.
-    pub fn recorded(&self) -> Option<&Resolution> {
-        match self {
-            Ending::Resolved(resolution) | Ending::Settled { reported: resolution } => Some(resolution),
-            Ending::Withdrawn { .. } => None,
-        }
-    }
-}
-
-/// [`Ending`], before its answers were checked.
-#[derive(Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum StoredEnding {
-    Resolved(Value),
-    Settled { reported: Value },
-    Withdrawn { by: String, at_ms: u64 },
-}
-
-/// Where a question stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-#[allow(missing_docs, reason = "they are the statuses of an outcome, and two more")]
-pub enum State {
-    /// Waits for its person.
-    Pending,
-    Answered,
-    Cancelled,
-    Declined,
-    Discuss,
-    TimedOut,
-    /// Its own asker says how it ended.
-    Settled,
-    /// Withdrawn before it was answered.
-    Withdrawn,
-}
-
-named!(State {
-    Pending = "pending", Answered = "answered", Cancelled = "cancelled", Declined = "declined", Discuss = "discuss",
-    TimedOut = "timed_out", Settled = "settled", Withdrawn = "withdrawn",
-});
 
 /// A question as it is kept. Times are the store's, in milliseconds since 1970.
 #[derive(Clone, Debug, PartialEq)]
@@ -410,58 +228,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_state_is_listed_and_spelled_as_serde_spells_it() {
-        for state in State::ALL {
-            assert_eq!(serde_json::to_value(state).unwrap(), state.name());
-            assert_eq!(State::named(state.name()), Some(state));
-        }
-    }
-
-    #[test]
-    fn an_ending_says_how_when_and_by_whom() {
-        for (status, state) in [
-            (Status::Answered, State::Answered),
-            (Status::Cancelled, State::Cancelled),
-            (Status::Unavailable { reason: "gone".into() }, State::Cancelled),
-            (Status::Declined { reason: None }, State::Declined),
-            (Status::Discuss { message: None }, State::Discuss),
-            (Status::TimedOut, State::TimedOut),
-        ] {
-            let resolution = Outcome::of(status, Vec::new()).through(Via::Web).with_by("ada").with_time(7);
-            let ending = Ending::Resolved(resolution.clone());
-            assert_eq!((ending.state(), ending.at_ms(), ending.by()), (state, Some(7), Some("ada")));
-            assert_eq!(ending.resolution(), Some(&resolution));
-        }
-        let withdrawn = Ending::Withdrawn { by: "bob".into(), at_ms: 8 };
-        assert_eq!((withdrawn.state(), withdrawn.at_ms()), (State::Withdrawn, Some(8)));
-        assert_eq!((withdrawn.by(), withdrawn.resolution()), (Some("bob"), None));
-    }
-
-    #[test]
-    fn an_ending_is_read_as_it_was_written_and_only_if_it_fits() {
-        let set = |text: &str| {
-            let question = crate::input::QuestionInput::new(text, "Pick").option("A", "first").option("B", "second");
-            crate::QuestionSet::new([question], &crate::Rules::strict()).unwrap()
-        };
-        let request = |text: &str| Request::new(RequestKey::new("session", "call"), set(text));
-        let answer = set("Which?").questions()[0].answer(&[1], None, Some("a note".into())).unwrap();
-        let resolution = Outcome::answered(&set("Which?"), vec![answer]).unwrap().through(Via::Web).with_by("ada");
-        let resolution = resolution.with_time(7).with_reported(Some(Reported { by: None, via: Some(Via::Line) }));
-        for ending in [
-            Ending::Resolved(resolution.clone()),
-            Ending::settled("ci", resolution),
-            Ending::timed_out(8),
-            Ending::Withdrawn { by: "bob".into(), at_ms: 9 },
-        ] {
-            let text = ending.to_json().unwrap();
-            assert_eq!(Ending::read(&request("Which?"), &text).unwrap(), ending, "{text}");
-            let is_for_any = ending.recorded().is_none_or(|recorded| recorded.outcome().answers().is_empty());
-            assert_eq!(Ending::read(&request("Another?"), &text).is_ok(), is_for_any, "{text}");
-        }
-        assert!(matches!(Ending::read(&request("Which?"), "{}"), Err(StoreError::Damaged { .. })));
-    }
-
-    #[test]
     fn a_request_is_read_once() {
         let id = QuestionId::parse("0123456789ab").unwrap();
         let mut requests = Requests::default();
@@ -481,22 +247,5 @@ mod tests {
         for none in ["", "3f2a9c0d11a", "3f2a9c0d11ag", "3f2a9c0d11aa ", "../../x/y/z/a", &"a".repeat(33)] {
             assert_eq!(QuestionId::parse(none), None, "{none:?}");
         }
-    }
-
-    #[test]
-    fn the_principal_decides_who_answered_and_not_the_answer() {
-        let reported = Some(Reported { by: Some("root".into()), via: None });
-        let end = End::Resolve { outcome: Outcome::cancelled(), reported: reported.clone() };
-        let ada = Principal::person("ada", Via::Web).on_device("phone");
-        let Ending::Resolved(resolution) = end.stamped(&ada, 7) else { panic!("an outcome") };
-        assert_eq!((resolution.by(), resolution.via(), resolution.at_ms()), (Some("ada"), Some(Via::Web), Some(7)));
-        assert_eq!((resolution.device(), resolution.reported()), (Some("phone"), reported.as_ref()));
-        let file = Principal::person("ada", Via::AnswersFile);
-        let Ending::Resolved(resolution) = end.stamped(&file, 7) else { panic!("an outcome") };
-        assert_eq!(
-            (resolution.by(), resolution.is_a_persons()),
-            (None, false),
-            "a file is no person, wherever it is named"
-        );
     }
 }

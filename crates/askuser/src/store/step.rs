@@ -192,9 +192,7 @@ impl Record {
     /// Of all attempts one wins. The same attempt of the same author with the same answer gets its ending again.
     fn end(mut self, now_ms: u64, by: &Principal, end: &End, attempt: &Attempt) -> Result<Step, StoreError> {
         by.check(Operation::End(&self.question.request, end))?;
-        if let End::Resolve { outcome, .. } = end {
-            outcome.check(self.question.request.set()).map_err(StoreError::Misfit)?;
-        }
+        let end = end.clone().of(self.question.request.set()).map_err(StoreError::Misfit)?;
         match &self.question.ending {
             Some(ending) => {
                 let is_same = end.stamped(by, ending.at_ms().unwrap_or_default()) == *ending;

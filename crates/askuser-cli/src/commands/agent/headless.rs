@@ -89,9 +89,9 @@ pub(crate) fn run(
         .then(|| FrontEnd::listen(BufReader::new(io::stdin()), lines.clone()))
         .unzip();
     let person = front_end.map(|front_end| Arc::new(front_end) as Arc<dyn Asker>);
-    let store = store::store_beside(settings, &surfaces)?;
-    let person = store::beside(settings, &surfaces, store.clone(), person, failure::notice)?;
-    let agent = surfaces.chain(person, failure::notice).into_iter().fold(agent, Agent::with_asker);
+    let store = store::inbox_store(settings, &surfaces)?;
+    let chain = surfaces.chain(settings, store.clone(), person, failure::notice)?;
+    let agent = chain.into_iter().fold(agent, |agent, chain| agent.with_asker(Arc::new(chain)));
     let ended = runtime.block_on(async {
         let mut signals = Signals::listen()?;
         let ended = converse(agent, wanted, requests, &lines, &mut signals, again).await;

@@ -115,12 +115,11 @@ pub(crate) fn run_with_keys(words: impl Iterator<Item = OsString>) -> Result<u8,
             headless::run(agent.with_retries_for(settings.retry_for), wanted, &settings, surfaces, &again)
         }
         (None, Some(surface)) => {
-            let store = store::store_beside(&settings, &surfaces)?;
+            let store = store::inbox_store(&settings, &surfaces)?;
             let surface = surface.kept_in(store.as_ref().map(store::at_the_terminal));
             let here = Some(surface.asker());
-            let person = store::beside(&settings, &surfaces, store.clone(), here, surface.teller())?;
-            if let Some(asker) = surfaces.chain(person, surface.teller()) {
-                agent = agent.with_asker(asker);
+            if let Some(chain) = surfaces.chain(&settings, store.clone(), here, surface.teller())? {
+                agent = agent.with_asker(Arc::new(chain));
             }
             // A user who resumes a session has sent what the script would send first.
             let resumes = args.get_flag("continue") || args.contains_id("resume");

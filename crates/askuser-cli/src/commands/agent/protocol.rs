@@ -2,7 +2,8 @@
 //! writes answers, messages and interrupts the same way. `docs/agent-protocol.md` is its description.
 
 use crate::json::escape_invisible;
-use askuser::{Asker, Asking, Closed, Outcome, QuestionQueue, QueueEvent, Request, RequestKey, Via, reply};
+use askuser::store::Ending;
+use askuser::{Asker, Asking, Outcome, QuestionQueue, QueueEvent, Request, RequestKey, Via, reply};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::io::{self, BufRead, Read, Write};
@@ -187,8 +188,8 @@ impl Asker for FrontEnd {
         })
     }
 
-    fn close(&self, key: &RequestKey, why: &Closed) {
-        self.queue.close(key, why);
+    fn close(&self, key: &RequestKey, ending: &Ending) {
+        self.queue.close(key, ending);
     }
 }
 

@@ -6,7 +6,7 @@ mod live;
 
 pub(super) use live::{broken, console};
 
-use crate::commands::answer::{self, Opened, at_the_prompt};
+use crate::commands::answer::{self, at_the_prompt};
 use crate::config::Settings;
 use crate::failure::{self, Failure, exit};
 use crate::json::escape_invisible;
@@ -61,12 +61,11 @@ impl Notice {
 /// Opens a question of a list, and says what came of it where the prompt has not.
 fn open(question: &StoredQuestion, store: &Handle, settings: &Settings) -> Option<Notice> {
     match answer::open(store, question, settings, Trigger::Opened) {
-        Ok(Opened::PutAside { has_draft: true }) => {
-            Some(Notice::new(Role::Success, format!("Saved as draft: {}", words::name(question))))
-        }
+        Ok(Err(draft)) if draft.is_empty() => None,
+        Ok(Err(_)) => Some(Notice::new(Role::Success, format!("Saved as draft: {}", words::name(question)))),
+        Ok(Ok(ending)) if ending.state() == State::TimedOut => None,
         // The screen is cleared, and with it the prompt's own words.
-        Ok(Opened::Answered) => Some(Notice::new(Role::Success, format!("Answered: {}", words::name(question)))),
-        Ok(_) => None,
+        Ok(Ok(_)) => Some(Notice::new(Role::Success, format!("Answered: {}", words::name(question)))),
         Err(failure) if failure.code == exit::INTERRUPTED => None,
         Err(failure) => {
             let message = failure.message.replacen(question.id.as_str(), "It", 1);

@@ -1,12 +1,12 @@
 //! Shows a change exactly, and makes it only if the person agrees.
 
-use crate::commands::ask::terminal::broken_off;
+use crate::commands::ask::broken_off;
 use crate::config::Settings;
 use crate::failure::{Failure, exit};
 use crate::store::only_a_person;
 use crate::surfaces::terminal_options;
 use askuser::input::QuestionInput;
-use askuser::{Answer, Context, Purpose, QuestionSet, Request, RequestKey, Resolution, Rules, Status, Stored};
+use askuser::{Answer, Context, Purpose, QuestionSet, Request, RequestKey, Resolution, Rules, Status};
 use askuser_terminal::ask_request;
 use similar::TextDiff;
 
@@ -41,7 +41,7 @@ pub(in crate::commands) fn ask(
     let key = RequestKey::new("askuser init", "set up").for_purpose(Purpose::Choice);
     let request = Request::new(key, set).with_context(context).with_known(known).map_err(Failure::new)?;
     let options = terminal_options(settings);
-    let resolution = ask_request(&request, &options, &mut |_| Ok(Stored::Done)).map_err(broken_off)?;
+    let resolution = ask_request(&request, &options).map_err(broken_off)?;
     match resolution.outcome().status() {
         Status::Unavailable { reason } => Err(Failure::new(format!("no person can be asked: {reason}"))
             .hint("name the clients and add --yes to write without asking, or --print to see the change")

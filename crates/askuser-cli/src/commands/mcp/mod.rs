@@ -10,7 +10,7 @@ use crate::source;
 use crate::store::{actor, asker, done, open, origin, runtime};
 use crate::surfaces::Surfaces;
 use askuser::store::Principal;
-use askuser::{Decision, Inbox, Origin, Via};
+use askuser::{Inbox, Origin, Via};
 use askuser_inbox::InboxAsker;
 use askuser_mcp::{Options, Server};
 use clap::ArgMatches;
@@ -64,7 +64,6 @@ pub(super) fn server(settings: &Settings, inbox: InboxAsker, approve: bool, orig
     };
     // What the policy does not settle is asked in the inbox, and in the client's own dialog. The terminal that this process may
     // have inherited is its client's, not ours.
-    let surfaces = Surfaces::of(settings)?;
-    let inbox = inbox.deciding(move |request| surfaces.decide(request).unwrap_or(Decision::Ask(Vec::new())));
+    options.chain = Surfaces::of(settings)?.chain;
     Ok(Server::new(Arc::new(inbox), options))
 }

@@ -89,7 +89,7 @@ impl Surface {
     }
 
     /// Tells the person something in the conversation.
-    pub(crate) fn teller(&self) -> impl Fn(&str) + Send + Sync + 'static {
+    pub(crate) fn teller(&self) -> impl Fn(&str) + Clone + Send + Sync + 'static {
         let ui = self.ui.clone();
         move |words| ui.send(Event::Agent(AgentEvent::Notice { message: words.to_owned() }))
     }

@@ -4,7 +4,8 @@
 //! question arrives after all events that preceded it; its answer goes back through the queue.
 
 use super::state::Event;
-use askuser::{Closed, QuestionQueue, QueueEvent, Request};
+use askuser::store::Ending;
+use askuser::{QuestionQueue, QueueEvent, Request};
 use askuser_terminal::{CloseSignal, Closer, Waker, close_signal};
 use std::io;
 use std::sync::mpsc::Sender;
@@ -43,11 +44,11 @@ pub(crate) struct Questions {
 /// The question on the screen, and what closes it from the agent's side.
 type OpenQuestion = Arc<Mutex<Option<(Arc<Request>, Closer)>>>;
 
-/// Closes the question if it is open; without a reason the caller has stopped waiting.
-fn close(open: &OpenQuestion, request: &Arc<Request>, why: Option<Closed>) {
+/// Closes the question if it is open; without an ending the caller has stopped waiting.
+fn close(open: &OpenQuestion, request: &Arc<Request>, ending: Option<Ending>) {
     let taken = lock(open).take_if(|(open, _)| Arc::ptr_eq(open, request));
-    if let (Some((_, closer)), Some(why)) = (taken, why) {
-        closer.close(why);
+    if let (Some((_, closer)), Some(ending)) = (taken, ending) {
+        closer.close(ending);
     }
 }
 
@@ -60,13 +61,13 @@ impl Questions {
         let open = OpenQuestion::default();
         let shown = open.clone();
         let queue = QuestionQueue::new(move |_, event| {
-            let (gone, why) = match event {
+            let (gone, ending) = match event {
                 QueueEvent::Asked(request) => return ui.send(Event::QuestionArrived(request)),
                 QueueEvent::Detached(request) => (request, None),
-                QueueEvent::Closed(request, why) => (request, Some(why)),
+                QueueEvent::Closed(request, ending) => (request, Some(ending)),
                 _ => return,
             };
-            close(&shown, &gone, why);
+            close(&shown, &gone, ending);
             ui.send(Event::QuestionGone(gone));
         });
         Questions { queue, open }

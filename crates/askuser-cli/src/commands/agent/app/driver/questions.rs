@@ -8,9 +8,9 @@ use crate::commands::agent::app::session_choice;
 use crate::commands::agent::app::state::{Event, QuestionEnd};
 use crate::commands::agent::models::Offered;
 use crate::commands::agent::session;
-use askuser::{AskError, Purpose, QuestionSet, Request, RequestKey, Resolution, Status, Stored, Via, sanitize};
+use askuser::{AskError, Delivery, Purpose, QuestionSet, Request, RequestKey, Resolution, Status, Via, sanitize};
 use askuser_agent::Session;
-use askuser_terminal::{CloseSignal, Confirm, Presentation, Role, StoreAnswer, patience};
+use askuser_terminal::{CloseSignal, Confirm, Deliver, Presentation, Role};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -34,7 +34,8 @@ impl Driver {
         };
         let began = Instant::now();
         let queue = self.questions.queue.clone();
-        let mut store = |resolution: &Resolution| queue.answer_and_wait(request, resolution, patience());
+        // An answer that is not waited for is refused, and the prompt says so.
+        let mut deliver = |delivery: Delivery| _ = queue.deliver(request, delivery);
         // The line of the call says what came of it.
         let usual = self.options.confirm;
         let is_permission = request.key().purpose == Purpose::Permission;
@@ -45,7 +46,7 @@ impl Driver {
         let is_above = request.key().tasks.is_empty();
         let shown = Request::clone(request);
         let shown = if is_above { shown.with_why(None) } else { shown };
-        let asked = self.show_question(&shown, Some(close), &mut store);
+        let asked = self.show_question(&shown, Some(close), &mut deliver);
         self.options.confirm = usual;
         self.questions.closed();
         let end = end_of(&asked).inspect_err(|end| {
@@ -65,9 +66,9 @@ impl Driver {
         &mut self,
         request: &Request,
         close: Option<CloseSignal>,
-        store: StoreAnswer<'_>,
+        deliver: Deliver<'_>,
     ) -> Result<Resolution, AskError> {
-        let asked = self.console.ask(request, &self.options, close, &mut self.type_ahead, store);
+        let asked = self.console.ask(request, &self.options, close, &mut self.type_ahead, deliver);
         self.input_prompt_shown = false;
         asked
     }
@@ -102,7 +103,7 @@ impl Driver {
         let session = self.state.session.about.as_ref().map_or("", |session| &session.id);
         let request = Request::new(RequestKey::new(session, what).for_purpose(Purpose::Choice), set);
         let (began, kept_in) = (Instant::now(), self.options.kept_in.take());
-        let asked = self.show_question(&request, None, &mut |_| Ok(Stored::Done));
+        let asked = self.show_question(&request, None, &mut |delivery| drop(delivery.stored()));
         self.options.kept_in = kept_in;
         let end = end_of(&asked)?;
         self.state.update(Event::QuestionClosed(end, began.elapsed()), self.now());
