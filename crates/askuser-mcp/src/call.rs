@@ -58,10 +58,11 @@ impl Call<'_> {
     /// `AskUserQuestion`.
     pub(crate) async fn ask(
         &self,
-        arguments: Value,
+        mut arguments: Value,
         responses: Option<InputResponses>,
         state: Option<String>,
     ) -> Result<CallToolResponse, Unanswered> {
+        let is_background = self.is_background(&mut arguments)?;
         let set = QuestionSet::parse(arguments, &self.server.options.rules)
             .and_then(|set| reject_imitation(set, []))
             .map_err(|violations| Unanswered::refused(results::refused(report::rejection(&violations))))?;
@@ -70,6 +71,7 @@ impl Call<'_> {
             Some((put, round)) => (put, Some(round)),
             None => {
                 let request = self.request(set, None, Purpose::Question);
+                let request = if is_background { request.in_background() } else { request };
                 let request = match self.server.options.chain.decide(&request) {
                     Decision::Settled(resolution) => {
                         return Ok(results::resolved(request.set(), &resolution, None).into());
@@ -81,6 +83,9 @@ impl Call<'_> {
             }
         };
         let question = put.question.clone();
+        if is_background && question.ending.is_none() {
+            return Ok(self.leave(put).await.into());
+        }
         let delivery = match (self.choices(&question.request), is_stateless(self.context), &self.server.codec) {
             (Some(choices), true, Some(codec)) if choices != Choices::Elsewhere => {
                 match self.round(put, choices, codec, round).await? {
@@ -96,22 +101,41 @@ impl Call<'_> {
         Ok(self.reply(&question, delivery))
     }
 
-    /// `AskUserQuestionResult`: a ticket is the id of a question of this very client in this very folder.
+    /// `AskUserQuestionResult`: a ticket is the id of a question of this very client in this very folder. Without a ticket it lists what
+    /// this conversation has asked.
     pub(crate) async fn redeem(&self, arguments: &Value) -> Result<CallToolResponse, Unanswered> {
-        let refused = |why: String| Unanswered::refused(results::refused(why));
-        let Some(ticket) = arguments["ticket"].as_str().map(str::trim) else {
-            return Err(refused("ticket: missing, must be the ticket that AskUserQuestion returned".into()));
+        let refused = |why: String| Err(Unanswered::refused(results::refused(why)));
+        let withdraws = match &arguments["withdraw"] {
+            Value::Null => false,
+            Value::Bool(withdraws) => *withdraws,
+            other => return refused(format!("withdraw: {other}, must be true or false")),
         };
-        let unknown = || refused(format!("unknown ticket {:?}; call AskUserQuestion", sanitize::line(ticket)));
+        let ticket = match &arguments["ticket"] {
+            Value::String(ticket) => ticket.trim(),
+            Value::Null if withdraws => return refused("ticket: missing, must name the question to withdraw".into()),
+            Value::Null => return Ok(self.list().await.into()),
+            other => return refused(format!("ticket: {other}, must be a text that AskUserQuestion returned")),
+        };
+        let unknown =
+            || Unanswered::refused(format!("unknown ticket {:?}; call AskUserQuestion", sanitize::line(ticket)));
         let id = QuestionId::parse(ticket).ok_or_else(unknown)?;
-        let question = self.store().get(&id).await.map_err(|error| match error {
-            StoreError::NotFound(_) | StoreError::Forbidden(_) => unknown(),
-            error => not_asked(error),
-        })?;
+        let find = async || {
+            self.store().get(&id).await.map_err(|error| match error {
+                StoreError::NotFound(_) | StoreError::Forbidden(_) => unknown(),
+                error => not_asked(error),
+            })
+        };
+        let mut question = find().await?;
         let key = question.request.key();
         // A permission counts only for the call that asked for it.
         if key.session != session(&self.origin) || key.purpose != Purpose::Question {
             return Err(unknown());
+        }
+        if withdraws {
+            if let Some(result) = self.take_back(&id).await? {
+                return Ok(result.into());
+            }
+            question = find().await?;
         }
         let put = self.attached(question.clone()).await.map_err(not_asked)?;
         let delivery = self.wait_with_dialog(put).await?;
@@ -130,10 +154,13 @@ impl Call<'_> {
     /// the answer that came in between.
     pub(crate) async fn keep(&self, request: Request) -> Result<Put, StoreError> {
         let series = self.series(&request);
-        match self.server.conversation.missed(&series.name) {
-            Some(id) => self.attached(self.store().get(&id).await?).await,
-            None => self.server.inbox.keep(&request, Some(&series)).await,
-        }
+        let put = match (self.server.conversation.missed(&series.name), self.asked_already(&request).await) {
+            (Some(id), _) => self.attached(self.store().get(&id).await?).await,
+            (None, Some(question)) => self.attached(question).await,
+            (None, None) => self.server.inbox.keep(&request, Some(&series)).await,
+        }?;
+        self.server.conversation.asked.note(&put.question.id);
+        Ok(put)
     }
 
     fn series(&self, request: &Request) -> Series {
@@ -243,8 +270,11 @@ impl Call<'_> {
 
     /// What the model reads. An answer counts as delivered once it is on its way.
     fn reply(&self, question: &StoredQuestion, delivery: Delivery) -> CallToolResponse {
-        let result = results::resolved(question.request.set(), delivery.resolution(), self.age(question));
-        Exchange::of(self.context).leaving(delivery);
+        let mut result = results::resolved(question.request.set(), delivery.resolution(), self.age(question));
+        match question.request.is_in_background() {
+            true => self.send(question, &mut result, delivery),
+            false => Exchange::of(self.context).leaving(delivery),
+        }
         result.into()
     }
 
@@ -281,7 +311,7 @@ pub(crate) fn now_ms() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64
 }
 
-fn not_asked(error: StoreError) -> Unanswered {
+pub(crate) fn not_asked(error: StoreError) -> Unanswered {
     Unanswered::refused(results::not_asked(&error.chain()))
 }
 

@@ -21,7 +21,7 @@ pub(crate) struct Exchange(Arc<Inner>);
 struct Inner {
     /// Whether the connection says what it has written.
     is_acknowledged: bool,
-    delivery: Mutex<Option<Delivery>>,
+    deliveries: Mutex<Vec<Delivery>>,
     readers: watch::Sender<Readers>,
 }
 
@@ -41,7 +41,7 @@ impl Exchange {
 
     fn with(is_acknowledged: bool) -> Exchange {
         let readers = watch::Sender::new(Readers { streams: 1, may_return: false });
-        Exchange(Arc::new(Inner { is_acknowledged, delivery: Mutex::default(), readers }))
+        Exchange(Arc::new(Inner { is_acknowledged, deliveries: Mutex::default(), readers }))
     }
 
     /// The one that a request came with.
@@ -50,7 +50,7 @@ impl Exchange {
         context.extensions.get().or_else(in_http).cloned().unwrap_or_else(|| Exchange::with(false))
     }
 
-    /// This answer goes out with the reply. One that is not read any more takes none with it.
+    /// This answer goes out with the reply, beside others. One that is not read any more takes none with it.
     pub(crate) fn leaving(&self, delivery: Delivery) {
         if !self.0.is_acknowledged {
             // Handing it over is all there is.
@@ -58,21 +58,22 @@ impl Exchange {
             return;
         }
         // Held while the readers are counted, so that the last, who goes now, finds it.
-        let mut leaving = self.delivery();
+        let mut leaving = self.deliveries();
         if self.0.readers.borrow().streams > 0 {
-            *leaving = Some(delivery);
+            leaving.push(delivery);
         }
     }
 
     /// The reply is written, or is not going to be.
     pub(crate) fn left(&self, was_written: bool) {
-        match self.delivery().take() {
-            Some(delivery) if was_written => drop(delivery.stored()),
-            Some(delivery) => {
+        let deliveries = std::mem::take(&mut *self.deliveries());
+        for delivery in deliveries {
+            if was_written {
+                drop(delivery.stored());
+            } else {
                 drop(delivery);
                 tracing::info!("the client is gone or waits no longer: the answer stays for its next call");
             }
-            None => {}
         }
     }
 
@@ -102,8 +103,8 @@ impl Exchange {
         while readers.wait_for(|readers| readers.streams == 0).await.is_ok() && self.is_read().await {}
     }
 
-    fn delivery(&self) -> std::sync::MutexGuard<'_, Option<Delivery>> {
-        self.0.delivery.lock().unwrap_or_else(PoisonError::into_inner)
+    fn deliveries(&self) -> std::sync::MutexGuard<'_, Vec<Delivery>> {
+        self.0.deliveries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

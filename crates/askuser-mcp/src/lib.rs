@@ -10,6 +10,7 @@
 //! has asked no person.
 
 mod approve;
+mod background;
 mod call;
 mod client;
 mod dialog;

@@ -1,6 +1,6 @@
 //! What a model reads. Text and structured content each say everything: clients show their model one or the other.
 
-use askuser::store::QuestionId;
+use askuser::store::{QuestionId, StoredQuestion};
 use askuser::{QuestionSet, Resolution, Status, report};
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Value, json};
@@ -39,6 +39,72 @@ pub(crate) fn not_yet(id: &QuestionId) -> CallToolResult {
         where_to_answer(id)
     );
     both(words.clone(), json!({"status": "pending", "ticket": id, "message": words}))
+}
+
+/// The question is with the person, and the model works on.
+pub(crate) fn in_background(id: &QuestionId, is_pushed: bool) -> CallToolResult {
+    let delivery = match is_pushed {
+        true => "The answer will be delivered to you.",
+        false => "Call AskUserQuestionResult with this ticket before you finish.",
+    };
+    let words = format!(
+        "Question {id} is with the user. Continue with work that does not depend on it. Do not ask again and do not assume \
+         an answer. {delivery}"
+    );
+    both(words.clone(), json!({"status": "background", "ticket": id, "message": words}))
+}
+
+/// The questions of a conversation.
+pub(crate) fn listed(questions: &[StoredQuestion]) -> CallToolResult {
+    let line = |question: &StoredQuestion| {
+        format!("- {}: {}: {}\n", question.id, question.state().name(), question.request.title())
+    };
+    let words = match questions.is_empty() {
+        true => "You have asked nothing in this session; only a ticket finds earlier questions.".to_owned(),
+        false => format!("You have asked:\n{}", questions.iter().map(line).collect::<String>()),
+    };
+    let row = |question: &StoredQuestion| json!({"ticket": question.id, "state": question.state(), "question": question.request.title()});
+    let rows: Vec<Value> = questions.iter().map(row).collect();
+    both(words, json!({"status": "listed", "questions": rows}))
+}
+
+/// The model has taken its question back.
+pub(crate) fn taken_back(id: &QuestionId) -> CallToolResult {
+    let words = format!("Question {id} was taken back: the user is not asked any more.");
+    both(words.clone(), json!({"status": "withdrawn", "ticket": id, "message": words}))
+}
+
+/// Names the ticket of an answer, and whether it was sent before.
+pub(crate) fn name(result: &mut CallToolResult, id: &QuestionId, is_again: bool) {
+    let again = if is_again { ", again" } else { "" };
+    prepend(result, &format!("Ticket {id}{again}:\n"));
+    if let Some(structured) = &mut result.structured_content {
+        structured["ticket"] = json!(id);
+        if is_again {
+            structured["again"] = true.into();
+        }
+    }
+}
+
+fn prepend(result: &mut CallToolResult, words: &str) {
+    if let Some(first) = result.content.first_mut() {
+        let rest = first.as_text().map(|block| block.text.clone()).unwrap_or_default();
+        *first = ContentBlock::text(format!("{words}{rest}"));
+    }
+}
+
+/// Adds the answer to an earlier question to a result. A model that is shown one form of the result reads it there.
+pub(crate) fn add_arrived(result: &mut CallToolResult, arrived: CallToolResult) {
+    let words = arrived.content.iter().filter_map(|block| block.as_text());
+    let words: String =
+        words.map(|block| format!("\n\nMeanwhile an earlier question has ended. {}", block.text)).collect();
+    result.content.push(ContentBlock::text(words.trim_start()));
+    if let (Some(structured), Some(arrived)) = (&mut result.structured_content, arrived.structured_content) {
+        match structured["arrived"].as_array_mut() {
+            Some(others) => others.push(arrived),
+            None => structured["arrived"] = json!([arrived]),
+        }
+    }
 }
 
 /// A person has taken the question off the list.

@@ -17,8 +17,11 @@ pub(crate) fn series(origin: &Origin, conversation: &str, request: &Request) -> 
     let mut asked = json!([request.set().input(), request.context()]);
     asked.sort_all_objects();
     let digest: String = Sha256::digest(asked.to_string()).iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-    let stranger = origin.folder.is_none().then_some(conversation);
+    // An answer that no process waits for goes to no other conversation.
+    let is_own = origin.folder.is_none() || request.is_in_background();
+    let stranger = is_own.then_some(conversation);
     let asker =
         stranger.map_or_else(|| session(origin), |conversation| json!([session(origin), conversation]).to_string());
-    Series { name: json!([asker, digest, request.key().purpose]).to_string(), conversation: conversation.to_owned() }
+    let kind = if request.is_in_background() { json!("background") } else { json!(request.key().purpose) };
+    Series { name: json!([asker, digest, kind]).to_string(), conversation: conversation.to_owned() }
 }

@@ -1,5 +1,6 @@
 //! The server: which tools there are, and who answers a call.
 
+use crate::background::Asked;
 use crate::call::{Call, Unanswered, client_name, is_stateless};
 use crate::form::has_forms;
 use crate::{results, tools};
@@ -50,6 +51,8 @@ pub struct Options {
     pub dialogs: bool,
     /// The policy that settles questions before a person is asked.
     pub chain: Chain,
+    /// Whether a model may ask and work on.
+    pub background: bool,
     /// Whether `approve` is listed: what Claude Code's `--permission-prompt-tool` calls.
     pub approve: bool,
 }
@@ -64,6 +67,7 @@ impl Default for Options {
             state_key: None,
             dialogs: true,
             chain: Chain::default(),
+            background: true,
             approve: false,
         }
     }
@@ -94,6 +98,8 @@ pub(crate) struct Conversation {
     is_headless: AtomicBool,
     /// Answers whose calls the client may have given up before, without a word: the question by its series, and when.
     perhaps_missed: Mutex<HashMap<String, (QuestionId, Instant)>>,
+    /// What it has asked.
+    pub(crate) asked: Asked,
 }
 
 impl Conversation {
@@ -105,6 +111,7 @@ impl Conversation {
             folder: OnceCell::new(),
             is_headless: AtomicBool::default(),
             perhaps_missed: Mutex::default(),
+            asked: Asked::default(),
         })
     }
 
@@ -220,7 +227,7 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(tools::definitions(self.options.rules.limits(), self.options.approve)))
+        Ok(ListToolsResult::with_all_items(tools::definitions(&self.options)))
     }
 
     async fn call_tool(
@@ -245,13 +252,19 @@ impl ServerHandler for Server {
             tools::APPROVE if self.options.approve => made.approve(&arguments).await,
             name => return Err(ErrorData::invalid_params(format!("there is no tool {name}"), None)),
         };
-        result.or_else(|unanswered| match unanswered {
+        let mut response = result.or_else(|unanswered| match unanswered {
             Unanswered::Refused(result) => Ok((*result).into()),
             Unanswered::NotYet(id) => Ok(results::not_yet(&id).into()),
             Unanswered::Failed(AskError::Withdrawn) => Ok(results::withdrawn().into()),
             Unanswered::Failed(error) => Ok(results::not_asked(&error.chain()).into()),
             Unanswered::Left => Err(ErrorData::internal_error("stopped waiting; the question stays open", None)),
-        })
+        })?;
+        if let CallToolResponse::Complete(result) = &mut response
+            && call.name != tools::APPROVE
+        {
+            made.add_arrived(result).await;
+        }
+        Ok(response)
     }
 }
 

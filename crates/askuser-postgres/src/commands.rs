@@ -169,8 +169,8 @@ impl Database {
         let sql = format!(
             "WITH {LIVE}, new AS (
                  INSERT INTO askuser.question (id, key, bare_key, request, agent, agent_words, words, audience, credential,
-                     state, asked_ms, expires_ms, series, conversation)
-                 SELECT $2, $3, $4, $5, $6, $7, $8, $9, $10, 'pending', $11, $12, $13, $14
+                     state, asked_ms, expires_ms, series, conversation, background)
+                 SELECT $2, $3, $4, $5, $6, $7, $8, $9, $10, 'pending', $11, $12, $13, $14, $18
                  WHERE {IS_LIVE} AND EXISTS (SELECT 1 FROM askuser.schema_version WHERE version = $15)
                  ON CONFLICT DO NOTHING RETURNING n
              ), event AS (
@@ -182,7 +182,7 @@ impl Database {
         );
         let agent = origin.agent.as_deref().map(without_nul);
         let audience = (!request.audience().is_empty()).then(|| request.audience().to_vec());
-        let values: [Value<'_>; 17] = [
+        let values: [Value<'_>; 18] = [
             (&credential, Type::TEXT),
             (&question.id.as_str(), Type::TEXT),
             (&digest(request.key(), origin.credential.as_deref()), Type::BYTEA),
@@ -200,6 +200,7 @@ impl Database {
             (&VERSION, Type::INT4),
             (&waiter, Type::TEXT),
             (&self.leases.process, Type::TEXT),
+            (&request.is_in_background(), Type::BOOL),
         ];
         let rows = connection.query(&sql, &values).await?;
         Ok(rows.first().map(|row| row.try_get("n")).transpose()?)
@@ -269,7 +270,7 @@ async fn update(
     let sql = format!(
         "WITH {LIVE}, changed AS (
              UPDATE askuser.question SET state = $4, ending = $5, ended_ms = $6, attempt = $7, expires_ms = $8,
-                 delivered_ms = $9, claim = $10, conversation = $11, revision = $3 + 1
+                 delivered_ms = $9, claim = $10, conversation = $11, sent_ms = $16, revision = $3 + 1
              WHERE n = $2 AND revision = $3 AND {IS_LIVE}
                  AND EXISTS (SELECT 1 FROM askuser.schema_version WHERE version = $12)
              RETURNING n
@@ -280,7 +281,7 @@ async fn update(
          )
          SELECT n FROM changed"
     );
-    let values: [Value<'_>; 15] = [
+    let values: [Value<'_>; 16] = [
         (&credential, Type::TEXT),
         (&number_of(record), Type::INT8),
         (&signed(record.revision.saturating_sub(1)), Type::INT8),
@@ -296,6 +297,7 @@ async fn update(
         (&step.event.map(|event| event.state.name()), Type::TEXT),
         (&step.event.map(|event| signed(event.at_ms)), Type::INT8),
         (&(step.waiters == Waiters::Remove), Type::BOOL),
+        (&question.sent_ms.map(signed), Type::INT8),
     ];
     Ok(connection.query(&sql, &values).await?.len() == 1)
 }

@@ -33,7 +33,9 @@ struct Conditions {
 impl Conditions {
     fn new(by: &Principal, part: ListSection, filter: &Filter) -> Conditions {
         let (scope, seen) = match (by.scope(), part) {
-            (Scope::Person(name), ListSection::Mine) => (Some(name), "(q.audience IS NULL OR $1 = ANY (q.audience))"),
+            (Scope::Person(name), ListSection::Mine | ListSection::InBackground) => {
+                (Some(name), "(q.audience IS NULL OR $1 = ANY (q.audience))")
+            }
             (Scope::Person(name), ListSection::Others) => {
                 (Some(name), "q.audience IS NOT NULL AND $1 <> ALL (q.audience)")
             }
@@ -43,6 +45,11 @@ impl Conditions {
         };
         let mut sql = seen.to_owned();
         let mut add = |condition: &str| sql += &format!(" AND {condition}");
+        match part {
+            ListSection::Mine if !filter.is_history() => add("NOT q.background"),
+            ListSection::InBackground => add("q.background"),
+            _ => {}
+        }
         match filter.pending {
             Some(true) => add("q.state = 'pending'"),
             Some(false) => add("q.state <> 'pending'"),

@@ -7,7 +7,7 @@ use tokio_postgres::Row;
 /// The query for questions. An asker waits while the lease of its process is live in real time. `was_waited_for` is not
 /// an `EXISTS`, which would read every waiter for a page of a few rows.
 pub(crate) const SELECT: &str = "SELECT q.n, q.id, q.request, q.state, q.asked_ms, q.expires_ms, q.ending, q.ended_ms, \
-     q.attempt, q.delivered_ms, q.left_ms, q.asker_died, q.conversation, q.claim, q.revision, \
+     q.attempt, q.sent_ms, q.delivered_ms, q.left_ms, q.asker_died, q.conversation, q.claim, q.revision, \
      (SELECT true FROM askuser.waiter w WHERE w.question = q.n LIMIT 1) IS NOT NULL AS was_waited_for, \
      EXISTS (SELECT 1 FROM askuser.waiter w JOIN askuser.process p ON p.id = w.process \
              WHERE w.question = q.n AND p.expires > clock_timestamp()) AS is_waited_for \
@@ -52,6 +52,7 @@ impl StoredRow {
             (_, false) => AskerPresence::Left(left),
         };
         question.expires_ms = optional(row, "expires_ms")?;
+        question.sent_ms = optional(row, "sent_ms")?;
         question.delivered_ms = optional(row, "delivered_ms")?;
         question.ending = ending;
         question.read_ms = now_ms;

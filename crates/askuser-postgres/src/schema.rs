@@ -12,7 +12,7 @@ pub(crate) const REGISTER: i64 = 0x6153_4b75_0000_0003;
 const TABLES: &str = include_str!("schema.sql");
 
 /// The version of the tables.
-pub(crate) const VERSION: i32 = 5;
+pub(crate) const VERSION: i32 = 6;
 
 /// The version of a schema; `None` without a schema.
 async fn version(connection: &Connection) -> Result<Option<i32>, DatabaseError> {

@@ -11,6 +11,7 @@ CREATE TABLE askuser.question (
     agent_words  text,
     words        text NOT NULL,                     -- what a person reads of it, in lower case, to search by
     audience     text[],                            -- for whom it is; none for everybody
+    background   boolean NOT NULL,                  -- whether the asker works on meanwhile
     credential   text,                              -- the name of the credential that asked
     state        text NOT NULL,
     asked_ms     bigint NOT NULL,
@@ -18,6 +19,7 @@ CREATE TABLE askuser.question (
     ending       text,                              -- as it serialises
     ended_ms     bigint,
     attempt      text,                              -- the attempt that ended it
+    sent_ms      bigint,                            -- when the asker was told of the answer
     delivered_ms bigint,
     series       bytea,                             -- SHA-256: the same for questions that are the same to a person
     conversation text,                              -- which conversation asked it, or took it over

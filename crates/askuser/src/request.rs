@@ -42,6 +42,7 @@ pub struct Request {
     deadline: Option<Duration>,
     audience: Vec<String>,
     why: Option<String>,
+    background: bool,
 }
 
 /// The most characters of a reason that are kept. The last words of a model are the nearest to its question.
@@ -59,6 +60,7 @@ impl Request {
             deadline: None,
             audience: Vec::new(),
             why: None,
+            background: false,
         }
     }
 
@@ -89,6 +91,11 @@ impl Request {
             format!("…{}", why.chars().skip(chars - kept).collect::<String>())
         };
         Request { why: why.map(last).filter(|why| !sanitize::is_blank(why)), ..self }
+    }
+
+    /// Says that the asker works on meanwhile: no process waits for the answer.
+    pub fn in_background(self) -> Request {
+        Request { background: true, ..self }
     }
 
     /// Gives up after this long.
@@ -166,6 +173,11 @@ impl Request {
     /// When to give up, counted from when it is shown or stored. A person who holds the clock clears it.
     pub fn deadline(&self) -> Option<Duration> {
         self.deadline
+    }
+
+    /// Whether the asker works on and fetches the answer later.
+    pub fn is_in_background(&self) -> bool {
+        self.background
     }
 
     /// For whom it is, by their names, each once; for everybody if there are none. Nobody else answers it.
@@ -484,12 +496,14 @@ struct Stored {
     audience: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     why: Option<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    background: bool,
 }
 
 impl From<Request> for Stored {
-    fn from(Request { key, set, origin, context, known, deadline, audience, why }: Request) -> Stored {
+    fn from(Request { key, set, origin, context, known, deadline, audience, why, background }: Request) -> Stored {
         let deadline_ms = deadline.map(|deadline| u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX));
-        Stored { version: VERSION, key, set, origin, context, known, deadline_ms, audience, why }
+        Stored { version: VERSION, key, set, origin, context, known, deadline_ms, audience, why, background }
     }
 }
 
@@ -506,6 +520,7 @@ impl TryFrom<Stored> for Request {
             .with_why(stored.why)
             .with_deadline(stored.deadline_ms.map(Duration::from_millis))
             .with_audience(stored.audience);
+        let request = Request { background: stored.background, ..request };
         request.with_known(stored.known).map_err(|violations| violations.to_string())
     }
 }

@@ -82,7 +82,11 @@ impl Data {
         let is_in_part = match part {
             ListSection::All => true,
             _ if self.errs(Fault::AudienceIsIgnored) => part == ListSection::Mine,
-            part => by.is_asked(&question.request) == (part == ListSection::Mine),
+            ListSection::Others => !by.is_asked(&question.request),
+            part => {
+                let is_background = question.request.is_in_background() && !filter.is_history();
+                by.is_asked(&question.request) && is_background == (part == ListSection::InBackground)
+            }
         };
         !kept.is_purged
             && by.sees(&question.request)

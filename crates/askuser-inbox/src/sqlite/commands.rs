@@ -196,10 +196,10 @@ fn insert(tx: &Transaction<'_>, record: &Record, command: &Command, process: &st
     };
     tx.prepare_cached(
         // Every question has an event: behind the last number is a place that none had, though some were purged.
-        "INSERT INTO question (n, id, key, request, agent, agent_words, words, audience, credential, series, conversation,
+        "INSERT INTO question (n, id, key, request, agent, agent_words, words, audience, background, credential, series, conversation,
          state, asked_ms, expires_ms, asker) VALUES (1 + max((SELECT coalesce(max(n), 0) FROM question),
          coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'event'), 0)),
-         ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 'pending', ?11, ?12, ?13)",
+         ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 'pending', ?12, ?13, ?14)",
     )?
     .execute(params![
         question.id.as_str(),
@@ -209,6 +209,7 @@ fn insert(tx: &Transaction<'_>, record: &Record, command: &Command, process: &st
         origin.agent.as_ref().map(|agent| agent.to_lowercase()),
         words(request),
         audience,
+        request.is_in_background(),
         origin.credential,
         series,
         record.conversation,
@@ -225,7 +226,7 @@ fn update(tx: &Transaction<'_>, record: &Record) -> Result<i64, Fault> {
     let ending = question.ending.as_ref();
     tx.prepare_cached(
         "UPDATE question SET state = ?1, ending = ?2, ended_ms = ?3, attempt = ?4, expires_ms = ?5, delivered_ms = ?6,
-         claim = ?7, conversation = ?8, revision = ?9 WHERE n = ?10",
+         claim = ?7, conversation = ?8, revision = ?9, sent_ms = ?10 WHERE n = ?11",
     )?
     .execute(params![
         question.state().name(),
@@ -237,6 +238,7 @@ fn update(tx: &Transaction<'_>, record: &Record) -> Result<i64, Fault> {
         record.claim.as_ref().map(|claim| claim.as_str()),
         record.conversation,
         signed(record.revision),
+        question.sent_ms.map(signed),
         n,
     ])?;
     Ok(n)

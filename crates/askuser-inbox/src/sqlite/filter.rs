@@ -7,13 +7,20 @@ use rusqlite::Statement;
 pub(super) fn conditions(by: &Principal, part: ListSection, filter: &Filter) -> String {
     let mut conditions = vec![match (by.scope(), part) {
         (Scope::Everything | Scope::Person(_), ListSection::All) | (Scope::Everything, _) => "1",
-        (Scope::Person(_), ListSection::Mine) => "(audience IS NULL OR ?1 IN (SELECT value FROM json_each(audience)))",
+        (Scope::Person(_), ListSection::Mine | ListSection::InBackground) => {
+            "(audience IS NULL OR ?1 IN (SELECT value FROM json_each(audience)))"
+        }
         (Scope::Person(_), ListSection::Others) => {
             "audience IS NOT NULL AND ?1 NOT IN (SELECT value FROM json_each(audience))"
         }
         (Scope::Of(_), _) => "agent IS ?1 AND credential IS NULL",
         (Scope::OfCredential(_), _) => "credential = ?1",
     }];
+    match part {
+        ListSection::Mine if !filter.is_history() => conditions.push("NOT background"),
+        ListSection::InBackground => conditions.push("background"),
+        _ => {}
+    }
     match filter.pending {
         Some(true) => conditions.push("state = 'pending'"),
         Some(false) => conditions.push("state <> 'pending'"),

@@ -7,7 +7,7 @@ use rusqlite::Row;
 /// The columns of a row, which are read by their place.
 pub(super) const SELECT: &str = "SELECT n, id, request, asked_ms, expires_ms, ending, ended_ms, \
      attempt, delivered_ms, asker, left_ms, asker_died, conversation, claim, revision, \
-     (SELECT group_concat(process, ' ') FROM waiter WHERE waiter.question = n), state FROM question";
+     (SELECT group_concat(process, ' ') FROM waiter WHERE waiter.question = n), state, sent_ms FROM question";
 
 /// A row, with the processes that wait as far as it names them.
 pub(super) struct StoredRow {
@@ -31,6 +31,7 @@ impl StoredRow {
             false => AskerPresence::Left(left),
         };
         question.expires_ms = row.get(4)?;
+        question.sent_ms = row.get(17)?;
         question.delivered_ms = row.get(8)?;
         question.ending = ending;
         question.read_ms = now_ms;

@@ -8,7 +8,7 @@ use std::path::Path;
 const APPLICATION_ID: i32 = 0x61_53_4b_75;
 
 /// The version of the tables.
-pub(crate) const VERSION: i32 = 7;
+pub(crate) const VERSION: i32 = 8;
 
 const TABLES: &str = include_str!("schema.sql");
 

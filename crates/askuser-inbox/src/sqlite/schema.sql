@@ -7,6 +7,7 @@ CREATE TABLE question (
     agent_words  TEXT,                       -- the same in lower case, to search by
     words        TEXT NOT NULL,              -- what a person reads of it, in lower case, to search by
     audience     TEXT,                       -- for whom it is, as a JSON array; none for everybody
+    background   INTEGER NOT NULL,           -- whether the asker works on meanwhile
     credential   TEXT,                       -- the name of the credential that asked; none in this file's own processes
     series       TEXT,                       -- the same for questions that are the same to a person
     conversation TEXT,                       -- which conversation asked it, or took it over
@@ -16,6 +17,7 @@ CREATE TABLE question (
     ending       TEXT,                       -- as it serialises
     ended_ms     INTEGER,
     attempt      TEXT,                       -- the attempt that ended it
+    sent_ms      INTEGER,                    -- when the asker was told of the answer
     delivered_ms INTEGER,
     claim        TEXT,                       -- the attempt that used its permission
     revision     INTEGER NOT NULL DEFAULT 0, -- the number of changes since it was put
@@ -24,7 +26,7 @@ CREATE TABLE question (
     asker_died   INTEGER NOT NULL DEFAULT 0
 );
 -- To count what waits for a person, or to look whose asker has died, reads the index alone.
-CREATE INDEX question_waiting ON question (n, audience, asker) WHERE state = 'pending';
+CREATE INDEX question_waiting ON question (n, audience, background, asker) WHERE state = 'pending';
 CREATE INDEX question_for_some ON question (n) WHERE state = 'pending' AND audience IS NOT NULL;
 CREATE INDEX question_expiring ON question (expires_ms) WHERE state = 'pending' AND expires_ms IS NOT NULL;
 CREATE INDEX question_ended ON question (ended_ms, n) WHERE state <> 'pending';

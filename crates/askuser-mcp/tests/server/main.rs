@@ -2,6 +2,7 @@
 
 mod approving;
 mod asking;
+mod background;
 mod dialogs;
 mod http;
 mod rounds;

@@ -252,6 +252,12 @@ wire! {
         pub(crate) drafts: Vec<SavedDraft>,
     }
 
+    /// An answer that the asker is told of.
+    pub(crate) struct Sent {
+        /// The time when it was told before.
+        pub(crate) earlier_ms: Option<u64>,
+    }
+
     /// The acknowledgement of an answer. A question that has not ended has none.
     pub(crate) struct Delivered {
         pub(crate) delivered: bool,

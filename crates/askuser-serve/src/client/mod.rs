@@ -13,8 +13,8 @@ pub use connection::Patience;
 use crate::api::{
     About, AddPerson, After, Approve, Before, Begin, Code, Count, Delivered, Done, Drafts, Empty,
     Events as EventsReply, Form, GivenFailure, Ids, LastFailure, Lease, List, MakeToken, Me, NoteFailure, One, People,
-    PersonAdded, Problem, Put as PutReply, PutQuestion, Question, Questions, Resolve, Shown, ShownPairing, TokenDigest,
-    TokenMade, Tokens,
+    PersonAdded, Problem, Put as PutReply, PutQuestion, Question, Questions, Resolve, Sent, Shown, ShownPairing,
+    TokenDigest, TokenMade, Tokens,
 };
 use askuser::Request;
 use askuser::store::{
@@ -304,6 +304,11 @@ impl Store for HttpStore {
 
     fn attach(&self, by: &Principal, id: &QuestionId) -> Call<Attachment> {
         self.lease(by, Leased::Question(id.clone()))
+    }
+
+    fn sent(&self, by: &Principal, id: &QuestionId) -> Call<Option<u64>> {
+        let sent = about(by, Method::POST, &id.into(), "/sent").body(&Empty {});
+        self.call(move |connection| async move { Ok(connection.send::<Sent>(&sent).await?.earlier_ms) })
     }
 
     fn delivered(&self, by: &Principal, id: &QuestionId) -> Call<()> {

@@ -7,7 +7,7 @@ use super::{Caller, Server};
 use crate::api::{
     About, Before, Begin, Code, Count, Decline, Delivered, Discuss, Done, Drafts, Empty, End as EndBody, Form,
     GivenAnswer, Gone, IDEMPOTENCY_KEY, Ids, LastFailure, Lease, List, NoteFailure, Problem, Put, PutQuestion,
-    Question, Questions, Renew, SaveDraft, Shown,
+    Question, Questions, Renew, SaveDraft, Sent, Shown,
 };
 use crate::{page, people, token};
 use askuser::store::{
@@ -203,6 +203,11 @@ impl Server {
     pub(super) async fn claim(self: Arc<Server>, caller: Asker, call: Call<About>) -> Reply<Claim> {
         let question = self.store.get(&caller.principal(), &which(&call)?).await?;
         ok(self.store.claim(&caller.principal(), &question.id, &attempt(&call)?).await?)
+    }
+
+    pub(super) async fn sent(self: Arc<Server>, caller: Asker, call: Call<About>) -> Reply<Sent> {
+        let question = self.store.get(&caller.principal(), &which(&call)?).await?;
+        ok(Sent { earlier_ms: self.store.sent(&caller.principal(), &question.id).await? })
     }
 
     pub(super) async fn delivered(self: Arc<Server>, caller: Asker, call: Call<About>) -> Reply<Delivered> {

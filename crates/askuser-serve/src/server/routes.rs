@@ -30,6 +30,7 @@ pub(super) fn api() -> Routes {
         .add("PUT /questions/{id}/draft", "Save unsent text", Server::save_draft)
         .add("POST /questions/{id}/hold", "Stop the clock: no deadline any more", Server::hold)
         .add("POST /questions/{id}/claim", "Use a permission", Server::claim)
+        .add("POST /questions/{id}/sent", "Note that the asker is told of the answer", Server::sent)
         .add("POST /questions/{id}/delivered", "Acknowledge the answer", Server::delivered)
         .add("POST /questions/{id}/attach", "Wait for the answer: take a lease", Server::attach)
         .add("POST /lists", "Show a list to a person: take a lease", Server::show_list)

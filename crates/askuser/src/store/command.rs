@@ -40,6 +40,11 @@ pub enum Command {
         /// The question.
         id: QuestionId,
     },
+    /// Note that the asker is being told of an answer.
+    Sent {
+        /// The question.
+        id: QuestionId,
+    },
     /// Acknowledge an answer.
     Delivered {
         /// The question.
@@ -77,9 +82,11 @@ impl Command {
             Command::End { which, .. } | Command::Hold { which } | Command::SaveDraft { which, .. } => {
                 Some(which.clone())
             }
-            Command::Claim { id, .. } | Command::Attach { id } | Command::Delivered { id } | Command::Expire { id } => {
-                Some(id.into())
-            }
+            Command::Claim { id, .. }
+            | Command::Attach { id }
+            | Command::Sent { id }
+            | Command::Delivered { id }
+            | Command::Expire { id } => Some(id.into()),
             Command::Purge { .. } => None,
         }
     }
@@ -91,7 +98,8 @@ impl Command {
 
     /// Whether the change must survive a crash of the machine. Losing any other change costs a repetition at most.
     pub fn must_be_synced(&self) -> bool {
-        !matches!(self, Command::Attach { .. } | Command::Delivered { .. } | Command::SaveDraft { .. })
+        use Command::{Attach, Delivered, SaveDraft, Sent};
+        !matches!(self, Attach { .. } | Sent { .. } | Delivered { .. } | SaveDraft { .. })
     }
 }
 
@@ -157,6 +165,8 @@ pub enum Reply {
     Ended(Ending),
     /// For [`Command::Claim`].
     Claimed(Claim),
+    /// For [`Command::Sent`]: the time of an earlier sending, in milliseconds since 1970.
+    Sent(Option<u64>),
     /// For [`Command::SaveDraft`]: the drafts of other writers that stay.
     Drafts(Vec<SavedDraft>),
     /// For any other command.
@@ -188,6 +198,7 @@ macro_rules! store_commands {
         $crate::store_commands! {
             end(which: &QuestionRef, end: &End, attempt: &Attempt) -> $crate::store::Ending, End, Reply::Ended(ending) => ending;
             claim(id: &QuestionId, attempt: &Attempt) -> $crate::store::Claim, Claim, Reply::Claimed(claim) => claim;
+            sent(id: &QuestionId) -> Option<u64>, Sent, Reply::Sent(earlier) => earlier;
             delivered(id: &QuestionId) -> (), Delivered, Reply::Done => ();
             hold(which: &QuestionRef) -> (), Hold, Reply::Done => ();
             save_draft(which: &QuestionRef, save: &DraftSave) -> Vec<$crate::store::SavedDraft>, SaveDraft, Reply::Drafts(beside) => beside;

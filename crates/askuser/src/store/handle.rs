@@ -56,6 +56,7 @@ impl Handle {
         resolve(abbreviation: &str) -> Vec<QuestionId>;
         claim(id: &QuestionId, attempt: &Attempt) -> Claim;
         attach(id: &QuestionId) -> Attachment;
+        sent(id: &QuestionId) -> Option<u64>;
         delivered(id: &QuestionId) -> ();
         list(filter: &Filter) -> Page;
         count(filter: &Filter) -> u64;

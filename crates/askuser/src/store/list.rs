@@ -64,13 +64,18 @@ impl Filter {
         if !by.is_a_person() || !(self.mine || self.pending == Some(true)) {
             return vec![(ListSection::All, self.clone())];
         }
-        let mut parts = vec![ListSection::Mine, ListSection::Others];
+        let mut parts = match self.is_history() {
+            true => vec![ListSection::Mine, ListSection::Others],
+            false => vec![ListSection::Mine, ListSection::InBackground, ListSection::Others],
+        };
         if self.latest_first {
             parts.reverse();
         }
-        parts.retain(|part| !self.mine || *part == ListSection::Mine);
-        let part_of = |place: Cursor| {
-            if place.rank == OTHERS && !self.is_history() { ListSection::Others } else { ListSection::Mine }
+        parts.retain(|part| !self.mine || *part != ListSection::Others);
+        let part_of = |place: Cursor| match place.rank {
+            IN_BACKGROUND if !self.is_history() => ListSection::InBackground,
+            OTHERS if !self.is_history() => ListSection::Others,
+            _ => ListSection::Mine,
         };
         if let Some(place) = self.after {
             let read = parts.iter().position(|part| *part == part_of(place)).unwrap_or(parts.len());
@@ -89,6 +94,7 @@ impl Filter {
     pub fn place(&self, part: ListSection, n: u64, ended_ms: Option<u64>) -> Cursor {
         let rank = match part {
             _ if self.is_history() => ended_ms.unwrap_or_default(),
+            ListSection::InBackground => IN_BACKGROUND,
             ListSection::Others => OTHERS,
             ListSection::All | ListSection::Mine => 0,
         };
@@ -101,19 +107,22 @@ impl Filter {
     }
 }
 
-/// A part of a list: a person reads what waits for them before what waits for others.
+/// A part of a list: a person reads what an agent waits for, then what an agent works on without, then what is for others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ListSection {
     /// It has no parts.
     All,
-    /// What is for the reader.
+    /// What is for the reader. Of what is pending, the questions whose asker waits.
     Mine,
+    /// Pending questions for the reader whose asker works on.
+    InBackground,
     /// What is for others.
     Others,
 }
 
-/// The rank of what is for others.
-const OTHERS: u64 = 1;
+/// The ranks of what follows the first part of a list.
+const IN_BACKGROUND: u64 = 1;
+const OTHERS: u64 = 2;
 
 /// A place in a list, as text `RANK-NUMBER`. It stays valid while other questions come and go.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -107,6 +107,8 @@ pub struct StoredQuestion {
     pub expires_ms: Option<u64>,
     /// How it ended; `None` while it is pending.
     pub ending: Option<Ending>,
+    /// When the asker was first told that there is an answer.
+    pub sent_ms: Option<u64>,
     /// When the asker got the answer.
     pub delivered_ms: Option<u64>,
     /// Whether the asker still waits for the answer.
@@ -132,6 +134,7 @@ impl StoredQuestion {
             asked_ms,
             expires_ms,
             ending: None,
+            sent_ms: None,
             delivered_ms: None,
             asker: AskerPresence::Left(asked_ms),
             read_ms: asked_ms,

@@ -36,6 +36,12 @@ pub struct QuestionJson {
     /// The time when it gives up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_ms: Option<u64>,
+    /// Whether the asker works on and fetches the answer later.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub background: bool,
+    /// The time when the asker was first told that there is an answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_ms: Option<u64>,
     /// The time when the asker got the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivered_ms: Option<u64>,
@@ -108,6 +114,8 @@ impl From<&StoredQuestion> for QuestionJson {
             context: request.context().cloned(),
             why: request.why().map(str::to_owned),
             expires_ms: question.expires_ms,
+            background: request.is_in_background(),
+            sent_ms: question.sent_ms,
             delivered_ms: question.delivered_ms,
             ended_ms: ending.and_then(Ending::at_ms),
             audience: request.audience().to_vec(),
@@ -139,6 +147,7 @@ impl QuestionJson {
         question.read_ms = read_ms;
         question.unsent = self.unsent;
         question.expires_ms = self.expires_ms;
+        question.sent_ms = self.sent_ms;
         question.delivered_ms = self.delivered_ms;
         question.asker = self.asker.into();
         question.ending = ending;

@@ -68,6 +68,7 @@ pub fn step(found: &Found, now_ms: u64, by: &Principal, command: &Command) -> Re
             by.check(Operation::Use(&record()?.question.request))?;
             Ok(Step { waiters: Waiters::Add, ..Step::reply(Reply::Done) })
         }
+        Command::Sent { .. } => record()?.send(now_ms, by),
         Command::Delivered { .. } => record()?.deliver(now_ms, by),
         Command::Hold { .. } => record()?.hold(by),
         Command::SaveDraft { save, .. } => {
@@ -228,6 +229,21 @@ impl Record {
                 Step { write: self.changed(), waiters: Waiters::Remove, ..Step::claimed(Claim::Won) }
             }
         })
+    }
+
+    /// Only what has ended is sent. The first sender learns that there was none before.
+    fn send(mut self, now_ms: u64, by: &Principal) -> Result<Step, StoreError> {
+        by.check(Operation::Use(&self.question.request))?;
+        if self.question.ending.is_none() {
+            return Err(StoreError::Forbidden("the question has no answer yet".into()));
+        }
+        let earlier = self.question.sent_ms.or(self.question.delivered_ms);
+        let step = Step::reply(Reply::Sent(earlier));
+        if earlier.is_some() {
+            return Ok(step);
+        }
+        self.question.sent_ms = Some(now_ms);
+        Ok(Step { write: self.changed(), ..step })
     }
 
     /// Only what has ended is delivered. The first delivery counts.
