@@ -402,8 +402,12 @@ pub(crate) fn uninstall() -> Command {
 pub(crate) fn hook() -> Command {
     let more = "Reads a PreToolUse, PermissionRequest, PostToolUse or Elicitation event from standard input and prints \
                 the decision of the person who answers in the inbox. Without a decision, or if anything fails, it prints \
-                nothing and Claude Code continues as if there were no hook.";
-    described("hook", "Answer a hook of Claude Code from the inbox", more).after_help("Exit code: always 0")
+                nothing and Claude Code continues as if there were no hook. At a Stop or SessionStart event it says which \
+                background questions were answered.";
+    described("hook", "Answer a hook of Claude Code or Codex from the inbox", more)
+        .after_help("Exit code: 0; with --answers 2 to wake Claude Code")
+        .arg(switch("answers", "Wait for the answer to the background question of the event"))
+        .arg(switch("codex", "The event is one of Codex"))
 }
 
 pub(crate) fn agent() -> Command {

@@ -204,6 +204,10 @@ macro_rules! settings {
                 value: "DURATION", default: "auto", by: User, of: Mcp, flag: "limit",
                 must_be: "a duration such as 250ms, 30s, 5m or 1h",
             }
+            mcp_without: bool = |v| one_of(v, &[("none", false), ("background", true)]) => {
+                "What models are not offered: background is to ask and work on meanwhile",
+                value: "background", default: "none", by: User, of: Mcp, flag: "without",
+            }
         }
     };
 }

@@ -104,6 +104,42 @@ pub fn words_are_those_that_a_person_reads_in_any_case(place: &dyn Place) {
     }
 }
 
+/// Questions that an agent waits for come before those that it works on without, page by page and both ways. A history has one order.
+pub fn what_an_agent_waits_for_is_listed_before_what_it_works_on_without(place: &dyn Place) {
+    let stage = TestEnv::new(place);
+    let process = stage.open();
+    let ask = |i: usize| {
+        stage.advance(1_000);
+        let request = request(&i.to_string());
+        process.ask(&if i % 2 == 0 { request.in_background() } else { request })
+    };
+    let ids: Vec<QuestionId> = (0..6).map(ask).collect();
+    let bobs = process.ask(&request("6").with_audience(["bob"]));
+    let expected: Vec<QuestionId> = [1, 3, 5, 0, 2, 4].map(|i| ids[i].clone()).into();
+    let ada = process.person("ada");
+    let read = |filter: Filter| {
+        let mut filter = filter.at_most(2);
+        let mut found = Vec::new();
+        loop {
+            let page = ok(wait(ada.list(&filter)));
+            found.extend(page.questions.into_iter().map(|question| question.id));
+            let Some(next) = page.next else { return found };
+            filter = filter.after(next);
+        }
+    };
+    assert_eq!(read(Filter::mine()), expected);
+    assert_eq!(ok(wait(ada.count(&Filter::mine()))), 6);
+    let all: Vec<QuestionId> = expected.into_iter().chain([bobs]).collect();
+    assert_eq!(read(Filter::pending()), all);
+    assert_eq!(read(Filter::pending().reversed()), all.iter().rev().cloned().collect::<Vec<_>>());
+    assert!(process.get(&ids[0]).request.is_in_background(), "it is stored");
+    for id in &ids {
+        stage.advance(1_000);
+        process.answer(id, 0, "ada");
+    }
+    assert_eq!(read(Filter::ended()), ids, "by the time of their ending");
+}
+
 /// People see everything, what is for them before the rest; agents see what is theirs.
 pub fn a_list_holds_what_its_reader_sees(place: &dyn Place) {
     let process = TestEnv::new(place).open();

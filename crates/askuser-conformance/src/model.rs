@@ -87,10 +87,10 @@ fn ended(ending: &Ending) -> String {
 /// The facts of a question in both stores, without its id and its place.
 fn facts(question: &StoredQuestion) -> String {
     let waits = question.asker == AskerPresence::Waits && question.ending.is_none();
-    let StoredQuestion { asked_ms, expires_ms, ending, delivered_ms, unsent, .. } = question;
+    let StoredQuestion { asked_ms, expires_ms, ending, sent_ms, delivered_ms, unsent, .. } = question;
     let ending = ending.as_ref().map(ended);
     let unsent: Vec<_> = unsent.iter().map(|draft| (&draft.words, draft.saved_ms)).collect();
-    format!("{asked_ms} {expires_ms:?} {ending:?} {delivered_ms:?} {waits} {unsent:?}")
+    format!("{asked_ms} {expires_ms:?} {ending:?} {sent_ms:?} {delivered_ms:?} {waits} {unsent:?}")
 }
 
 fn misfit() -> Outcome {
@@ -126,8 +126,10 @@ impl Model<'_> {
     }
 
     fn step(&mut self) {
-        let what =
-            ["put", "put", "series", "answer", "answer", "withdraw", "claim", "draft", "hold", "deliver", "leave"];
+        let what = [
+            "put", "put", "series", "answer", "answer", "withdraw", "claim", "draft", "hold", "send", "deliver",
+            "leave",
+        ];
         let what = what[self.rng.below(what.len())];
         if self.is_rare(12) {
             return self.clock();
@@ -159,6 +161,10 @@ impl Model<'_> {
             ("hold", Some(at)) if self.is_rare(4) => {
                 let by = self.reader(at);
                 self.both(what, at, |process, id| wait(process.by(by.clone()).hold(id)));
+            }
+            ("send", Some(at)) => {
+                let by = self.asker(at);
+                self.both(what, at, |process, id| wait(process.by(by.clone()).sent(id)));
             }
             ("deliver", Some(at)) => {
                 let by = self.asker(at);

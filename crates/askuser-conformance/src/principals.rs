@@ -10,12 +10,13 @@ use askuser::{Origin, Reported, Request, Via};
 /// Something that can be done with a question; whether it was.
 type Deed = (&'static str, fn(&Process, &Principal, &Request, &QuestionId) -> Result<(), StoreError>);
 
-const DEEDS: [Deed; 15] = [
+const DEEDS: [Deed; 16] = [
     ("ask", |process, by, request, _| wait(process.by(by.clone()).put(request, None)).map(drop)),
     ("see", |process, by, _, id| wait(process.by(by.clone()).get(id)).map(drop)),
     ("see by key", |process, by, request, _| wait(process.by(by.clone()).get(request.key())).map(drop)),
     ("watch", |process, by, _, id| wait(process.by(by.clone()).watch(&Watched::Question(id.clone()))).map(drop)),
     ("wait", |process, by, _, id| wait(process.by(by.clone()).attach(id)).map(drop)),
+    ("send", |process, by, _, id| wait(process.by(by.clone()).sent(id)).map(drop)),
     ("deliver", |process, by, _, id| wait(process.by(by.clone()).delivered(id))),
     ("claim", |process, by, _, id| wait(process.by(by.clone()).claim(id, &new_attempt())).map(drop)),
     ("hold", |process, by, _, id| wait(process.by(by.clone()).hold(id))),

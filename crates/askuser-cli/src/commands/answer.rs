@@ -61,7 +61,7 @@ fn in_a_popup(store: &Handle, mut question: StoredQuestion, settings: &Settings)
             Ok(code) => return Ok(code),
         };
         let mut waiting = done(store.list(&Filter::mine().at_most(MANY)))?.questions;
-        waiting.retain(|question| question.asker == AskerPresence::Waits);
+        waiting.retain(|question| question.asker == AskerPresence::Waits || question.request.is_in_background());
         if waiting.is_empty() || !wants_next(waiting.len(), &terminal_options(settings))? {
             return Ok(code);
         }

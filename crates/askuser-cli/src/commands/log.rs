@@ -141,9 +141,12 @@ fn outcome(question: &StoredQuestion) -> String {
     let by = words::answerer(ending).unwrap_or_else(|| "no person".into());
     let by = if ending.state() == State::Settled { format!("the asker, {by}") } else { by };
     let by = format!("{by}{}, after {after}", via.unwrap_or_default());
-    let delivered = match (question.delivered_ms, ending) {
-        (None, Ending::Resolved(_)) => ", not delivered yet",
-        _ => "",
+    let delivered = match (question.delivered_ms, ending, question.request.is_in_background()) {
+        (None, Ending::Resolved(_), false) => ", not delivered yet".to_owned(),
+        (None, Ending::Resolved(_), true) => {
+            words::not_fetched(question).map(|words| format!("; {words}")).unwrap_or_default()
+        }
+        _ => String::new(),
     };
     let decided = words::decided(&question.request, ending).map(|words| format!(": {words}")).unwrap_or_default();
     let state = ending.state().name().replace('_', " ");

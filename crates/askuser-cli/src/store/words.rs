@@ -125,13 +125,27 @@ pub(crate) fn project(question: &StoredQuestion) -> String {
     if name.is_empty() { folder } else { name.to_owned() }
 }
 
-/// That no process waits for the answer any more; empty if one does.
+/// The presence of an agent that does not wait for the answer. `None` if it waits.
 pub(crate) fn presence(question: &StoredQuestion) -> Option<String> {
     match question.asker {
         AskerPresence::Waits => None,
-        AskerPresence::Left(at) => Some(format!("agent stopped waiting {}", time(at))),
+        _ if question.request.is_in_background() => Some("not waiting: the agent works on".into()),
+        AskerPresence::Left(at) => Some(format!("not waiting since {}", time(at))),
         AskerPresence::Died(at) => Some(format!("agent gone since {}", time(at))),
     }
+}
+
+/// The way of an answer to an agent that did not wait for it: `answered 12 min ago; Claude Code has not fetched it`. `None` once it is
+/// delivered.
+pub(crate) fn not_fetched(question: &StoredQuestion) -> Option<String> {
+    let ended_ms = question.ending.as_ref()?.resolution()?.at_ms()?;
+    if question.delivered_ms.is_some() || question.asker == AskerPresence::Waits {
+        return None;
+    }
+    let ago = duration(Duration::from_millis(question.read_ms.saturating_sub(ended_ms)));
+    let agent = question.request.origin().agent_name().unwrap_or_else(|| "the agent".to_owned());
+    let told = if question.sent_ms.is_some() { "was told and has" } else { "has" };
+    Some(format!("answered {ago} ago; {agent} {told} not fetched it"))
 }
 
 /// The unsent text of a person. If there are several drafts, each says where and when it was typed.

@@ -51,6 +51,7 @@ sandbox_read    none            default
 sandbox_write   none            default
 pass_env        none            default
 mcp_limit       auto            default
+mcp_without     none            default
 ";
     let ended = Stage::new().run(&["config"]);
     assert_eq!((ended.stdout.as_str(), ended.code), (expected, Some(0)));

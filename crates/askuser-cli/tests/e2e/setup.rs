@@ -289,7 +289,13 @@ fn claude_code_is_set_up_by_one_question() {
     assert!(ended.stderr.contains(next), "{}", ended.stderr);
     let settings = claude_settings(&stage);
     assert_eq!(settings["permissions"]["allow"], serde_json::json!(["mcp__askuser__*"]));
-    assert_eq!(settings["hooks"]["PostToolUse"].as_array().map(Vec::len), Some(2), "{settings}");
+    assert_eq!(settings["hooks"]["PostToolUse"].as_array().map(Vec::len), Some(3), "{settings}");
+    let wakes = &settings["hooks"]["PostToolUse"][2];
+    assert_eq!(wakes["matcher"], "mcp__askuser__AskUserQuestion", "{settings}");
+    assert_eq!(
+        wakes["hooks"][0],
+        serde_json::json!({"type": "command", "command": "askuser hook --answers", "timeout": 86_400, "asyncRewake": true})
+    );
     let events: Vec<&String> = settings["hooks"].as_object().unwrap().keys().collect();
     let ours = ["PreToolUse", "PermissionRequest", "PostToolUseFailure", "Stop", "SubagentStop", "Elicitation"];
     assert!(ours.iter().all(|event| events.contains(&&(*event).to_owned())), "{events:?}");
@@ -530,7 +536,7 @@ fn several_at_once_lose_no_record_of_each_other() {
     };
     all_at_once(&[]);
     let record: Value = serde_json::from_str(&stage.read("state/askuser/setup.json")).unwrap();
-    assert_eq!(record.as_object().unwrap().len(), clients.len() + 1, "Claude Code has two files: {record}");
+    assert_eq!(record.as_object().unwrap().len(), clients.len() + 2, "Claude Code and Codex have two files: {record}");
     all_at_once(&["--remove"]);
     assert_eq!(stage.read("state/askuser/setup.json"), "{}");
     let files: Vec<_> = files_below(&stage.path("home"));

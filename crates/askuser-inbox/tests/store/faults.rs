@@ -158,7 +158,7 @@ fn files_that_are_damaged_foreign_or_newer_are_refused_and_left_alone() {
     newer.pragma_update(None, "user_version", 99).unwrap();
     drop(newer);
     let error = SqliteStore::open(&place.path()).unwrap_err().chain();
-    assert!(error.ends_with("it has version 99, this program knows 7: use a newer askuser"), "{error}");
+    assert!(error.ends_with("it has version 99, this program knows 8: use a newer askuser"), "{error}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use askuser_conformance::{until, wait};
 use askuser_inbox::SqliteStore;
 
 /// The version of the tables.
-const VERSION: i32 = 7;
+const VERSION: i32 = 8;
 
 #[test]
 fn a_file_of_an_earlier_version_is_refused_and_left_as_it_is() {
@@ -19,7 +19,7 @@ fn a_file_of_an_earlier_version_is_refused_and_left_as_it_is() {
         let error = SqliteStore::open(&path).unwrap_err().chain();
         let shown = path.display();
         let expected = format!(
-            "cannot use {shown}: it has version {version}, this program knows 7: move it aside with `mv {shown} \
+            "cannot use {shown}: it has version {version}, this program knows 8: move it aside with `mv {shown} \
              {shown}.old`, and a new one is made"
         );
         assert_eq!(error, expected);
@@ -47,7 +47,7 @@ fn a_waiter_is_told_that_a_newer_program_has_changed_the_file() {
     let other = person(&store, "bob");
     std::thread::scope(|scope| {
         let waits = [scope.spawn(|| wait(one.wait(&pending))), scope.spawn(|| wait(other.wait(&waiting)))];
-        newer.execute_batch("ALTER TABLE question ADD COLUMN future TEXT; PRAGMA user_version = 8").unwrap();
+        newer.execute_batch("ALTER TABLE question ADD COLUMN future TEXT; PRAGMA user_version = 9").unwrap();
         for waiting in waits {
             says_so(&waiting.join().unwrap().unwrap_err());
         }
@@ -55,7 +55,7 @@ fn a_waiter_is_told_that_a_newer_program_has_changed_the_file() {
     says_so(&wait(person(&store, "ada").list(&Filter::default())).unwrap_err());
     says_so(&wait(person(&store, "ada").answer(&pending, Outcome::cancelled(), &attempt("k"))).unwrap_err());
     let error = SqliteStore::open(&place.path()).unwrap_err().chain();
-    assert!(error.ends_with("it has version 8, this program knows 7: use a newer askuser"), "{error}");
+    assert!(error.ends_with("it has version 9, this program knows 8: use a newer askuser"), "{error}");
     // The newer program, as this one plays it.
     newer.pragma_update(None, "user_version", VERSION).unwrap();
     let store = place.store();
@@ -70,7 +70,7 @@ fn an_answer_that_waits_while_a_newer_program_changes_the_file_is_refused() {
     let store = place.store();
     let newer = place.connection();
     let id = ask(&store, &request("1")).unwrap();
-    newer.execute_batch("BEGIN IMMEDIATE; PRAGMA user_version = 8").unwrap();
+    newer.execute_batch("BEGIN IMMEDIATE; PRAGMA user_version = 9").unwrap();
     let answer = person(&store, "ada").answer(&id, Outcome::cancelled(), &attempt("k"));
     // Long enough for the answer to wait for its turn; where it does not yet, it is refused all the same.
     std::thread::sleep(std::time::Duration::from_millis(100));

@@ -54,7 +54,7 @@ fn a_schema_of_an_earlier_version_is_refused_and_left_as_it_is() {
     let place = or_skip!();
     place.run("UPDATE askuser.schema_version SET version = 4; DROP TABLE askuser.register");
     let error = PostgresStore::open(place.address(), options()).unwrap_err().chain();
-    let why = "it has version 4, this program knows 5: move it aside with `ALTER SCHEMA askuser RENAME TO askuser_old`, \
+    let why = "it has version 4, this program knows 6: move it aside with `ALTER SCHEMA askuser RENAME TO askuser_old`, \
                and a new one is made";
     assert!(error.ends_with(why), "{error}");
     let tables = "SELECT count(*) FROM pg_tables WHERE schemaname = 'askuser' AND tablename = 'register'";

@@ -341,12 +341,12 @@ const table = ({header, rows, align}) => {
 
 // ---- the list ----
 
-const facts = ({id, asked_ms, asker, state, page}) => el('span', {class: 'facts'},
+const facts = ({id, asked_ms, asker, state, background, page}) => el('span', {class: 'facts'},
   page.for && el('span', {class: 'chip'}, `for ${page.for}`),
   el('span', {}, page.by ?? 'An agent'), page.from && el('span', {}, page.from), page.host && el('span', {}, page.host), page.task && el('span', {}, page.task),
   el('span', {}, ago(asked_ms)),
   outbox.has(id) && el('span', {class: 'chip'}, 'sending…'),
-  state === 'pending' && asker?.waits === false && el('span', {class: 'chip'}, asker.gone_ms ? 'agent gone' : 'agent stopped waiting'));
+  state === 'pending' && asker?.waits === false && el('span', {class: 'chip'}, asker.gone_ms && !background ? 'agent gone' : 'not waiting'));
 
 const states = {answered: 'answered', cancelled: 'dismissed', declined: 'declined', discuss: 'talk first', timed_out: 'timed out', withdrawn: 'withdrawn', settled: 'settled where it was asked'};
 
@@ -437,7 +437,8 @@ const chosen = answer => [...answer.selectedOptions, ...(answer.customInput ? [a
 const outcome = question => {
   const answers = question.page?.not_run ? [] : question.resolution?.answers ?? [];
   const names = answers.map(answer => chosen(answer).join(', '));
-  return [ending(question), names.join(' · ')].filter(Boolean).join(': ');
+  const fetched = question.background && question.resolution && !question.delivered_ms && `${question.page?.by ?? 'The agent'} has not fetched it`;
+  return [[ending(question), names.join(' · ')].filter(Boolean).join(': '), fetched].filter(Boolean).join('; ');
 };
 
 // ---- drafts ----

@@ -153,7 +153,7 @@ fn a_scope_comes_from_the_stored_token_and_who_asks_cannot_answer() {
     let site = Site::new();
     let id = site.put("1");
     let about = |route: &str| format!("/questions/{id}/{route}");
-    let routes: [(&str, String, &[&str]); 19] = [
+    let routes: [(&str, String, &[&str]); 20] = [
         ("GET", "/questions".into(), &["ask", "answer"]),
         ("GET", "/log".into(), &["answer"]),
         ("GET", "/count".into(), &["ask", "answer"]),
@@ -168,6 +168,7 @@ fn a_scope_comes_from_the_stored_token_and_who_asks_cannot_answer() {
         ("PUT", about("draft"), &["answer"]),
         ("POST", about("hold"), &["answer"]),
         ("POST", about("attach"), &["ask"]),
+        ("POST", about("sent"), &["ask"]),
         ("POST", about("delivered"), &["ask"]),
         ("GET", "/tokens".into(), &["admin"]),
         ("POST", "/tokens".into(), &["admin"]),

@@ -209,6 +209,7 @@ impl Store for Principals {
         end(which: &QuestionRef, end: &End, attempt: &Attempt) -> Ending;
         claim(id: &QuestionId, attempt: &Attempt) -> Claim;
         attach(id: &QuestionId) -> Attachment;
+        sent(id: &QuestionId) -> Option<u64>;
         delivered(id: &QuestionId) -> ();
         hold(which: &QuestionRef) -> ();
         save_draft(which: &QuestionRef, save: &DraftSave) -> Vec<SavedDraft>;

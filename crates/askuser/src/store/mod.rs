@@ -85,9 +85,8 @@ pub trait Store: Send + Sync {
     /// Waits for the answer, until the attachment is dropped. How a store notices that a waiter has died is its own business.
     fn attach(&self, by: &Principal, id: &QuestionId) -> Call<Attachment>;
 
-    /// Notes that the asker is being told of the answer. Returns when that was done before, or when the answer was delivered.
-    ///
-    /// [`StoreError::Forbidden`] before the question has ended.
+    /// Notes that the asker is being told of the answer, if there is one. Returns when that was done before, or when the answer was
+    /// delivered.
     fn sent(&self, by: &Principal, id: &QuestionId) -> Call<Option<u64>>;
 
     /// The asker has the answer, and has stored it.

@@ -235,6 +235,23 @@ fn only_what_has_ended_is_delivered_and_the_first_time_counts() {
 }
 
 #[test]
+fn only_what_has_ended_is_sent_and_one_sender_is_the_first() {
+    let send = Command::Sent { id: id() };
+    let early = step(&found(record(request(Purpose::Question))), NOW, &agent(), &send).unwrap();
+    assert_eq!((early.write, early.reply), (Write::Nothing, Reply::Sent(None)));
+    let first = step(&found(answered(Purpose::Question)), NOW + 1, &agent(), &send).unwrap();
+    assert_eq!((updated(&first).question.sent_ms, &first.reply), (Some(NOW + 1), &Reply::Sent(None)));
+    assert_eq!((updated(&first).question.delivered_ms, first.event), (None, None));
+    let again = step(&found(updated(&first).clone()), NOW + 2, &agent(), &send).unwrap();
+    assert_eq!((again.write, again.reply), (Write::Nothing, Reply::Sent(Some(NOW + 1))));
+    let mut delivered = answered(Purpose::Question);
+    delivered.question.delivered_ms = Some(NOW);
+    let late = step(&found(delivered), NOW + 2, &agent(), &send).unwrap();
+    assert_eq!((late.write, late.reply), (Write::Nothing, Reply::Sent(Some(NOW))), "there is nothing to tell any more");
+    assert!(step(&found(answered(Purpose::Question)), NOW, &ada(), &send).is_err());
+}
+
+#[test]
 fn a_delivery_after_the_deadline_ends_the_question_too() {
     let mut record = record(request(Purpose::Question));
     record.question.expires_ms = Some(NOW);

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-const AGENT: &str = "claude-code";
+pub(super) const AGENT: &str = "claude-code";
 
 pub(super) fn run(kind: HookEvent, event: &Value, settings: &Settings) -> Result<(), Failure> {
     // Its dialogs are those of a client that an agent's command has started: no person sits there, and none is asked for it.
@@ -56,7 +56,7 @@ pub(super) fn request(kind: HookEvent, event: &Value) -> Option<(Request, Option
             let form = Form::of(event)?;
             (form.set.clone(), form.context.clone(), Some(form))
         }
-        HookEvent::ToolRan | HookEvent::TurnEnded => return None,
+        HookEvent::ToolRan | HookEvent::TurnEnded | HookEvent::SessionWentOn => return None,
     };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
     let this_once = format!("{}-{now:x}", std::process::id());
@@ -156,7 +156,7 @@ fn ask(
     Ok(())
 }
 
-fn print(output: &Value) -> Result<(), Failure> {
+pub(super) fn print(output: &Value) -> Result<(), Failure> {
     let line = escape_invisible(&json!({"hookSpecificOutput": output}));
     result::write_all(&format!("{line}\n")).or_fail("cannot write")
 }

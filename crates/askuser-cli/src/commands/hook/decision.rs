@@ -34,7 +34,7 @@ pub(super) fn of(
         }
         HookEvent::Permission => permission(set, resolution, is_unchanged),
         HookEvent::Elicitation => elicitation(form?, resolution),
-        HookEvent::ToolRan | HookEvent::TurnEnded => None,
+        HookEvent::ToolRan | HookEvent::TurnEnded | HookEvent::SessionWentOn => None,
     }
 }
 

@@ -4,7 +4,9 @@ use serde_json::Value;
 
 /// Claude Code's own question tool.
 pub(super) const QUESTION_TOOL: &str = "AskUserQuestion";
-/// What Claude Code says in `CLAUDE_CODE_ENTRYPOINT` where it runs without a screen of its own (`claude -p`).
+/// What Claude Code says in `CLAUDE_CODE_ENTRYPOINT` where it has one.
+const WITH_SCREEN: &str = "cli";
+/// What it says where it runs without a screen of its own (`claude -p`).
 const HEADLESS: &str = "sdk-cli";
 /// The variable that says how Claude Code was started.
 pub(crate) const ENTRYPOINT: &str = "CLAUDE_CODE_ENTRYPOINT";
@@ -22,6 +24,8 @@ pub(crate) enum HookEvent {
     ToolRan,
     /// A turn has ended: what was asked in it is decided.
     TurnEnded,
+    /// A session was resumed, or its conversation summarised.
+    SessionWentOn,
 }
 
 impl HookEvent {
@@ -33,6 +37,11 @@ impl HookEvent {
     /// Whether it says that something was decided elsewhere.
     pub(crate) fn ends_questions(self) -> bool {
         matches!(self, HookEvent::ToolRan | HookEvent::TurnEnded)
+    }
+
+    /// Whether an asynchronous hook wakes a session. Elsewhere such a hook holds up the turn.
+    pub(crate) fn may_wake(entrypoint: Option<&str>) -> bool {
+        entrypoint == Some(WITH_SCREEN)
     }
 
     /// What an event asks of us; `None` where Claude Code asks by itself, or where there is nothing to ask.
@@ -53,6 +62,7 @@ impl HookEvent {
             ("PostToolUse" | "PostToolUseFailure", tool) if tool.starts_with("mcp__askuser__") => None,
             ("PostToolUse" | "PostToolUseFailure", _) => Some(HookEvent::ToolRan),
             ("Stop" | "SubagentStop", _) => Some(HookEvent::TurnEnded),
+            ("SessionStart", _) => matches!(text("source"), "resume" | "compact").then_some(HookEvent::SessionWentOn),
             // Our own server puts its forms into the inbox by itself.
             ("Elicitation", _) if text("mcp_server_name") == "askuser" => None,
             ("Elicitation", _) => {

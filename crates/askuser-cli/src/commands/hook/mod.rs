@@ -2,6 +2,7 @@
 //! first, at the cost of a process: no settings are read and no store is opened for it.
 
 mod asking;
+mod background;
 mod decision;
 mod elicitation;
 mod event;
@@ -15,29 +16,44 @@ use crate::config::{Layers, Settings};
 use crate::failure::{Failure, OrFail, exit};
 use crate::source;
 use crate::state_folder::inbox_file;
+use background::Agent;
 use event::{ENTRYPOINT, HookEvent};
 use serde_json::Value;
 use std::ffi::OsString;
 use std::io;
 
 pub(super) fn run(words: impl ExactSizeIterator<Item = OsString>) -> Result<u8, Failure> {
-    // It takes no arguments except for its help.
-    if words.len() > 1 {
-        super::arguments(args::hook(), words)?;
-        return Ok(exit::ANSWERED);
-    }
+    let words: Vec<OsString> = words.collect();
+    let arguments = || super::arguments(args::hook(), words.iter().cloned());
+    let settings = || Layers::detect(&arguments()?)?.settings();
+    let flags = if words.len() > 1 { Some(arguments()?) } else { None };
+    let has = |flag: &str| flags.as_ref().is_some_and(|flags| flags.get_flag(flag));
     let mut stdin = io::stdin().lock();
     let read = source::read("standard input", &mut stdin);
     // The writer must not fail because we have read enough.
     let _ = io::copy(&mut stdin, &mut io::sink());
     let event: Value = serde_json::from_str(&read?).or_fail("not an event")?;
-    let Some(kind) = HookEvent::of(&event, std::env::var(ENTRYPOINT).ok().as_deref()) else {
+    let entrypoint = std::env::var(ENTRYPOINT).ok();
+    match (has("codex"), has("answers")) {
+        (true, true) => return background::queue(&event, &settings()?).map(|()| exit::ANSWERED),
+        (true, false) => {
+            return background::remind(Agent::Codex, &event, &settings()?).map(|()| exit::ANSWERED);
+        }
+        (false, true) if HookEvent::may_wake(entrypoint.as_deref()) => return background::wake(&event, &settings()?),
+        (false, true) => return Ok(exit::ANSWERED),
+        (false, false) => {}
+    }
+    let Some(kind) = HookEvent::of(&event, entrypoint.as_deref()) else {
         return Ok(exit::ANSWERED);
     };
-    let settings = Layers::detect(&super::arguments(args::hook(), words)?)?.settings()?;
+    let settings = settings()?;
     // Tools run all the time; a person is rarely asked about one.
-    if !kind.ends_questions() || a_question_waits(&settings)? {
+    let is_asked = !kind.ends_questions() && kind != HookEvent::SessionWentOn;
+    if is_asked || kind.ends_questions() && a_question_waits(&settings)? {
         asking::run(kind, &event, &settings)?;
+    }
+    if matches!(kind, HookEvent::TurnEnded | HookEvent::SessionWentOn) {
+        background::remind(Agent::Claude, &event, &settings)?;
     }
     Ok(exit::ANSWERED)
 }

@@ -75,7 +75,7 @@ fn path(event: &Value) -> Option<PathBuf> {
     is_name.then(|| of_session.with_extension("").join("subagents").join(format!("agent-{agent}.jsonl")))
 }
 
-fn tail(path: &Path) -> io::Result<String> {
+pub(super) fn tail(path: &Path) -> io::Result<String> {
     let mut file = open_found(path)?;
     let skipped = file.metadata()?.len().saturating_sub(MAX_READ);
     file.seek(SeekFrom::Start(skipped))?;

@@ -1,6 +1,7 @@
 //! The clients that can be set up: where each keeps its MCP servers, and how it writes one down.
 
 use super::format::Format;
+use super::jsonc::{OF_CLAUDE, OF_CODEX};
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
@@ -180,6 +181,7 @@ pub(super) const CLIENTS: &[Client] = &[
         name: "codex",
         title: "Codex",
         tried: Some("0.169.0"),
+        beside: Some(&CODEX_HOOKS),
         format: Format::Toml,
         servers: "mcp_servers",
         http: |url, headers| json!({"url": url, "http_headers": headers}),
@@ -304,8 +306,16 @@ pub(super) const CLIENTS: &[Client] = &[
 /// The settings of Claude Code, with its hooks and permissions.
 const CLAUDE_SETTINGS: Client = Client {
     title: "Claude Code",
-    format: Format::ClaudeSettings,
+    format: Format::Hooks(&OF_CLAUDE),
     user_file: |home| home.claude().join("settings.json"),
+    ..USUAL
+};
+
+/// The hooks of Codex.
+const CODEX_HOOKS: Client = Client {
+    title: "Codex",
+    format: Format::Hooks(&OF_CODEX),
+    user_file: |home| home.moved("CODEX_HOME", ".codex").join("hooks.json"),
     ..USUAL
 };
 

@@ -1,6 +1,7 @@
 //! The formats of configuration files: one entry is added, updated, found or removed, and nothing else changes.
 
 use super::clients::SERVER;
+use super::jsonc::HookFile;
 use super::{jsonc, toml, yaml};
 use serde_json::{Map, Value};
 
@@ -13,8 +14,8 @@ pub(super) enum Format {
     YamlFileOfItsOwn,
     /// Any file, to which a line is added.
     Line(&'static str),
-    /// The settings of Claude Code, to which our hooks and the permission to ask are added.
-    ClaudeSettings,
+    /// The settings of an agent, to which our hooks and the permission to ask are added.
+    Hooks(&'static HookFile),
 }
 
 /// Each is given the name of the table that holds the servers. An error is what follows the name of the file.
@@ -30,7 +31,7 @@ impl Format {
                 let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
                 return Ok(format!("{text}{end}{line}\n"));
             }
-            Format::ClaudeSettings => return jsonc::add_settings(text, value["command"].as_str().unwrap_or(SERVER)),
+            Format::Hooks(hooks) => return hooks.add(text, value["command"].as_str().unwrap_or(SERVER)),
         };
         // Whatever the editors do: the file must say what it said, and our entry.
         let mut expected = self.read(text)?;
@@ -57,7 +58,7 @@ impl Format {
                 let is_other = |other: &&str| other.trim_end_matches(['\r', '\n']) != line;
                 return Ok(text.split_inclusive('\n').filter(is_other).collect());
             }
-            Format::ClaudeSettings => return jsonc::remove_settings(text),
+            Format::Hooks(hooks) => return hooks.remove(text),
         };
         match self.differs_only_in(text, &edited, servers) && self.find(&edited, servers)?.is_none() {
             true => Ok(edited),
@@ -72,7 +73,7 @@ impl Format {
 
     /// Whether what is added is no server.
     pub(super) fn is_beside(self) -> bool {
-        matches!(self, Format::Line(_) | Format::ClaudeSettings)
+        matches!(self, Format::Line(_) | Format::Hooks(_))
     }
 
     /// What stands in the file for the entry.
@@ -80,7 +81,7 @@ impl Format {
         match self {
             Format::YamlFileOfItsOwn => Ok(yaml::find(text)),
             Format::Line(line) => Ok(text.lines().any(|other| other == line).then_some(Value::Null)),
-            Format::ClaudeSettings => Ok(jsonc::our_settings(text)?.into_iter().flatten().next()),
+            Format::Hooks(hooks) => Ok(hooks.entries(text)?.into_iter().flatten().next()),
             _ => Ok(self.read(text)?.get(servers).and_then(|servers| servers.get(SERVER)).cloned()),
         }
     }
@@ -104,7 +105,7 @@ impl Format {
         match self {
             Format::Json => jsonc::read(text),
             Format::Toml => toml::read(text),
-            Format::YamlFileOfItsOwn | Format::Line(_) | Format::ClaudeSettings => Ok(Map::new()),
+            Format::YamlFileOfItsOwn | Format::Line(_) | Format::Hooks(_) => Ok(Map::new()),
         }
     }
 }

@@ -92,85 +92,153 @@ pub(super) fn remove(text: &str, servers: &str, with_empty_table: bool) -> Resul
     Ok(root.to_string())
 }
 
-/// The events that `askuser hook` answers, and for how long Claude Code may wait.
-const HOOKS: [(&str, Option<&str>, Option<u32>); 7] = [
-    ("PreToolUse", Some("AskUserQuestion"), Some(86_400)),
-    ("PermissionRequest", Some("*"), Some(86_400)),
-    ("PostToolUse", Some("*"), None),
-    ("PostToolUseFailure", Some("*"), None),
-    ("Stop", None, None),
-    ("SubagentStop", None, None),
-    ("Elicitation", None, Some(86_400)),
-];
-/// The rule that lets Claude Code call our tools without its permission dialog.
-const ALLOWED: &str = "mcp__askuser__*";
-
-/// The lists in the settings of Claude Code that hold something of ours, the rule last.
-fn lists() -> impl Iterator<Item = (&'static str, &'static str)> {
-    HOOKS.iter().map(|(event, ..)| ("hooks", *event)).chain([("permissions", "allow")])
+/// A hook of ours in the settings of an agent.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Hook {
+    event: &'static str,
+    matcher: Option<&'static str>,
+    /// How long the agent may wait, in seconds.
+    timeout: Option<u32>,
+    /// What follows `askuser hook`.
+    flags: &'static str,
 }
 
-/// Our entry of each list.
-pub(super) fn our_settings(text: &str) -> Result<Vec<Option<Value>>, String> {
-    let fields = read(text)?;
-    let ours =
-        |(table, name): (&str, &str)| fields.get(table)?[name].as_array()?.iter().find(|entry| is_ours(entry)).cloned();
-    Ok(lists().map(ours).collect())
+/// The hooks in a file of an agent, and the rule that lets it call our tools without its permission dialog.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct HookFile {
+    hooks: &'static [Hook],
+    rule: Option<&'static str>,
 }
 
-fn is_ours(entry: &Value) -> bool {
-    entry == ALLOWED || our_program(entry).is_some()
+const DAY: Option<u32> = Some(86_400);
+
+const fn hook(event: &'static str, matcher: Option<&'static str>, timeout: Option<u32>) -> Hook {
+    Hook { event, matcher, timeout, flags: "" }
+}
+
+pub(super) const OF_CLAUDE: HookFile = HookFile {
+    hooks: &[
+        hook("PreToolUse", Some("AskUserQuestion"), DAY),
+        hook("PermissionRequest", Some("*"), DAY),
+        hook("PostToolUse", Some("*"), None),
+        Hook { flags: ANSWERS, ..hook("PostToolUse", Some("mcp__askuser__AskUserQuestion"), DAY) },
+        hook("PostToolUseFailure", Some("*"), None),
+        hook("Stop", None, None),
+        hook("SubagentStop", None, None),
+        hook("SessionStart", Some("resume|compact"), None),
+        hook("Elicitation", None, DAY),
+    ],
+    rule: Some("mcp__askuser__*"),
+};
+
+pub(super) const OF_CODEX: HookFile = HookFile {
+    hooks: &[
+        Hook { flags: CODEX, ..hook("SessionStart", Some("resume|compact"), None) },
+        Hook { flags: CODEX, ..hook("Stop", None, None) },
+    ],
+    rule: None,
+};
+
+const ANSWERS: &str = " --answers";
+const CODEX: &str = " --codex";
+
+impl HookFile {
+    /// The lists that hold something of ours, the rule last, each with what tells our entry.
+    fn lists(&self) -> impl Iterator<Item = (&'static str, &'static str, Ours)> {
+        let hooks = self.hooks.iter().map(|hook| ("hooks", hook.event, Ours::Hook(hook)));
+        hooks.chain(self.rule.map(|rule| ("permissions", "allow", Ours::Rule(rule))))
+    }
+
+    /// Our entry of each list.
+    pub(super) fn entries(&self, text: &str) -> Result<Vec<Option<Value>>, String> {
+        let fields = read(text)?;
+        let entry = |(table, name, ours): (&str, &str, Ours)| {
+            fields.get(table)?[name].as_array()?.iter().find(|entry| ours.is(entry)).cloned()
+        };
+        Ok(self.lists().map(entry).collect())
+    }
+
+    /// The settings with our hooks and our rule, each where it is missing.
+    pub(super) fn add(&self, text: &str, askuser: &str) -> Result<String, String> {
+        let root = parse(text)?;
+        let settings = root.object_value_or_create().ok_or_else(|| "is no JSON object".to_owned())?;
+        for (table, name, ours) in self.lists() {
+            let no_object = format!("has {table} that are no object");
+            let table = settings.object_value_or_create(table).ok_or(no_object)?;
+            let list = table.array_value_or_create(name).ok_or_else(|| format!("has {name} that is no array"))?;
+            if !list.elements().iter().filter_map(|entry| entry.to_serde_value()).any(|entry| ours.is(&entry)) {
+                list.append(input(&ours.entry(askuser)));
+            }
+        }
+        Ok(written(&root, text))
+    }
+
+    /// The settings without what is ours, and without the lists that become empty by that.
+    pub(super) fn remove(&self, text: &str) -> Result<String, String> {
+        let root = parse(text)?;
+        for (table, name, ours) in self.lists() {
+            let table = root.object_value().and_then(|settings| settings.object_value(table));
+            let Some((table, list)) = table.and_then(|table| Some((table.clone(), table.array_value(name)?))) else {
+                continue;
+            };
+            let entries = list.elements().into_iter();
+            let found: Vec<_> =
+                entries.filter(|entry| entry.to_serde_value().is_some_and(|entry| ours.is(&entry))).collect();
+            let is_emptied = !found.is_empty() && found.len() == list.elements().len();
+            found.into_iter().for_each(|entry| entry.remove());
+            table.get(name).filter(|_| is_emptied).into_iter().for_each(|list| list.remove());
+        }
+        Ok(root.to_string())
+    }
+}
+
+/// An entry of ours.
+#[derive(Clone, Copy)]
+enum Ours {
+    Hook(&'static Hook),
+    Rule(&'static str),
+}
+
+impl Ours {
+    fn is(self, entry: &Value) -> bool {
+        match self {
+            Ours::Hook(hook) => our_command(entry).is_some_and(|(_, flags)| flags == hook.flags),
+            Ours::Rule(rule) => entry == rule,
+        }
+    }
+
+    fn entry(self, askuser: &str) -> Value {
+        let hook = match self {
+            Ours::Hook(hook) => hook,
+            Ours::Rule(rule) => return rule.into(),
+        };
+        let program = if askuser.contains(' ') { format!("\"{askuser}\"") } else { askuser.to_owned() };
+        let mut command = json!({"type": "command", "command": format!("{program} hook{}", hook.flags)});
+        hook.timeout.iter().for_each(|timeout| command["timeout"] = (*timeout).into());
+        if hook.flags == ANSWERS {
+            command["asyncRewake"] = true.into();
+        }
+        let mut group = hook.matcher.map_or_else(|| json!({}), |matcher| json!({"matcher": matcher}));
+        group["hooks"] = json!([command]);
+        group
+    }
+}
+
+/// The program of a hook of ours, and its flags.
+fn our_command(group: &Value) -> Option<(&str, &str)> {
+    let commands = group["hooks"].as_array()?.iter().filter_map(|hook| hook["command"].as_str());
+    let split = |command: &'_ str| command.rfind(" hook").map(|at| (at, at + " hook".len()));
+    let parts = commands.filter_map(|command| {
+        let (at, end) = split(command)?;
+        Some((command[..at].trim_matches('"'), &command[end..]))
+    });
+    let is_ours = |(program, _): &(&str, &str)| *program == SERVER || program.ends_with("/askuser");
+    parts.into_iter().find(is_ours)
 }
 
 /// The program of a hook of ours.
 pub(super) fn our_program(group: &Value) -> Option<&str> {
-    let commands = group["hooks"].as_array()?.iter().filter_map(|hook| hook["command"].as_str());
-    let programs = commands.filter_map(|command| Some(command.strip_suffix(" hook")?.trim_matches('"')));
-    programs.into_iter().find(|program| *program == SERVER || program.ends_with("/askuser"))
-}
-
-/// The settings with our hooks and our rule, each where it is missing.
-pub(super) fn add_settings(text: &str, askuser: &str) -> Result<String, String> {
-    let root = parse(text)?;
-    let settings = root.object_value_or_create().ok_or_else(|| "is no JSON object".to_owned())?;
-    let command = if askuser.contains(' ') { format!("\"{askuser}\" hook") } else { format!("{askuser} hook") };
-    for (table, name) in lists() {
-        let no_object = format!("has {table} that are no object");
-        let table = settings.object_value_or_create(table).ok_or(no_object)?;
-        let list = table.array_value_or_create(name).ok_or_else(|| format!("has {name} that is no array"))?;
-        if list.elements().iter().filter_map(|entry| entry.to_serde_value()).any(|entry| is_ours(&entry)) {
-            continue;
-        }
-        let entry = match HOOKS.iter().find(|(event, ..)| *event == name) {
-            None => ALLOWED.into(),
-            Some((_, matcher, timeout)) => {
-                let mut hook = json!({"type": "command", "command": command});
-                timeout.iter().for_each(|timeout| hook["timeout"] = (*timeout).into());
-                let mut group = matcher.map_or_else(|| json!({}), |matcher| json!({"matcher": matcher}));
-                group["hooks"] = json!([hook]);
-                group
-            }
-        };
-        list.append(input(&entry));
-    }
-    Ok(written(&root, text))
-}
-
-/// The settings without what is ours, and without the lists that become empty by that.
-pub(super) fn remove_settings(text: &str) -> Result<String, String> {
-    let root = parse(text)?;
-    for (table, name) in lists() {
-        let table = root.object_value().and_then(|settings| settings.object_value(table));
-        let Some((table, list)) = table.and_then(|table| Some((table.clone(), table.array_value(name)?))) else {
-            continue;
-        };
-        let entries = list.elements().into_iter();
-        let ours: Vec<_> = entries.filter(|entry| entry.to_serde_value().as_ref().is_some_and(is_ours)).collect();
-        let is_emptied = !ours.is_empty() && ours.len() == list.elements().len();
-        ours.into_iter().for_each(|entry| entry.remove());
-        table.get(name).filter(|_| is_emptied).into_iter().for_each(|list| list.remove());
-    }
-    Ok(root.to_string())
+    our_command(group).map(|(program, _)| program)
 }
 
 /// The edited file; one that was empty before ends with a line end.

@@ -270,7 +270,7 @@ impl<'a> Setup<'a> {
 
     /// Whether everything is there that would be added. An entry of the server may differ from ours.
     fn is_complete(&self, client: &'static Client) -> bool {
-        let is_kept = |part: &Client| part.format != Format::ClaudeSettings && self.is_there(part);
+        let is_kept = |part: &Client| !matches!(part.format, Format::Hooks(_)) && self.is_there(part);
         let has_all = |part: &Client| self.plan(part, &Changes::default()).is_ok_and(|(_, change)| change.is_none());
         self.parts(client).into_iter().all(|part| is_kept(part) || has_all(part))
     }
@@ -317,6 +317,9 @@ impl<'a> Setup<'a> {
                 return Err(Failure::new(format!("added, but {why}")).hint("`askuser doctor` tries it again"));
             }
             notice("the server starts, and a question reaches the inbox");
+        }
+        if added.iter().any(|client| client.name == "codex") {
+            notice("Codex shows the hooks for review when it starts; `codex exec` leaves them out until then");
         }
         let is_restarted = |client: &&Client| added.iter().any(|one| one.name == client.name);
         let restarted: Vec<&str> = CLIENTS.iter().filter(is_restarted).map(|client| client.title).collect();

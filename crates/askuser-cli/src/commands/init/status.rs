@@ -2,7 +2,7 @@
 
 use super::clients::{CLIENTS, Client, Home};
 use super::file::{File, Owner};
-use super::jsonc;
+use super::jsonc::{self, OF_CLAUDE};
 use super::server_command::Programs;
 use crate::failure::Failure;
 use askuser_sys::programs;
@@ -50,7 +50,7 @@ fn state(
         return None;
     }
     // What Claude Code's settings hold of ours: the hooks, and the rule last.
-    let settings = client.beside.map(|part| jsonc::our_settings(&read(part)?));
+    let settings = client.beside.filter(|_| client.name == "claude").map(|part| OF_CLAUDE.entries(&read(part)?));
     let questions = server.and_then(|server| {
         let server = server.ok_or("not set up")?;
         match server.get("url").or(server.get("httpUrl")).and_then(Value::as_str) {

@@ -54,6 +54,7 @@ pub(super) fn server(settings: &Settings, inbox: InboxAsker, approve: bool, orig
     options.limit = settings.mcp_limit;
     options.deadline = settings.timeout;
     options.dialogs = actor(Via::Elicitation).is_a_person();
+    options.background = !settings.mcp_without;
     options.approve = approve;
     options.state_key = match secret::of(STATE_KEY) {
         Ok(key) => Some(key.into_bytes()),

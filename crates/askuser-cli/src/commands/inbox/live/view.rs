@@ -183,6 +183,7 @@ fn state(row: &Row) -> String {
     match (row.unsent.is_empty(), is_gone(&row.question), row.question.request.audience_words()) {
         (false, ..) => "draft".into(),
         (true, _, Some(names)) => format!("for {names}"),
+        (true, true, None) if is_not_waiting(&row.question) => "not waiting".into(),
         (true, true, None) => "agent gone".into(),
         (true, false, None) => "waiting".into(),
     }
@@ -192,10 +193,15 @@ fn is_gone(question: &StoredQuestion) -> bool {
     question.ending.is_none() && question.asker != AskerPresence::Waits
 }
 
+/// Whether the agent works on, or has left the question to be fetched later.
+fn is_not_waiting(question: &StoredQuestion) -> bool {
+    question.request.is_in_background() || matches!(question.asker, AskerPresence::Left(_))
+}
+
 fn state_role(row: &Row) -> Role {
     match row.question.state() {
         State::Pending if !row.unsent.is_empty() => Role::Primary,
-        State::Pending if is_gone(&row.question) => Role::Warning,
+        State::Pending if is_gone(&row.question) && !is_not_waiting(&row.question) => Role::Warning,
         State::Answered => Role::Success,
         _ => Role::Detail,
     }
@@ -227,6 +233,9 @@ fn preview(
     if let Some(ending) = &question.ending {
         let ended = words::ended(&question.request, ending);
         put(&mut lines, &format!("It {ended}"), "  ", Role::Success);
+        if let Some(words) = words::not_fetched(question) {
+            put(&mut lines, &words, "  ", Role::Detail);
+        }
     }
     for unsent in unsent {
         let what = if question.ending.is_none() { "Your draft" } else { "You had not sent" };
