@@ -116,8 +116,12 @@ impl Call<'_> {
             Value::Null => return Ok(self.list().await.into()),
             other => return refused(format!("ticket: {other}, must be a text that AskUserQuestion returned")),
         };
-        let unknown =
-            || Unanswered::refused(format!("unknown ticket {:?}; call AskUserQuestion", sanitize::line(ticket)));
+        let unknown = || {
+            Unanswered::refused(results::refused(format!(
+                "unknown ticket {:?}; call AskUserQuestion",
+                sanitize::line(ticket)
+            )))
+        };
         let id = QuestionId::parse(ticket).ok_or_else(unknown)?;
         let find = async || {
             self.store().get(&id).await.map_err(|error| match error {
