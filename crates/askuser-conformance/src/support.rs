@@ -1,19 +1,20 @@
-//! Shared by the rules: questions, people, waiting.
+//! Helpers of the rules: questions, people, waiting.
 
 use crate::Place;
 use askuser::input::QuestionInput;
 use askuser::store::{Attempt, Ending, Handle, Principal, Put, QuestionId, Series, Store, StoreError, StoredQuestion};
 use askuser::{Origin, Outcome, Purpose, QuestionSet, Request, RequestKey, Rules, Via};
+use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, Wake};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
-/// After so many milliseconds a rule does not wait any more.
+/// The time limit of a rule in milliseconds.
 static PATIENCE: AtomicU64 = AtomicU64::new(45_000);
 
-/// Has rules wait no longer than this, in all threads: for tests that know that they wait in vain.
+/// Lowers the time limit in all threads, for tests that expect a timeout.
 pub fn give_up_after(patience: Duration) {
     PATIENCE.store(u64::try_from(patience.as_millis()).unwrap_or(u64::MAX), Ordering::Relaxed);
 }
@@ -22,21 +23,28 @@ fn patience() -> Duration {
     Duration::from_millis(PATIENCE.load(Ordering::Relaxed))
 }
 
-/// Says that a test is left out, because this machine lacks something.
+/// Reports that a test is skipped because this machine lacks a requirement, also to `./check`.
 ///
 /// # Panics
-/// Where `CI` is set, and not to nothing: what decides about a change leaves no test out.
+/// If `CI` is set and not empty: CI skips no test.
 #[allow(clippy::print_stderr, reason = "a test that is left out says so")]
 pub fn left_out_without(what: &str) {
     let is_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty());
     assert!(!is_ci, "this test needs {what}");
-    eprintln!("left out: this test needs {what}");
+    let test = std::thread::current().name().unwrap_or("a test").to_owned();
+    let line = format!("left out: {test} needs {what}\n");
+    eprint!("{line}");
+    // The output of a test that passes is hidden, so `./check` collects these lines in a file.
+    if let Some(list) = std::env::var_os("ASKUSER_LEFT_OUT") {
+        let list = std::fs::OpenOptions::new().create(true).append(true).open(list);
+        list.and_then(|mut list| list.write_all(line.as_bytes())).expect("the list of left-out tests is writable");
+    }
 }
 
 /// Waits for a future on this thread.
 ///
 /// # Panics
-/// Where it takes too long.
+/// If it takes too long.
 pub fn wait<F: Future>(future: F) -> F::Output {
     struct Unpark(Thread);
     impl Wake for Unpark {
@@ -56,15 +64,15 @@ pub fn wait<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// Waits until something is so.
+/// Waits until a condition holds.
 ///
 /// # Panics
-/// Where it takes too long.
+/// If it takes too long.
 pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let began = Instant::now();
     while !is_so() {
         assert!(began.elapsed() < patience(), "not so after {:?}: {what}", patience());
-        // Mostly it is so soon, and sometimes only for a moment.
+        // Most conditions hold soon, and some only for a moment.
         match began.elapsed() < Duration::from_millis(500) {
             true => std::thread::yield_now(),
             false => std::thread::park_timeout(Duration::from_millis(1)),
@@ -72,17 +80,17 @@ pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// Numbers that look random and are the same every time.
+/// A deterministic random number generator.
 #[derive(Debug, Default)]
 pub struct SeededRng(u64);
 
 impl SeededRng {
-    /// The numbers of this seed.
+    /// A generator with this seed.
     pub fn new(seed: u64) -> SeededRng {
         SeededRng(seed)
     }
 
-    /// The next.
+    /// The next number.
     pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut x = self.0;
@@ -91,7 +99,7 @@ impl SeededRng {
         x ^ (x >> 31)
     }
 
-    /// One below this bound.
+    /// The next number below this bound.
     pub fn below(&mut self, bound: usize) -> usize {
         (self.number() % bound as u64) as usize
     }
@@ -113,7 +121,7 @@ pub(crate) fn asked(text: &str, call: &str) -> Request {
     Request::new(RequestKey::new("session", call), set(text)).with_origin(origin)
 }
 
-/// The same for another purpose.
+/// A request for "Which one?" with this purpose.
 pub(crate) fn request_for(purpose: Purpose, call: &str) -> Request {
     let origin = Origin::default().with_agent(AGENT).with_folder("/project");
     Request::new(RequestKey::new("session", call).for_purpose(purpose), set("Which one?")).with_origin(origin)
@@ -123,7 +131,7 @@ pub(crate) fn permission(call: &str) -> Request {
     request_for(Purpose::Permission, call)
 }
 
-/// The same, asked by this agent.
+/// The same request, asked by this agent.
 pub(crate) fn by_agent(request: Request, agent: &str) -> Request {
     request.with_origin(Origin::default().with_agent(agent))
 }
@@ -139,7 +147,7 @@ pub(crate) fn attempt(name: impl Into<String>) -> Attempt {
     Attempt::new(name)
 }
 
-/// An attempt that no other has the name of.
+/// An attempt with a unique name.
 pub(crate) fn new_attempt() -> Attempt {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     Attempt::new(format!("attempt {}", COUNT.fetch_add(1, Ordering::Relaxed)))
@@ -160,7 +168,7 @@ pub(crate) fn agent(name: &str) -> Principal {
     Principal::agent(&Origin::default().with_agent(name))
 }
 
-/// When the clock stands at the beginning.
+/// The initial time of the clock.
 pub(crate) const START: u64 = 1_000_000;
 
 /// A place, and its clock.
@@ -194,7 +202,7 @@ impl<'a> TestEnv<'a> {
     }
 }
 
-/// A store as one process has it.
+/// A store as one process sees it.
 #[derive(Clone)]
 pub(crate) struct Process(Arc<dyn Store>);
 
@@ -211,7 +219,7 @@ impl Process {
         self.by(person(name))
     }
 
-    /// Puts a request as its own agent.
+    /// Puts a request as its agent.
     pub(crate) fn put(&self, request: &Request) -> Put {
         self.put_in(request, None)
     }
@@ -220,7 +228,7 @@ impl Process {
         ok(wait(self.by(Principal::agent(request.origin())).put(request, series)))
     }
 
-    /// Puts a request that is not waited for.
+    /// Puts a request without waiting.
     pub(crate) fn ask(&self, request: &Request) -> QuestionId {
         let Put { question, attachment, .. } = self.put(request);
         ok(wait(attachment.detach()));
@@ -237,12 +245,12 @@ impl Process {
     }
 }
 
-/// What was to be done, done.
+/// The result of work that must succeed.
 pub(crate) fn ok<T>(result: Result<T, StoreError>) -> T {
     result.unwrap_or_else(|error| panic!("the store failed: {}", error.chain()))
 }
 
-/// How it ended before.
+/// The earlier ending.
 pub(crate) fn ended(result: Result<Ending, StoreError>) -> Ending {
     match result {
         Err(StoreError::Ended(ending)) => *ending,
