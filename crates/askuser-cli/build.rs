@@ -1,5 +1,5 @@
-//! Makes completion scripts and manual pages from the command line's definition: here rather than when they are asked for, so
-//! that the code that makes them is no part of the program. And links the unwinder into the program.
+//! Generates completion scripts and manual pages from the command line's definition. They are generated at build time,
+//! so that the generators are no part of the program. It also links the unwinder into the program.
 
 #[path = "src/args.rs"]
 #[allow(dead_code, reason = "the width of help is the command's business")]
@@ -46,7 +46,7 @@ fn main() -> io::Result<()> {
     )
 }
 
-/// What stands for the ids of pending questions until the script asks for them.
+/// The placeholder for the ids of pending questions until the script asks for them.
 const PENDING_IDS: &str = "PENDING_IDS";
 
 /// The command as completions offer it: without what is hidden, and with the values of every option that has a few.

@@ -1,4 +1,4 @@
-//! What the loop itself costs: a model and tools that take no time, so that the rest is ours.
+//! The cost of the loop itself. The model and the tools take no time, so the rest is ours.
 
 use askuser::{Asker, Asking, Outcome, Request, Via};
 use askuser_agent::{

@@ -1,4 +1,4 @@
-//! What waiting costs: a thousand agents, each paused on a question, in one process on one thread.
+//! The cost of waiting: a thousand agents, each paused on a question, in one process on one thread.
 //! `cargo run --release -p askuser-agent --example paused [AGENTS] [SECONDS]`
 //!
 //! Measured, not asserted: memory per agent, and how often the process woke up without an answer.
@@ -40,7 +40,7 @@ const SCRIPT: &str = r#"{"turns": [
     {"text": "Done."}
 ]}"#;
 
-/// A number of `/proc/self/status`; nothing on other systems.
+/// A number of `/proc/self/status`; 0 on other systems.
 fn status(field: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));

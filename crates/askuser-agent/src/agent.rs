@@ -51,7 +51,7 @@ use tokio_util::sync::CancellationToken;
 pub struct Agent {
     pub(crate) shared: Arc<Shared>,
     pub(crate) history: History,
-    /// The files that [`Agent::undo`] reported as changed in this pause between turns.
+    /// The files that [`Agent::undo`] has reported as changed since their edit. The next turn clears the list.
     pub(crate) left_alone: Vec<ConfinedPath>,
     /// The number of tokens when the last summary failed. The next attempt needs notably more.
     pub(crate) failed_summary: Option<u64>,
@@ -59,7 +59,7 @@ pub struct Agent {
     pub(crate) interrupted: Vec<ToolCall>,
     /// Interrupted calls do not start once this is cancelled. The person's message comes first.
     pub(crate) user_returned: CancellationToken,
-    /// Stops a subagent's turns from its parent.
+    /// Stops the turns of a subagent when its parent's turn is stopped.
     pub(crate) abort: CancellationToken,
 }
 
@@ -91,12 +91,12 @@ impl Agent {
         self.change(|shared| shared.asker = Some(asker))
     }
 
-    /// Sets the asker's description, shown with every question. A subagent adds its task.
+    /// Sets the origin, which tells with every question who asks. A subagent adds its task.
     pub fn with_origin(self, origin: Origin) -> Agent {
         self.change(|shared| shared.origin = origin)
     }
 
-    /// Sets the time limit of a question.
+    /// Sets the time limit of each question.
     pub fn with_deadline(self, deadline: Option<Duration>) -> Agent {
         self.change(|shared| shared.deadline = deadline)
     }
@@ -121,7 +121,7 @@ impl Agent {
         self.change(|shared| shared.secrets = secrets)
     }
 
-    /// Sets the sandbox of its commands, or the reason why there is none. Call it after [`Agent::with_tools`].
+    /// Sets the sandbox of its commands, or the reason why it is missing. Call it after [`Agent::with_tools`].
     pub fn with_sandbox(self, sandbox: Result<Sandbox, String>) -> Agent {
         self.change(|shared| {
             shared.no_sandbox = sandbox.as_ref().err().cloned();
@@ -134,9 +134,10 @@ impl Agent {
         self.shared.no_sandbox.as_deref()
     }
 
-    /// Runs commands without a sandbox through this program, which gets the command's words after its own. Its standard
-    /// input is a socket that closes with this process; it must then end its process group. It ends when the command
-    /// ends. Without it, commands survive if this process is killed with SIGKILL. Unix only.
+    /// Runs commands that have no sandbox through this program, which gets the command's words after its own. Its
+    /// standard input is a socket that closes with this process; the program must then end its process group. It ends
+    /// when the command ends. Without such a program, commands survive if this process is killed with SIGKILL. Unix
+    /// only.
     pub fn with_supervisor(self, words: Vec<OsString>) -> Agent {
         self.change(|shared| shared.supervisor = words)
     }
@@ -191,7 +192,7 @@ impl Agent {
         self.keep_planning();
     }
 
-    /// A plan without approval stays so after a resume. The returning user chooses among other modes.
+    /// Keeps plan mode after a resume, because a resume approves no plan. Other modes are left to the returning user.
     fn keep_planning(&self) {
         if self.shared.transcript.mode() == Some(PermissionMode::Plan) {
             self.shared.permissions().mode = PermissionMode::Plan;
@@ -327,7 +328,7 @@ impl Agent {
         &self.shared.transcript
     }
 
-    /// Passes on the person's queued messages. Returns `false` if there are none.
+    /// Passes on the person's queued messages. Returns `false` if the queue is empty.
     pub(crate) fn hear(&mut self, events: &EventSender) -> Result<bool, Stop> {
         let mut said = std::mem::take(&mut *self.shared.said());
         said.splice(..0, std::mem::take(&mut self.history.left_unread));
@@ -342,7 +343,7 @@ impl Agent {
     }
 
     pub(crate) fn record(&mut self, entry: &Entry) -> Result<(), Stop> {
-        // These end every open call. The model reads which of them had started.
+        // These entries end every open call. The model reads which of the calls had started.
         if let (Entry::User { .. } | Entry::Interrupted, Next::Calls(calls)) = (entry, self.history.next()) {
             for call in calls {
                 if self.shared.transcript.has_begun(&self.shared.tasks, &call.id) {
@@ -355,7 +356,7 @@ impl Agent {
         Ok(())
     }
 
-    /// Persists settings made before the turn. Subagents have both from the main agent.
+    /// Records settings made before the turn, so that they hold after a crash. Subagents have both from the main agent.
     fn record_mode_and_model(&mut self) -> Result<(), Stop> {
         if self.shared.is_subagent() {
             return Ok(());
@@ -370,7 +371,7 @@ impl Agent {
         }
     }
 
-    /// Answers to an interrupted turn precede any new message.
+    /// Adds the answers of an interrupted turn to the conversation, before any new message.
     pub(crate) fn keep_answers(&mut self) -> Result<(), Stop> {
         let Next::Calls(calls) = self.history.next() else { return Ok(()) };
         for ToolCall { id, name, .. } in calls {

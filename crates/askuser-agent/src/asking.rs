@@ -10,7 +10,7 @@ use crate::transcript::{Entry, RecordedQuestion, TranscriptError};
 use askuser::{AskError, Asker, Context, Decision, Delivery, Purpose, QuestionSet, Request, RequestKey, Resolution};
 use futures_util::future::poll_immediate;
 
-/// The maximum number of times that a question is asked again because its outcome came from the agent's own credential.
+/// The maximum number of times that a question is asked while its outcomes come from the agent's own credential.
 const MOST_TIMES: u32 = 3;
 
 /// The reason why a question has no answer in a run without an asker.
@@ -21,8 +21,8 @@ impl ToolContext {
     /// first. After a crash a question without a resolution is asked again.
     ///
     /// # Errors
-    /// If the person interrupts, the process is told to end, or the transcript cannot be written. Return the error
-    /// unchanged.
+    /// If the person interrupts, the process gets a signal to end, or the transcript cannot be written. Return the
+    /// error unchanged.
     pub async fn ask(&self, call: &str, set: QuestionSet, context: Option<Context>) -> Result<Resolution, Stop> {
         self.ask_for(Purpose::Question, call, set, context).await.map(|asked| asked.resolution)
     }
@@ -91,7 +91,7 @@ impl ToolContext {
         shared.record_resolution(&request, delivery.or_else(|error| without_answer(&error))?)
     }
 
-    /// Asks the person. The question is already on disk.
+    /// Writes the question to disk, then asks the person.
     async fn ask_once(&self, asker: &dyn Asker, request: &Request) -> Result<Result<Delivery, AskError>, Stop> {
         self.shared.record_question(request)?;
         self.shared.transcript.sync()?;
@@ -129,7 +129,7 @@ impl ToolContext {
         }
     }
 
-    /// A question that a person has seen is left open by a run without an asker.
+    /// Fails if a person has seen the question and this run has no asker. The question stays open for the next run.
     pub(crate) fn keep_waiting(&self, purpose: Purpose, call: &str) -> Result<(), Stop> {
         if self.asker.is_some() || self.shared.transcript.question(&self.shared.tasks, call, purpose).is_none() {
             return Ok(());
@@ -163,7 +163,7 @@ impl Shared {
             Ok(()) => Ok(Asked { set: request.set().clone(), resolution: delivery.stored() }),
             Err(Stop::Failed(Failure { kind, message })) => {
                 let _ = delivery.not_stored(&*message);
-                // The person's words must survive with it.
+                // The person's words must not be lost with the entry.
                 let message = format!("{message}; what came of asking: {outcome}");
                 Err(Stop::Failed(Failure { kind, message }))
             }
@@ -193,7 +193,7 @@ impl Shared {
 }
 
 /// A broken surface means that no person can be asked. An interrupt stops the turn. A question stays open if the person
-/// puts it aside, or if the process is told to end.
+/// puts it aside, or if the process gets a signal to end.
 fn without_answer(error: &AskError) -> Result<Delivery, Stop> {
     match error {
         AskError::Interrupted | AskError::Withdrawn => Err(Stop::Interrupted),

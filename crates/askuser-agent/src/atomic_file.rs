@@ -1,9 +1,9 @@
-//! Replaces a file atomically, also across a crash of the machine: writes a temporary file in the same folder, syncs
+//! Replaces a file atomically, also across a crash of the machine. It writes a temporary file in the same folder, syncs
 //! it, renames it over the old file, and syncs the folder.
 //!
-//! It replaces a symbolic link and does not follow it. Other hard links keep the old content. The last of concurrent
-//! writers wins. This suits askuser's own files, whose writers hold a lock. [`shared_file`](crate::shared_file) is for
-//! other files.
+//! A symbolic link is replaced, not followed. Other hard links keep the old content. The last of concurrent writers
+//! wins. This suits askuser's own files, whose writers hold a lock. [`shared_file`](crate::shared_file) is for other
+//! files.
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
@@ -16,7 +16,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// The number of temporary names to try. A killed process may have left some behind.
 const MAX_ATTEMPTS: usize = 100;
 
-/// The permissions of the new file. On systems other than Unix only [`LikeOld`](FilePermissions::LikeOld) has an effect.
+/// The permissions of the new file. On systems other than Unix only [`LikeOld`](FilePermissions::LikeOld) has an
+/// effect.
 #[derive(Clone, Copy, Debug)]
 pub enum FilePermissions<'a> {
     /// The default permissions of a new file.

@@ -24,8 +24,8 @@ pub fn attached_files(message: &str) -> impl Iterator<Item = &str> {
     message.split(ATTACHED).skip(1).filter_map(|file| Some(file.split_once("]\n")?.0))
 }
 
-/// At most `max` files below a folder, with relative paths in order. Hidden and ignored files are left out, and links
-/// are not followed.
+/// At most `max` files below a folder, with relative paths in order. Hidden files and those that version control
+/// ignores are left out, and links are not followed.
 pub fn files_below(folder: &Path, max: usize, cancel: &CancellationToken) -> Vec<String> {
     let mut files = Vec::new();
     walk::files(folder, None, cancel, |below, entry| {
@@ -61,7 +61,7 @@ impl AgentHandle {
     }
 }
 
-/// The first component of a relative path that is a symbolic link.
+/// The first component of a path that is a symbolic link. The components of `folder` do not count.
 fn first_link(folder: &Path, path: &Path) -> Option<PathBuf> {
     let mut at = if path.is_absolute() { PathBuf::new() } else { folder.to_owned() };
     for part in path.components() {

@@ -229,8 +229,8 @@ async fn act(tool: &dyn Tool, call: &ToolCall, context: &ToolContext) -> Result<
     Ok(ended(run_tool(tool, call, context).await?, tool, call, context))
 }
 
-/// The result of a call that does not start because of the person's message. A question that the person has seen is
-/// still asked, and a running subagent finishes: neither acts.
+/// The result of a call that does not start because the person sent a message, or refused or left open another call. A
+/// question that the person has seen is still asked, and a running subagent finishes: neither acts.
 fn left_out(tool: &dyn Tool, call: &ToolCall, context: &ToolContext, is_answered: bool) -> Option<ToolResult> {
     let shared = &context.shared;
     let has_begun = || shared.transcript.has_asked_or_started(&shared.tasks, &call.id);

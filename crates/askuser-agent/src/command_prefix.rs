@@ -1,8 +1,8 @@
 //! Prefix rules for commands inside the sandbox: `cargo test *` allows `cargo test` with any plain words after it.
 //!
-//! Only a plain command matches: harmless characters, and quoted text without expansion. A command with pipes,
-//! redirections, expansions or assignments is not parsed. It needs permission, whatever its beginning. The rule does
-//! not inspect arguments: the sandbox is the barrier.
+//! Only a plain command matches: harmless characters, and quoted text without expansion. A command with lists, pipes,
+//! redirections, expansions or assignments is not parsed. It needs permission even if it begins like a rule. The rule
+//! does not inspect arguments: the sandbox is the barrier.
 
 const NOT_PLAIN: &str =
     "a rule that ends in * has plain words before it, without quotes, variables, or signs that a shell reads";

@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 pub(crate) const INSTRUCTIONS: &str = include_str!("../prompts/agent/compact.txt");
 
-/// The beginning of the model's response to a conversation that is retold.
+/// The heading of a model's response in the retold conversation.
 pub(crate) const AGENT: &str = "\nAgent:\n";
 
 /// The size of a tool's input or result in a summary request: the first of these limits that fits.
@@ -29,7 +29,7 @@ const EXCERPTS: [usize; 4] = [4_000, 1_000, 250, 60];
 /// The size in bytes of a summary request if the context window is unknown.
 const UNKNOWN_WINDOW: usize = 400_000;
 
-/// The number of times that a too long text is halved.
+/// The maximum number of times that a too long text is halved.
 const HALVINGS: usize = 4;
 
 /// The last messages that stay unchanged.

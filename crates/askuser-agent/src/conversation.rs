@@ -119,7 +119,7 @@ impl AgentHandle {
     }
 
     /// Continues an interrupted turn, if there is one. Once the user sends a message, no further call of that turn
-    /// starts, and the model reads the message before its next step.
+    /// starts. The model reads the message before its next step.
     pub fn resume(&self) {
         let user_returned = CancellationToken::new();
         self.state().user_returned = user_returned.clone();
@@ -131,7 +131,7 @@ impl AgentHandle {
         self.state().user_returned.cancel();
     }
 
-    /// Stops the current turn in good order, or the one about to start.
+    /// Stops the current turn in good order, or the one about to start. Without a turn it has no effect.
     pub fn stop(&self) {
         let state = self.state();
         if state.unfinished > 0 {
@@ -175,8 +175,8 @@ impl AgentHandle {
         self.state().messages.clone()
     }
 
-    /// Runs other work with the agent, now or after the turn. If the work starts a turn, as `|agent| Box::pin(async {
-    /// Some(agent.compact(None)) })` does, the stream follows it.
+    /// Runs other work with the agent, now or after the turn. The stream follows a turn that the work starts, as in
+    /// `|agent| Box::pin(async { Some(agent.compact(None)) })`.
     pub fn queue<F>(&self, command: F)
     where
         F: for<'a> FnOnce(&'a mut Agent) -> BoxFuture<'a, Option<Run<'a>>> + Send + 'static,
@@ -231,7 +231,7 @@ async fn converse(
 }
 
 /// Forwards the events of a turn at the reader's pace, up to the last one. It returns the last event, so that the
-/// handle sees the whole turn before the reader does.
+/// handle has the whole turn before the reader gets that event.
 async fn follow(mut run: Run<'_>, stop: &CancellationToken, events: &EventSender) -> Option<AgentEvent> {
     let stopper = run.stopper();
     let following = async {

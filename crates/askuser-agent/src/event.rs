@@ -38,7 +38,7 @@ pub enum AgentEvent {
     },
     /// The turn is over. The text is the model's last message.
     Done { text: String },
-    /// The turn failed.
+    /// The turn ended early, by a failure or a stop.
     Error { error: Failure },
     /// A message of the person, from a resumed conversation or read during a turn.
     User { text: String },
@@ -101,7 +101,7 @@ pub struct QuestionOutcome {
     /// The time in milliseconds since 1970, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_ms: Option<u64>,
-    /// The asker's credential, if the asker itself settled the question. No person is known to have answered.
+    /// The credential that asked, if it settled the question itself. No person is known to have answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reported_by: Option<String>,
     /// The provenance as stated by the answer's sender.

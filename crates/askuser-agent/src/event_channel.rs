@@ -32,7 +32,7 @@ impl<'a> Run<'a> {
         Run { work: Some(Box::pin(work(sender))), events, taken, abort }
     }
 
-    /// Stops the turn when cancelled.
+    /// A token that stops the turn when cancelled, from any thread.
     pub fn stopper(&self) -> CancellationToken {
         self.abort.clone()
     }

@@ -6,7 +6,7 @@
 //!                  └──────────────────────────── transcript ◀─────────────────────────────────────────┘
 //! ```
 //!
-//! The loop derives the next step from the conversation, so a resume after a crash takes the same path as the step
+//! The loop derives the next step from the conversation. So a resume after a crash takes the same path as the step
 //! after a tool. All state that must survive is in the [`Transcript`] before it takes effect. The crate prints no
 //! output and knows no terminal. [`Agent`] has an example.
 

@@ -73,7 +73,7 @@ impl Block {
 }
 
 impl Message {
-    /// The tool calls of an assistant message; none for other messages.
+    /// The tool calls of an assistant message. Empty for other messages.
     pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
         let content = match self {
             Message::Assistant { content } => content.as_slice(),

@@ -14,7 +14,7 @@ use std::time::Duration;
 /// use askuser_agent::{Agent, AgentEvent, Message, Model, ModelEvent, ModelRequest, ResponseStream};
 /// use futures_util::{StreamExt, stream};
 ///
-/// Repeats the last message.
+/// /// Repeats the last message.
 /// struct Echo;
 ///
 /// impl Model for Echo {
@@ -41,7 +41,7 @@ pub trait Model: Send + Sync {
     /// The name, as in `provider/name`.
     fn name(&self) -> String;
 
-    /// The part that a session stores to reconnect; `None` without a provider, as for a script.
+    /// The part that a session stores, to continue with the same model. `None` without a provider, as for a script.
     fn recorded(&self) -> Option<RecordedModel> {
         None
     }

@@ -29,7 +29,7 @@ pub enum PermissionMode {
     AcceptEdits,
     /// As in accept-edits mode, and commands inside the sandbox are allowed, too.
     Sandbox,
-    /// No tool needs permission.
+    /// No tool needs permission, except for calls that are asked for in every mode.
     Allow,
     /// Tools that change something are refused: the model reads, asks and presents a plan.
     Plan,
@@ -106,7 +106,7 @@ impl Permissions {
             _ if consent.always_ask => false,
             PermissionMode::Allow => true,
             PermissionMode::AcceptEdits | PermissionMode::Sandbox if consent.rule.is_for_edits() => true,
-            // Plan mode forbids changes there.
+            // In plan mode the sandbox is read-only.
             PermissionMode::Sandbox | PermissionMode::Plan if consent.is_inside => true,
             PermissionMode::Plan => false,
             PermissionMode::Ask | PermissionMode::AcceptEdits | PermissionMode::Sandbox => known(),

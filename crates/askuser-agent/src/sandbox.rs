@@ -112,7 +112,8 @@ impl Mount {
 /// Paths that only root can read and no command needs.
 const ROOTS_SECRETS: &[&str] =
     &["/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/ssh", "/etc/ssl/private"];
-/// Folders that contain homes and sockets. In the sandbox they are replaced.
+/// Folders of homes and sockets. In the sandbox they are empty, except that a private folder of the project replaces
+/// `/tmp`.
 const EMPTY: &[&str] = &["/tmp", "/var/tmp", "/run", "/home", "/root"];
 
 impl Sandbox {

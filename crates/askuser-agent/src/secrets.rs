@@ -1,7 +1,7 @@
 //! Keys that the agent has and its tools must not get: removed from the environment of commands, redacted in results.
 //!
 //! A tool's output goes into the transcript and to the provider. Redaction cannot recognise a key that a command
-//! encodes. So commands do not get the keys at all.
+//! encodes. So commands do not get the keys.
 
 use crate::tool::{ResultMetadata, ToolResult};
 use serde_json::Value;
@@ -26,7 +26,7 @@ impl Secrets {
         Secrets { withheld: Vec::new(), passed: Vec::new(), values: Vec::new() }
     }
 
-    /// The keys in some variables, and the passwords in the addresses (`https://user:password@host`) of others. An
+    /// The keys in some variables, and the passwords in the addresses (`https://user:password@host`) in others. An
     /// address without a password is no secret. Commands do not get these variables, except those in `passed`.
     pub fn in_variables<'a>(
         keys: impl IntoIterator<Item = &'a str>,
@@ -64,7 +64,7 @@ impl Secrets {
         &self.withheld
     }
 
-    /// The variables that commands get all the same, from whatever source.
+    /// The variables that commands get all the same, with the values that this process knows.
     pub(crate) fn passed(&self) -> &[(String, String)] {
         &self.passed
     }
@@ -129,7 +129,7 @@ impl Secrets {
     }
 }
 
-/// The credentials of an address. Over HTTP a user alone may be a token; elsewhere (`ssh://git@host`) it is none.
+/// The credentials of an address. Over HTTP a user alone may be a token; elsewhere (`ssh://git@host`) it is not.
 fn user_of(address: &str) -> Option<&str> {
     let (scheme, after) = address.split_once("://")?;
     let authority = after.split(['/', '?', '#']).next().unwrap_or_default();
@@ -138,7 +138,7 @@ fn user_of(address: &str) -> Option<&str> {
     (has_password || (scheme.starts_with("http") && !user.is_empty())).then_some(user)
 }
 
-/// Whether more text follows.
+/// The end of a text: `Open` if more text follows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ending {
     Open,

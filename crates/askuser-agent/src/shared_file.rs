@@ -9,8 +9,8 @@
 //! killed before, the save stays in the temporary file.
 //!
 //! Linux and macOS can exchange two files. On file systems without the call (such as NFS), no file is replaced. Windows
-//! lacks the call: the file is moved aside and checked, and the new one takes its place, so that for a moment there is
-//! none. macOS is not tested.
+//! lacks the call. There the file is moved aside and checked, and the new one takes its place. For a moment there is no
+//! file. macOS is not tested.
 
 use crate::atomic_file::{FilePermissions, create_temporary, open_folder, prepare, sync};
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
@@ -111,7 +111,7 @@ struct Identity {
 }
 
 impl Pair<'_> {
-    /// Moves the temporary file into a free place.
+    /// Moves the temporary file into place if that is free.
     fn place(&self) -> io::Result<()> {
         match self.move_to_free_place() {
             // Linking does not replace a file either, but some file systems lack it.
@@ -149,9 +149,9 @@ impl Pair<'_> {
         Err(UpdateError::ChangedMeanwhile)
     }
 
-    /// Replaces the file in two steps where names cannot be exchanged, as `ReplaceFileW` with a backup does, but by
-    /// handles of this folder. The old file is aside while the new one takes its place. A process killed in between
-    /// leaves it there.
+    /// Replaces the file in two steps where names cannot be exchanged, as `ReplaceFileW` with a backup does. It stays
+    /// in this open folder, even if its path leads elsewhere meanwhile. The old file is aside while the new one takes
+    /// its place. A process killed in between leaves it there.
     #[cfg(any(test, not(any(target_os = "linux", target_os = "android", target_vendor = "apple"))))]
     fn replace_by_moving(&self, original: &Original) -> Result<(), UpdateError> {
         let (aside, _) = create_temporary(self.folder, FilePermissions::OwnerOnly)?;
@@ -169,7 +169,7 @@ impl Pair<'_> {
     fn is(&self, name: &OsStr, original: &Original) -> bool {
         let read = || -> io::Result<Vec<u8>> {
             let mut options = OpenOptions::new();
-            // Only a regular file can match: no link is followed, and no pipe is opened.
+            // Only a regular file can match: no link is followed, and a pipe does not block.
             options.read(true).follow(FollowSymlinks::No).nonblock(true);
             let file = self.folder.open_with(name, &options)?.into_std();
             let metadata = file.metadata()?;
@@ -239,7 +239,7 @@ impl Pair<'_> {
         rustix::fs::renameat_with(self.folder, &self.temporary, self.folder, self.name, flags).map_err(io::Error::from)
     }
 
-    /// The permissions of the temporary file.
+    /// The identity of the temporary file.
     fn identity(&self) -> io::Result<Identity> {
         use cap_fs_ext::MetadataExt;
         let metadata = self.folder.symlink_metadata(&self.temporary)?;

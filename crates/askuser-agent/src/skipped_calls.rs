@@ -2,7 +2,7 @@
 //! its message and of the messages above it do not start.
 //!
 //! The later calls of a message see the reason in their conversation. Concurrent subagents know only their own
-//! conversation, so they read it from the transcript.
+//! conversation, so they read it from the transcript, also after a crash.
 
 use crate::agent_context::Shared;
 use crate::transcript::Halt;
@@ -55,7 +55,7 @@ impl Shared {
         halts.filter(move |(other, ..)| other.starts_with(&path)).map(|(_, halt, words)| (halt, words))
     }
 
-    /// The questions and answers of a subagent that was interrupted. Only the subagent has read them.
+    /// The questions and answers of a subagent that did not finish. Only the subagent has read them.
     pub(crate) fn answers_below(&self, call: &str) -> String {
         let outcomes = self.transcript.outcomes_below(&self.path(call));
         outcomes.iter().map(|words| format!("\n\nAsked in this task:\n{words}")).collect()

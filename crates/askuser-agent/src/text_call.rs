@@ -29,7 +29,7 @@ pub(crate) fn is_call(text: &str, tools: &Registry) -> bool {
     marked.chain(fenced).chain([text]).any(|part| begins_with_call(part, tools)) || has_function(text)
 }
 
-/// Whether a text is JSON, perhaps after the name of a language, and is a call.
+/// Whether a text begins with JSON, perhaps after the name of a language, that is a call.
 fn begins_with_call(text: &str, tools: &Registry) -> bool {
     let json = text.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c.is_whitespace());
     let first = serde_json::Deserializer::from_str(json).into_iter::<Value>().next();

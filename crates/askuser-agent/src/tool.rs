@@ -76,8 +76,8 @@ pub trait Tool: Send + Sync {
         }
     }
 
-    /// The text to agree to before this call runs; only for tools that [act](Access::Act). It refuses an invalid input
-    /// before the person is asked.
+    /// The agreement that this call needs before it runs; only for tools that [act](Access::Act). It refuses an invalid
+    /// input before the person is asked.
     ///
     /// # Errors
     /// The result for the model if the call cannot run.
@@ -103,7 +103,7 @@ pub type Running<'a> = Pin<Box<dyn Future<Output = Result<ToolResult, Stop>> + S
 pub enum Access {
     /// Reads only: needs no permission, may run concurrently, and again after a crash.
     Read,
-    /// Asks the person: no other call of the turn runs meanwhile, in every permission mode.
+    /// Asks the person, in every permission mode. No other call of the turn runs meanwhile.
     Ask,
     /// Changes something: needs permission, and is not run twice.
     Act,
@@ -118,7 +118,8 @@ pub struct Consent {
     /// The text that the person agrees to, in full: a command, a diff, an input. It must be read to its end before it
     /// can be allowed.
     pub context: Context,
-    /// The rule that "always" adds. Accept-edits mode also allows an edit inside the allowed folders.
+    /// The rule that "always" adds, which allows every call with the same rule. Accept-edits mode also allows an edit
+    /// inside the allowed folders.
     pub rule: PermissionRule,
     /// The rule in words.
     pub always: String,
@@ -143,7 +144,7 @@ pub(crate) enum Agreed {
 }
 
 impl Consent {
-    /// Asks for the text in `context`. `always` describes the rule in words.
+    /// Creates a consent to the text in `context`. `always` describes the rule in words.
     pub fn new(
         question: impl Into<String>,
         context: Context,
@@ -343,7 +344,8 @@ impl Registry {
         self.tools.iter().find(|other| other.definition.name == name).map(|found| &found.tool)
     }
 
-    /// The full name of a tool that a model calls. Gemini sometimes adds a prefix, as in `default_api:Read`.
+    /// The registered name of the tool that a model calls. Gemini sometimes adds a prefix, as in `default_api:Read`,
+    /// which is removed.
     pub(crate) fn meant<'a>(&self, name: &'a str) -> &'a str {
         let last = name.rsplit([':', '.']).next().unwrap_or(name);
         if self.get(name).is_none() && self.get(last).is_some() { last } else { name }

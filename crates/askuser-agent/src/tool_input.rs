@@ -87,9 +87,9 @@ impl<'de> Visitor<'de> for Written {
 
 impl ToolCall {
     /// Reads the input, as in the example of [`Tool`](crate::Tool). The type may borrow its strings from the call.
-    /// If the input does not fit the type. The result names the field, the fact and the limit.
+    ///
     /// # Errors
-    /// If the input does not fit the type; the result tells the model which field, what it is, and what it must be.
+    /// If the input does not fit the type. The result names the field, the fact and the limit.
     pub fn typed_input<'a, T: Deserialize<'a>>(&'a self) -> Result<T, ToolResult> {
         match &self.input {
             Value::Object(_) => {}

@@ -54,7 +54,7 @@ struct Inner {
     id: String,
     cwd: PathBuf,
     file: Option<(PathBuf, File)>,
-    /// The conversation when it was opened.
+    /// The lines read when it was opened.
     read_back: Vec<Line>,
     /// The entries that open calls may need.
     open: Vec<Line>,
@@ -173,7 +173,7 @@ impl Transcript {
         self.inner().file.as_ref().map(|(path, _)| path.clone())
     }
 
-    /// Appends an entry. It survives the process at once, and the machine after [`Transcript::sync`].
+    /// Appends an entry. It survives a crash of the process at once, and of the machine after [`Transcript::sync`].
     pub(crate) fn append(&self, tasks: &[String], entry: &Entry) -> Result<(), TranscriptError> {
         let mut inner = self.inner();
         let line = Line { at: now(), tasks: tasks.to_vec(), entry: entry.clone() };
@@ -331,8 +331,8 @@ impl Transcript {
 }
 
 impl Inner {
-    /// Keeps the state that an open call needs after an interruption, even without a restart: its start, its questions
-    /// and answers, its halts, and its subagent's entries. The result of the call deletes it.
+    /// Keeps the state that an open call needs after an interruption, even without a restart. That is its start, its
+    /// questions and answers, its halts, and its subagent's entries. The result of the call deletes it.
     fn remember(&mut self, line: &Line) {
         let is_main = line.tasks.is_empty();
         match &line.entry {
@@ -346,7 +346,7 @@ impl Inner {
             }
             // These end every open call.
             Entry::User { .. } | Entry::Interrupted | Entry::Cleared if is_main => self.open.clear(),
-            // The message has the results of the previous one.
+            // The model has read the results of the previous message.
             Entry::Assistant { .. } if is_main => {
                 self.open.retain(|other| !matches!(other.entry, Entry::Result { .. }));
             }
@@ -391,7 +391,7 @@ fn read_file(folder: &Path, id: &str) -> Result<(PathBuf, File, Vec<u8>), Transc
     }
 }
 
-/// Deletes the files beside a session with it: replaced contents, long outputs, and typed text.
+/// Deletes the files beside sessions that no longer exist: replaced contents, long outputs, and typed text.
 fn remove_leftovers(folder: &Path) {
     for path in fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
         let _ = match path.extension().and_then(|end| end.to_str()) {

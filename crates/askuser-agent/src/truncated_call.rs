@@ -1,9 +1,9 @@
-//! A tool call that the output limit truncated. It does not run, and the model is told to split it.
+//! A tool call that the output limit truncated. It does not run. Its result asks the model to split it.
 
 use crate::event::FailureKind;
 use crate::tool::{Stop, ToolResult};
 
-/// The number of truncated calls after which the turn fails.
+/// The number of truncated calls in a row after which the turn fails. A later one would not succeed either.
 const MAX_IN_A_ROW: usize = 3;
 
 /// The result of a truncated call. `tokens` is the size of the response, if known.

@@ -20,7 +20,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// The maximum size of a response.
+/// The maximum size of a response, more than any response needs.
 const MAX_RESPONSE_BYTES: usize = 16 << 20;
 
 pub(crate) async fn drive<'a>(
@@ -37,7 +37,7 @@ pub(crate) async fn drive<'a>(
     events.send(last);
 }
 
-/// The person asked for a summary.
+/// Summarises the conversation at the person's request.
 pub(crate) async fn compact(agent: &mut Agent, wish: Option<String>, events: EventSender, abort: CancellationToken) {
     let ended = compaction::compact(agent, Tail::Kept, wish.as_deref(), &events, &abort).await;
     // A stop here affected only the summary.
@@ -56,7 +56,7 @@ fn last_event(agent: &mut Agent, ended: Result<String, Stop>, events: &EventSend
     }
 }
 
-/// The turn was stopped, so answers to its open questions are no longer needed.
+/// Withdraws the open questions of a stopped turn. Their answers are no longer needed.
 fn withdraw_questions(agent: &mut Agent) -> &mut Agent {
     let shared = &agent.shared;
     if let Some(asker) = &shared.asker {
@@ -121,7 +121,7 @@ struct Response {
 }
 
 impl Response {
-    /// Takes an event. The size is bounded, so that an endless response cannot fill the memory.
+    /// Adds to the size, which is bounded so that an endless response cannot fill the memory.
     fn grow(&mut self, bytes: usize) -> Result<(), ModelError> {
         self.size += bytes;
         if self.size > MAX_RESPONSE_BYTES {
@@ -140,7 +140,7 @@ impl Response {
         }
     }
 
-    /// Marks the texts as final.
+    /// Emits the texts, which are now final.
     fn tell_texts(&self, events: &EventSender) {
         for block in &self.content {
             if let Block::Text { text } = block {
@@ -211,7 +211,7 @@ async fn respond(agent: &mut Agent, events: &EventSender, abort: &CancellationTo
                 let tokens = agent.context().tokens;
                 shared.windows.learn(&*shared.model(), error.context_window, tokens);
                 match compaction::compact(agent, tail, None, events, abort).await {
-                    // The model's earlier text does not help to correct the error.
+                    // The conversation is too long even to be summarised. The first error tells more.
                     Err(Stop::Failed(Failure { kind: FailureKind::ContextTooLong, .. })) => {
                         return Err(Stop::Failed(too_long(error)));
                     }
@@ -304,15 +304,15 @@ fn pause(error: &ModelError, attempt: u32, retries: Retries) -> Option<Duration>
         Some(pause) => (pause <= MAX_PAUSE).then_some(pause),
         None => {
             let pause = retries.pause_before(attempt);
-            // A random half of the pause keeps many agents from returning together. It is not taken from the clock,
-            // which may be coarse.
+            // A random spread over half the pause keeps many agents from returning together. It is not taken from the
+            // clock, which may be coarse.
             let chance = RandomState::new().build_hasher().finish() as u32;
             Some(pause.mul_f64(0.75 + 0.5 * f64::from(chance) / f64::from(u32::MAX)))
         }
     }
 }
 
-/// The reason for not retrying, if the provider asks for a longer pause.
+/// The failure without a retry. It names the pause if the provider asks for a longer one.
 fn given_up(error: ModelError) -> Failure {
     let later = error.retry_after.filter(|pause| *pause > MAX_PAUSE).map(|pause| pause.as_secs());
     let failure = Failure::from(error);

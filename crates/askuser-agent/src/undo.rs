@@ -14,7 +14,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
 
-/// The maximum size per session in bytes. Later edits are applied and marked as permanent.
+/// The maximum size per session in bytes. Later edits are applied and reported as permanent.
 const MAX_KEPT: u64 = 256 << 20;
 
 pub(crate) struct UndoLog {
@@ -264,7 +264,7 @@ fn restore(path: &ConfinedPath, now: &Original, before: Option<&[u8]>) -> Result
     }
 }
 
-/// The current content of any kind of file.
+/// The current content, text or not, up to the size limit.
 fn read_now(path: &ConfinedPath) -> io::Result<Option<Vec<u8>>> {
     match path.open()? {
         Opened::File(file, _) => {

@@ -34,7 +34,7 @@ const TALL: Size = Size { columns: 88, rows: 30 };
 /// The rows of the lower pane, where `askuser inbox` runs.
 const INBOX_ROWS: &str = "13";
 
-/// What is typed, and how long the screen before it is shown, in seconds.
+/// The typed keys, each with the time in seconds for which the screen before it is shown.
 const PROMPT: &[(&str, f32)] = &[
     ("\x1b[B", 1.6),
     ("\x1b[A", 0.7),
@@ -54,7 +54,7 @@ const PROMPT: &[(&str, f32)] = &[
     ("\r", 2.4),
 ];
 
-/// What the screen has to show, and what is typed then, with how long it is shown before, in seconds.
+/// The text to wait for on the screen, and the keys to type then, each with the time in seconds before it.
 const AGENT: &[(&str, &[(&str, f32)])] = &[
     ("Which database", &[("\x1b[B", 1.5), ("\x1b[B", 0.4), ("\r", 0.9)]),
     ("Full-text search", &[(" ", 1.0), ("\x1b[B", 0.4), (" ", 0.4), ("\r", 0.9)]),

@@ -107,7 +107,7 @@ fn asked(name: &'static str) -> Arg {
     word("question", name, "What to ask").value_parser(not_blank)
 }
 
-/// What `confirm`, `input` and `pick` have in common.
+/// The arguments that `confirm`, `input` and `pick` share.
 fn of_a_form() -> Vec<Arg> {
     let header = value("header", "TEXT", "A short label for the question").short('H');
     let settings = settings(&[Of::Asking]).into_iter().filter(|arg| arg.get_id() != "repair");

@@ -63,13 +63,13 @@ impl Settings {
     }
 }
 
-/// Where a provider is reached, if not where it usually is.
+/// The address of a provider, if it is not the default.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BaseUrl {
     pub(crate) url: String,
     pub(crate) origin: Origin,
-    /// A flag or a variable without a model beside it is for whichever model is used; what stands in a file is for the model
-    /// of that file.
+    /// An address from a flag or variable without a model applies to any model. An address in a file applies to the
+    /// model of that file.
     pub(crate) is_for_any_model: bool,
 }
 
@@ -103,8 +103,8 @@ impl Layers {
         Ok(Settings { base_url, token_file, answers, ..settings })
     }
 
-    /// Where the provider of the settings' model is. An address is for the model it was set with: a model that was chosen
-    /// closer by does not go there, and no key with it.
+    /// The address of the settings' provider. An address belongs to the model it was set with. A model from a closer
+    /// layer does not use it, and no key goes there.
     fn address(&self, url: String) -> Option<BaseUrl> {
         let ((_, own), (_, model)) = (self.value("base_url"), self.value("model"));
         let (level, model) = (own.level(), model.level());

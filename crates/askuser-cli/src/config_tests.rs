@@ -59,7 +59,7 @@ fn an_address_goes_by_the_layer_it_and_the_model_were_set_in() {
     // A model that was chosen closer by is not sent there.
     assert_eq!(address(file, &[("ASKUSER_MODEL", "anthropic/y")], &[]), None);
     assert_eq!(address("", &[variable], &[("model", "anthropic/y")]), None);
-    // What stands in a file is for the model of that file; a variable alone is for whichever model there is.
+    // An address in a file belongs to the model of that file. A variable alone applies to any model.
     assert!(address(file, &[], &[]).is_some_and(|(.., any)| !any));
     assert_eq!(address("model = \"ollama/x\"", &[variable], &[]), of_variable(true));
     assert_eq!(address("", &[variable, ("ASKUSER_MODEL", "ollama/x")], &[]), of_variable(false));
@@ -85,7 +85,7 @@ fn every_bad_value_is_told_what_it_must_be() {
     }
 }
 
-/// What a setting means with this value; `None` if it is refused.
+/// The setting read from this value; `None` if it is refused.
 fn read<T>(name: &str, value: &str, field: impl Fn(Settings) -> T) -> Option<T> {
     lay(None, None, &[], &[(name, value)]).unwrap().settings().ok().map(field)
 }

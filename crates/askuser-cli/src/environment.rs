@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 static TAKEN_OUT: OnceLock<BTreeMap<String, String>> = OnceLock::new();
 
-/// What a variable is set to, also if it has been taken out of the environment.
+/// The value of a variable, also after its removal from the environment.
 pub(crate) fn variable(name: &str) -> Option<String> {
     let taken_out = TAKEN_OUT.get().and_then(|variables| variables.get(name).cloned());
     taken_out.or_else(|| std::env::var(name).ok())
@@ -15,7 +15,8 @@ pub(crate) fn names() -> impl Iterator<Item = String> {
     std::env::vars_os().filter_map(|(name, _)| name.into_string().ok())
 }
 
-/// Variables that this process was started without, so that they cannot be read from outside. Once, before anything asks for one.
+/// Sets the variables that this process was started without, so that they cannot be read from outside. Call it once,
+/// before any variable is read.
 #[cfg(target_os = "linux")]
 pub(crate) fn know_taken_out(variables: BTreeMap<String, String>) {
     let _ = TAKEN_OUT.set(variables);

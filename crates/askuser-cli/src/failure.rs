@@ -1,4 +1,4 @@
-//! What went wrong, for the operator: a message, what to do about it, and the exit code.
+//! An error for the operator: the message, the remedy and the exit code.
 
 use crate::wrapped::wrapped_for;
 use askuser::{Violations, sanitize};
@@ -57,7 +57,7 @@ impl Failure {
     }
 }
 
-/// What could not be done, before the reason why.
+/// Adds the failed operation before the reason.
 pub(crate) trait OrFail<T> {
     fn or_fail(self, what: impl Display) -> Result<T, Failure>;
 }
@@ -68,19 +68,21 @@ impl<T, E: Display> OrFail<T> for Result<T, E> {
     }
 }
 
-/// What the system says, without its number.
+/// The system's message without its number.
 pub(crate) fn reason(error: &impl Display) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_owned()
 }
 
-/// A limit on the size of files is an error of the write that hits it, which can be told; by default it would end the process.
+/// Turns the signal of a file size limit into an error of the write, which can be reported. By default the signal would
+/// end the process.
 pub(crate) fn outlive_file_size_limit() {
     #[cfg(unix)]
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, std::sync::Arc::default());
 }
 
-/// Shows a message to the operator while the command runs. On a terminal that a prompt of this process uses, the prompt shows it.
+/// Shows a message to the operator while the command runs. On a terminal that a prompt of this process uses, the prompt
+/// shows it.
 pub(crate) fn notice(words: &str) {
     if !(std::io::stderr().is_terminal() && askuser_terminal::notify(words)) {
         say(&format!("askuser: {words}"));

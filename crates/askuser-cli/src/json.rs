@@ -6,8 +6,7 @@ use serde::de::Error;
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// JSON that does nothing to a terminal it ends up on: invisible characters of a model are escaped. To a program that
-/// parses it, it is the same.
+/// JSON that is safe on a terminal: a model's invisible characters are escaped. Parsers read the same value.
 pub(crate) fn escape_invisible(json: &serde_json::Value) -> String {
     let text = json.to_string();
     let acts =

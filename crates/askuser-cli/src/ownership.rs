@@ -1,15 +1,15 @@
-//! Whose files and folders have a say. The user's own and root's do; what another user owns does not, nor does what
-//! another user can write, where it decides about this user.
+//! Trust in files and folders by owner. Files of the user and of root count. Files that another user owns or can write
+//! do not, where they decide for this user.
 
 use askuser_agent::regular_file::{self, Links};
 use std::fs::{File, Metadata};
 use std::io;
 use std::path::Path;
 
-/// What marks the root of a repository.
+/// The markers of a repository's root.
 const MARKERS: [&str; 3] = [".git", ".hg", ".jj"];
 
-/// A repository of another user: nothing above the working folder has a say.
+/// A repository of another user. Files above the working folder are ignored.
 #[derive(Debug)]
 pub(crate) struct ForeignRepository<'a> {
     folder: &'a Path,
@@ -18,7 +18,7 @@ pub(crate) struct ForeignRepository<'a> {
 }
 
 impl ForeignRepository<'_> {
-    /// What to tell a user who expects these files above the working folder to be read, if there are any.
+    /// The warning to a user who expects these files above the working folder to be read.
     pub(crate) fn left_out(&self, names: &[&str]) -> Option<String> {
         let above = self.folder.ancestors().skip(1).take_while(|folder| folder.starts_with(self.root));
         let mut files = above.flat_map(|folder| names.iter().map(|name| folder.join(name)));
@@ -27,7 +27,7 @@ impl ForeignRepository<'_> {
     }
 }
 
-/// The root of the repository that a folder is in, if it is in one. A link that leads nowhere marks none.
+/// The root of the repository that contains a folder. A dangling link is no marker.
 pub(crate) fn repository(folder: &Path) -> Result<Option<&Path>, ForeignRepository<'_>> {
     let marked = |folder: &Path| MARKERS.iter().find_map(|marker| folder.join(marker).metadata().ok());
     let Some((root, marker)) = folder.ancestors().find_map(|folder| Some((folder, marked(folder)?))) else {
@@ -40,8 +40,8 @@ pub(crate) fn repository(folder: &Path) -> Result<Option<&Path>, ForeignReposito
     }
 }
 
-/// Opens a file that was found rather than named: a regular file of this user's or of root's, in a folder of theirs. Links are
-/// not followed, and nothing is opened that could block.
+/// Opens a discovered file: a regular file of this user or root, in a folder of theirs. It follows no links and never
+/// blocks.
 pub(crate) fn open_found(path: &Path) -> io::Result<File> {
     let file = regular_file::open(path, Links::Refuse)?;
     check_owner(&file.metadata()?)?;
@@ -52,7 +52,7 @@ pub(crate) fn open_found(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Whether something belongs to this user or to root. A user who became root with sudo is still the same user.
+/// Checks that this user or root owns a file. A user who became root with sudo is the same user.
 #[cfg(unix)]
 pub(crate) fn check_owner(metadata: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::MetadataExt;
@@ -64,8 +64,8 @@ pub(crate) fn check_owner(metadata: &Metadata) -> io::Result<()> {
     Err(io::Error::other(format!("is owned by user {owner}, must be owned by you (user {us})")))
 }
 
-/// Whether only this user and root can have written something. A group that is this user's own counts as the user, and in a
-/// folder with the sticky bit users can replace only what is theirs.
+/// Checks that only this user and root could have written a file. A private group counts as the user. In a folder with
+/// the sticky bit users can replace only their own files.
 #[cfg(unix)]
 pub(crate) fn check_writers(metadata: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::MetadataExt;

@@ -1,4 +1,4 @@
-//! What `ask` and `wait` print, and the exit code that goes with it.
+//! The output and exit code of `ask` and `wait`.
 
 use crate::config::{Format, Settings, Surface};
 use crate::failure::{Failure, OrFail, exit, notice, reason};
@@ -20,7 +20,7 @@ pub(crate) fn code(set: &QuestionSet, resolution: &Resolution, settings: &Settin
             None if !settings.via.contains(&Surface::Terminal) => {
                 "add terminal to --via to ask a person, or say the rest with --answers FILE"
             }
-            // Other forms recommend nothing.
+            // Other forms have no recommendations.
             None if set.rules().form() == Form::Tool => {
                 "run it in a terminal, leave the question in the inbox with --via inbox, or answer with --answers FILE or --headless recommended"
             }
@@ -51,12 +51,12 @@ pub(crate) fn code(set: &QuestionSet, resolution: &Resolution, settings: &Settin
     Ok(code)
 }
 
-/// Whether a format has answers and nothing else.
+/// Whether a format contains only answers.
 fn is_for_scripts(format: Format) -> bool {
     matches!(format, Format::Record | Format::Value | Format::Claude | Format::Nothing)
 }
 
-/// The exit code of a resolution. To a question for a yes, every other answer is none.
+/// The exit code of a resolution. For a yes-or-no question, only a yes is a success.
 pub(crate) fn exit_code(set: &QuestionSet, resolution: &Resolution) -> u8 {
     match resolution.outcome().status() {
         Status::Answered if set.rules().form() == Form::Confirm && !is_yes(set, resolution) => exit::NOT_ANSWERED,
@@ -79,7 +79,7 @@ pub(crate) fn print(set: &QuestionSet, resolution: &Resolution, settings: &Setti
         _ if is_for_a_person => confirmation(set, resolution, settings),
         Format::Text => wrapped_for(io::stdout(), &report::prose(set, resolution)).into_owned(),
         Format::Json => escape_invisible(&report::json(set, resolution)),
-        // A script reads an answer or nothing; the exit code and standard error say why.
+        // A script reads an answer or an empty output. The exit code and standard error give the reason.
         format if is_for_scripts(format) && *resolution.outcome().status() != Status::Answered => return Ok(()),
         Format::Record => escape_invisible(&report::record(set, resolution)),
         Format::Claude => escape_invisible(&report::claude_input(set, resolution)),
@@ -100,7 +100,7 @@ pub(crate) fn print(set: &QuestionSet, resolution: &Resolution, settings: &Setti
         .map_err(|error| Failure::new(format!("cannot write the result: {}\n{text}", reason(&error))))
 }
 
-/// What a prompt would leave on the screen. Prose is for models.
+/// The confirmation that a prompt would leave on the screen. Prose is for models.
 fn confirmation(set: &QuestionSet, resolution: &Resolution, settings: &Settings) -> String {
     let confirm = if settings.confirm == Confirm::None { Confirm::Inline } else { settings.confirm };
     let columns = columns(io::stdout()).map_or(80, |columns| columns.saturating_sub(1) as u16);
@@ -115,8 +115,8 @@ fn confirmation(set: &QuestionSet, resolution: &Resolution, settings: &Settings)
     lines.iter().map(ToString::to_string).chain(from.map(str::to_owned)).collect::<Vec<_>>().join("\n")
 }
 
-/// What the operator reads of an input that was rejected. A caller that chose a format reads why nothing was asked where they
-/// would read the answer: a model can correct itself by it.
+/// The error of a rejected input. A caller that chose a format gets the reason in the output, so that a model can
+/// correct itself.
 pub(crate) fn rejected(rejected: Rejected, settings: &Settings) -> Failure {
     let printed = rejected.violations.map_or(Ok(()), |violations| print_rejection(&violations, settings));
     printed.err().unwrap_or(rejected.failure)
@@ -144,8 +144,8 @@ pub(crate) fn write(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Standard output itself, line by line. The standard library takes one that was opened to be read for one without a reader, and
-/// says of every write that all is well.
+/// Standard output itself, line by line. If standard output was opened for reading only, the standard library reports
+/// every write to it as a success.
 #[cfg(unix)]
 pub(crate) fn stdout() -> io::Result<impl Write + Send + 'static> {
     use std::os::fd::AsFd;

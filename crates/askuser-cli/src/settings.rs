@@ -1,26 +1,26 @@
-//! Every setting, in one table: its type and parser, its flag, variable and documentation. To add one is to add a row.
+//! All settings in one table: type, parser, flag, variable and documentation. A new setting is a new row.
 //!
-//! The build script reads the table too, for completions and manual pages; the types and parsers mean nothing there.
+//! The build script reads the table for completions and manual pages, and ignores the types and parsers.
 
-/// What is known of a setting but its value.
+/// The definition of a setting.
 pub(crate) struct Setting {
     /// The key in `askuser.toml`; `ASKUSER_NAME` in the environment.
     pub(crate) name: &'static str,
     /// Without the dashes before it.
     pub(crate) flag: &'static str,
-    /// What stands for its value in help; empty for a switch.
+    /// The placeholder of its value in help; empty for a switch.
     pub(crate) value: &'static str,
-    /// What its value has to be, as an error says it.
+    /// The rule for its value in an error.
     pub(crate) must_be: &'static str,
     pub(crate) default: &'static str,
     pub(crate) help: &'static str,
-    /// Who may set it in a file.
+    /// The files that may set it.
     pub(crate) by: By,
-    /// Whose flag it is.
+    /// The commands that have its flag.
     pub(crate) of: Of,
 }
 
-/// Which commands have a flag for a setting.
+/// The commands that have a setting's flag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Of {
     /// All that ask.
@@ -33,13 +33,13 @@ pub(crate) enum Of {
     Mcp,
 }
 
-/// Who may set something in a file.
+/// The files that may contain a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum By {
     /// Everyone, a project's file included.
     Everyone,
-    /// The user alone: whatever says who answers, what runs, or where a key goes. A repository, or an agent that can write
-    /// to it, has no say in that.
+    /// The user's files only: settings that decide who answers, what runs, or where a key goes. A repository, or an
+    /// agent that can write to it, must not set them.
     User,
 }
 

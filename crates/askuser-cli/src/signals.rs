@@ -1,7 +1,7 @@
 //! The signals that end the process, and the single source that every wait observes.
 //!
-//! [`end`] cancels two tokens. The first ends what waits for a person. The second ends every call to a store. It follows a moment
-//! later, so that a store that replies can save a draft and note who has left.
+//! [`end`] cancels two tokens. The first ends every wait for a person. The second ends every call to a store. It
+//! follows a moment later, so that a store that replies can save a draft and record who has left.
 
 use crate::failure::{Failure, OrFail, exit};
 use crate::store::runtime;

@@ -1,4 +1,4 @@
-//! Where a question set comes from: a file, standard input, an argument, or the quick form.
+//! The sources of a question set: a file, standard input, an argument, or the quick form.
 
 use crate::config::Settings;
 use crate::failure::{self, Failure, reason};
@@ -16,7 +16,7 @@ const MAX_BYTES: u64 = 1 << 20;
 /// More than a list of the most and longest lines can need.
 const MAX_LIST_BYTES: u64 = 24 << 20;
 
-/// Why there is nothing to ask.
+/// The reason why there is no valid question.
 pub(crate) struct Rejected {
     /// For the operator.
     pub(crate) failure: Failure,
@@ -37,7 +37,7 @@ impl From<Violations> for Rejected {
 }
 
 impl Rejected {
-    /// A text that can be no input, whatever it is about.
+    /// A text that can be no valid input.
     fn unfit(path: &str, fact: impl Into<String>, limit: &str) -> Rejected {
         let violation = Violation { path: path.to_owned(), fact: fact.into(), limit: limit.to_owned() };
         Rejected { failure: Failure::new(&violation), violations: Some(violation.into()) }
@@ -87,7 +87,7 @@ pub(crate) fn text(args: &ArgMatches) -> Result<String, Rejected> {
                     return Failure::new("FILE: empty, must name a file").hint(how);
                 }
                 let hint = match path {
-                    // What was meant for another flag.
+                    // The value was meant for another flag.
                     json if json.trim_start().starts_with('{') => "JSON itself goes with --json",
                     question if question.ends_with('?') => {
                         "a question goes with -q: askuser ask -q \"Which?\" -o A -o B"
@@ -105,7 +105,7 @@ pub(crate) fn text(args: &ArgMatches) -> Result<String, Rejected> {
     }
 }
 
-/// What is wrong with a question of the quick form, in the flags it was given by.
+/// An error of the quick form in terms of its flags.
 fn in_flags(bad: Violation) -> Violation {
     let flag = |path: &str| -> String {
         let Some(field) = path.strip_prefix("questions[0].") else { return path.to_owned() };
@@ -185,18 +185,18 @@ pub(crate) fn from_toml(text: &str) -> Result<Value, toml::de::Error> {
     DeTable::parse(text).map(|fields| table(fields.get_ref()))
 }
 
-/// Where a key of the outermost table stands in a TOML text.
+/// The position of a top-level key in a TOML text.
 pub(crate) fn toml_key_offset(text: &str, key: &str) -> Option<usize> {
     let table = DeTable::parse(text).ok()?;
     table.get_ref().keys().find(|other| other.get_ref() == key).map(|key| key.span().start)
 }
 
-/// What the operator reads of an answer that does not fit its question.
+/// The error of an answer that does not fit its question.
 pub(crate) fn invalid_answer(violations: Violations) -> Failure {
     Failure::of("invalid answer, nothing was recorded", &violations)
 }
 
-/// What the operator reads of an invalid input: the violations, as the model would.
+/// The error of an invalid input: its violations, as a model would read them.
 pub(crate) fn invalid(violations: Violations) -> Failure {
     Failure::of("invalid input, nothing was asked", &violations)
 }
@@ -216,7 +216,7 @@ fn quick_question(question: &str, args: &ArgMatches) -> QuestionInput {
     if args.get_flag("multi") { input.multi_select() } else { input }
 }
 
-/// Whether the user may have meant `LABEL: DESCRIPTION` and left the space out. Not so in `http://…`, `10:30` or `std::io`.
+/// Whether the user may have meant `LABEL: DESCRIPTION` without the space. False for `http://…`, `10:30` and `std::io`.
 fn looks_unsplit(option: &str) -> bool {
     let description = option.split_once(':').map(|(_, description)| description);
     !option.contains(": ") && description.is_some_and(|text| text.starts_with(char::is_alphabetic))

@@ -1,4 +1,4 @@
-//! Where this user's sessions, permissions and questions are kept.
+//! The folder of this user's sessions, permissions and questions.
 
 use crate::config::Settings;
 use crate::failure::Failure;
@@ -8,7 +8,8 @@ use std::fs::Metadata;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// What outlives a session but is no configuration: `$XDG_STATE_HOME/askuser`, or under `~/.local/state`.
+/// The state folder: `$XDG_STATE_HOME/askuser`, or under `~/.local/state`. It contains lasting data other than
+/// configuration.
 pub(crate) fn state_folder() -> Result<PathBuf, Failure> {
     let variable = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     variable("XDG_STATE_HOME")
@@ -18,17 +19,17 @@ pub(crate) fn state_folder() -> Result<PathBuf, Failure> {
         .ok_or_else(|| Failure::new("there is no state folder: neither XDG_STATE_HOME nor HOME is an absolute path"))
 }
 
-/// Where the inbox is that the settings name.
+/// The inbox file by the settings.
 pub(crate) fn inbox_file(settings: &Settings) -> Result<PathBuf, Failure> {
     let path = match &settings.store {
         Some(path) => path.clone(),
-        // A folder of its own: every change in it concerns the processes that wait.
+        // A separate folder, because waiting processes watch every change in it.
         None => state_folder()?.join("inbox").join("inbox.sqlite"),
     };
     std::path::absolute(&path).map_err(|error| Failure::new(format!("store: {}: {error}", path.display())))
 }
 
-/// Whether only this user can have put anything into the state folder, or another folder in its place.
+/// Checks that only this user could have written to the state folder, or put another folder in its place.
 pub(crate) fn check_state_folder(state: &Path) -> Result<(), Failure> {
     let untrusted = |folder: &Path, error: io::Error| {
         let shown = folder.display();
@@ -47,8 +48,8 @@ pub(crate) fn check_state_folder(state: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether only this user can have written it, or it does not exist. What is in the state folder decides what runs
-/// without asking.
+/// Checks that only this user could have written a file, or that it does not exist. The state folder decides which
+/// commands run without asking.
 pub(crate) fn trusted(path: &Path) -> io::Result<()> {
     match path.metadata() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

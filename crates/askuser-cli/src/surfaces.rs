@@ -1,6 +1,7 @@
-//! The one chain of surfaces: what answers first, who is asked then, and how. `ask`, `agent`, `mcp` and `doctor` all use it.
+//! The one chain of surfaces, from prepared answers to the person. `ask`, `agent`, `mcp` and `doctor` all use it.
 //!
-//! Order: the policy (answers file, headless rule), then a person, at the terminal or wherever they open the inbox. Surfaces that `--via` does not name are left out.
+//! The order is the policy (answers file, headless rule), then a person, at the terminal or at any place where they
+//! open the inbox. Surfaces that `--via` does not name are left out.
 
 use crate::config::{AnswersFile, Settings, Surface};
 use crate::failure::{Failure, reason};
@@ -48,7 +49,7 @@ impl Surfaces {
         self.chain.settle(request).map_err(|violations| unfit(&self.answers_file, &violations))
     }
 
-    /// What to tell the author of the answers file: that a question is without an answer, and which keys match nothing.
+    /// The message to the author of the answers file: the unanswered question, and the keys that match no question.
     pub(crate) fn unmatched(&self, request: &Request) -> Option<String> {
         const SHOWN: usize = 5;
         let unmatched = self.chain.policy().answers.as_ref()?.unmatched(request.set())?;
@@ -123,7 +124,8 @@ impl Surfaces {
 }
 
 impl AnswersFile {
-    /// Reads the answers file. Only the command's own `--answers` gives permissions, approves plans and says yes to a `confirm`.
+    /// Reads the answers file. Only the command's own `--answers` gives permissions, approves plans and says yes to a
+    /// `confirm`.
     fn read(&self) -> Result<Answers, Failure> {
         let answers = answers_file(&self.path)?;
         Ok(if self.is_on_command_line { answers.permitting() } else { answers })
@@ -153,8 +155,8 @@ fn unfit(path: &str, violations: &askuser::Violations) -> Failure {
     Failure::of(&format!("{path} does not fit, nothing was asked"), violations)
 }
 
-/// Whether this is a pane of tmux in a terminal that has not said to have 256 colours. What tmux makes of a grey in eight colours is
-/// black.
+/// Whether this is a pane of tmux in a terminal that does not report 256 colours. With eight colours, tmux shows grey
+/// as black.
 fn is_in_few_colours() -> bool {
     static IS: LazyLock<bool> = LazyLock::new(|| {
         let asked = programs::command("tmux").and_then(|mut tmux| {

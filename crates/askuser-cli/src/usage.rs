@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use clap::error::{ContextKind, ErrorKind};
 use std::error::Error;
 
-/// What a parser says about the words after `program`. Help and version are printed here, and end the process.
+/// A parser's error for the arguments of `program`. Help and version are printed here and end the process.
 pub(crate) fn failure(program: &str, error: &clap::Error) -> Failure {
     let find = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
     let (shown, value) = (find(ContextKind::InvalidArg), find(ContextKind::InvalidValue));

@@ -5,7 +5,7 @@ use crate::support::{TestEnv, attempt, choice, ended, ok, request, wait};
 use askuser::Outcome;
 use askuser::store::{End, State};
 
-/// Repeated, an attempt gets the very ending it made; every other is told who was first, and the answer.
+/// A repeated attempt gets the ending it made. Every other attempt gets the first one's ending.
 pub fn a_repeated_attempt_gets_the_same_ending_and_any_other_hears_who_won(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let (here, there) = (stage.open(), stage.open());

@@ -4,7 +4,7 @@ use crate::Place;
 use crate::support::{TestEnv, attempt, choice, ok, request, until, wait};
 use askuser::store::{AskerPresence, Attachment, Draft, Filter, QuestionId, State};
 
-/// A call that is not waited for is carried out all the same: it may be made in `drop`, or in a callback.
+/// A call that is not awaited still takes effect. It may be made in `drop` or in a callback.
 pub fn a_call_is_on_its_way_when_the_method_returns_and_dropping_its_future_takes_nothing_back(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let (process, other) = (stage.open(), stage.open());
@@ -24,13 +24,13 @@ pub fn a_call_is_on_its_way_when_the_method_returns_and_dropping_its_future_take
     }
     let pending = ok(wait(other.person("ada").list(&Filter::pending()))).questions;
     assert_eq!(pending.len(), 50, "to drop the future takes nothing back");
-    // A caller that left while its question was being kept does not wait for it, and has not died.
+    // A caller that left while its question was being stored is gone, but not dead.
     until("those who left are known to have left", || {
         pending.iter().all(|question| matches!(other.get(&question.id).asker, AskerPresence::Left(_)))
     });
 }
 
-/// Calls that one process makes about one question take effect in the order it made them, without waiting in between.
+/// A process's calls about one question take effect in order, even if it does not await them.
 pub fn calls_of_one_process_about_one_question_take_effect_in_their_order(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let (process, other) = (stage.open(), stage.open());
@@ -55,7 +55,7 @@ pub fn calls_of_one_process_about_one_question_take_effect_in_their_order(place:
     }
 }
 
-/// To flush is to wait for all that this process has called before.
+/// A flush waits for all earlier calls of this process.
 pub fn flushing_waits_for_every_call_that_was_made_before(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let (process, other) = (stage.open(), stage.open());

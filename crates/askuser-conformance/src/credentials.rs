@@ -1,4 +1,4 @@
-//! Tokens and devices, in a store that keeps them.
+//! Tokens and devices in a store that manages them.
 
 use crate::Place;
 use crate::support::{TestEnv, request, wait};
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A [`Place`] whose store keeps credentials.
 pub trait CredentialsPlace: Place {
-    /// The credentials as one more process opens them.
+    /// The credentials as another process opens them.
     fn credentials(&self) -> Arc<dyn Credentials>;
 }
 
@@ -30,7 +30,7 @@ pub fn with_credential(store: &dyn Credentials, by: &Principal) -> Principal {
     by.clone().with_credential_id(id)
 }
 
-/// Revokes the credential of such a principal.
+/// Revokes the credential of this principal.
 pub fn revoke(store: &dyn Credentials, by: &Principal) {
     assert!(done(store.revoke_credential(by.credential_id().expect("a credential"))));
 }
@@ -53,7 +53,7 @@ fn new(id: &str, name: &str, scope: CredentialScope) -> NewCredential {
     NewCredential { id: id.into(), name: name.into(), scope, is_device: false, person, digest: [7; 32], address }
 }
 
-/// A live credential is found by its id; whoever lets it in hears of its end.
+/// A live credential is found by its id. A server that accepted it is notified of its end.
 pub fn a_credential_is_kept_until_it_is_revoked_and_every_process_hears_of_that(place: &dyn CredentialsPlace) {
     let (serve, shell) = (begin(place), place.credentials());
     let (made, _) = done(shell.add_credential(&new("a1", "ci", CredentialScope::Ask)));
@@ -75,7 +75,7 @@ pub fn a_credential_is_kept_until_it_is_revoked_and_every_process_hears_of_that(
     assert!(done(shell.credentials()).is_empty());
 }
 
-/// A pairing is redeemed once, in time, and a code only after it was approved at a terminal.
+/// A pairing is redeemed once, within its lifetime. A code also needs approval at a terminal.
 pub fn a_pairing_is_redeemed_once_in_time_and_a_code_only_after_somebody_let_it_in(place: &dyn CredentialsPlace) {
     let store = begin(place);
     let offer = |id: &str, kind| done(store.offer_pairing(&pairing(id, kind)));
@@ -126,7 +126,7 @@ fn live(store: &dyn Credentials) -> Vec<String> {
     done(store.credentials()).into_iter().map(|known| known.made.id).collect()
 }
 
-/// However many make a token of one name at once, one of them is left, and it is one that was told that it counts.
+/// Of concurrent calls that make a token of one name, one token remains, and its creator was told so.
 pub fn of_tokens_of_one_name_that_are_made_at_once_the_last_is_left(place: &dyn CredentialsPlace) {
     let store = begin(place);
     let replaced: u64 = std::thread::scope(|scope| {
@@ -140,8 +140,7 @@ pub fn of_tokens_of_one_name_that_are_made_at_once_the_last_is_left(place: &dyn 
     assert_eq!((live(&*store).len(), replaced), (1, 7), "each replaced the one before it");
 }
 
-/// Whoever is removed answers nothing any more: what was theirs is revoked with them, and what would have become theirs does
-/// not come in.
+/// A removed person can answer no question. Their credentials are revoked, and their unfinished pairings are refused.
 pub fn a_person_who_is_removed_takes_all_that_is_theirs_along(place: &dyn CredentialsPlace) {
     let (store, serve) = (begin(place), place.credentials());
     let process = TestEnv::new(place).open();

@@ -6,7 +6,7 @@ use askuser::Via;
 use askuser::store::{Ending, State};
 use std::time::Duration;
 
-/// A passed deadline chooses nothing, names no person, and takes no later answer.
+/// A passed deadline chooses no option, names no person and refuses later answers.
 pub fn time_runs_out_without_choosing_anything_and_only_where_a_deadline_was_given(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let process = stage.open();
@@ -26,7 +26,7 @@ pub fn time_runs_out_without_choosing_anything_and_only_where_a_deadline_was_giv
     assert_eq!(process.get(&patient).state(), State::Pending, "it has no deadline");
 }
 
-/// A person who holds the clock clears the deadline, for everybody.
+/// A person who stops the clock clears the deadline for everyone.
 pub fn a_person_who_holds_the_clock_clears_the_deadline(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let (here, there) = (stage.open(), stage.open());
@@ -40,14 +40,14 @@ pub fn a_person_who_holds_the_clock_clears_the_deadline(place: &dyn Place) {
     assert_eq!(here.get(&id).state(), State::Answered, "what has ended has no clock");
 }
 
-/// A waiter hears that time has run out, though no process looks and nothing else happens.
+/// A waiter gets the expiry although no process reads.
 pub fn a_deadline_is_heard_of_by_a_waiter_when_nothing_else_happens(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let process = stage.open();
     let id = process.ask(&request("1").with_deadline(Duration::from_millis(300)));
     let agent = process.agent();
     let mut waiting = Box::pin(agent.wait(&id));
-    // It watches, looks, and waits.
+    // It watches, reads and waits.
     for _ in 0..3 {
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
         assert!(waiting.as_mut().poll(&mut context).is_pending());
@@ -58,7 +58,7 @@ pub fn a_deadline_is_heard_of_by_a_waiter_when_nothing_else_happens(place: &dyn 
     assert_eq!((ending.state(), ending.at_ms()), (State::TimedOut, Some(1_000_300)));
 }
 
-/// What is as good as no deadline passes as little.
+/// The longest possible deadline never expires.
 pub fn the_longest_deadline_there_is_never_passes(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let process = stage.open();

@@ -1,4 +1,4 @@
-//! What a person has typed and not sent.
+//! Unsent text of people.
 
 use crate::Place;
 use crate::support::{TestEnv, choice, is_forbidden, ok, request, wait};
@@ -10,7 +10,7 @@ fn typed(text: &str) -> Draft {
     Draft::from(vec![Answer { selected_options: vec![], custom_input: Some(text.into()), note: None, ..answer }])
 }
 
-/// Each person has a draft of their own, wherever they sit.
+/// Each person has their own draft, at every surface.
 pub fn a_draft_is_kept_for_its_person_at_every_surface(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let (here, there) = (stage.open(), stage.open());
@@ -25,7 +25,7 @@ pub fn a_draft_is_kept_for_its_person_at_every_surface(place: &dyn Place) {
     assert_eq!((draft("ada"), draft("bob")), (typed("half a sentence"), Draft::default()));
 }
 
-/// A draft has a bound. It outlives its question, until its person empties it.
+/// A draft has a maximum size. It outlives its question until its author clears it.
 pub fn a_draft_is_bounded_and_stays_when_its_question_ends(place: &dyn Place) {
     let process = TestEnv::new(place).open();
     let (id, ada) = (process.ask(&request("1")), process.person("ada"));
@@ -59,7 +59,7 @@ fn texts(drafts: &[SavedDraft]) -> Vec<&Draft> {
     drafts.iter().map(|saved| &saved.draft).collect()
 }
 
-/// A draft that a writer has not seen stays beside its own, and its person reads both, newest first, with the places.
+/// A draft that a writer has not seen stays beside its own. The author reads both, newest first, with their devices.
 pub fn a_save_replaces_only_drafts_that_its_writer_has_seen(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let here = stage.open();

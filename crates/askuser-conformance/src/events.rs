@@ -1,4 +1,4 @@
-//! What happens becomes visible in the order of its numbers, and no watcher misses it.
+//! Events become visible in the order of their numbers, and no watcher misses one.
 
 use crate::support::{Process, TestEnv, choice, new_attempt, ok, request, until, wait};
 use crate::{Place, SeededRng};
@@ -11,7 +11,7 @@ use std::task::{Context, Poll, Waker};
 const WRITERS: usize = 4;
 const QUESTIONS: usize = 60;
 
-/// Each of several processes asks and ends questions, with calls on their way at the same time.
+/// Several processes ask and end questions concurrently.
 fn write(stage: &TestEnv<'_>, writer: usize) {
     let process = stage.open();
     let (agent, person) = (process.agent(), process.person("ada"));
@@ -28,7 +28,7 @@ fn write(stage: &TestEnv<'_>, writer: usize) {
     ok(wait(agent.flush()));
 }
 
-/// A reader that has seen a number never finds a smaller one later, however many write; and it misses nothing.
+/// A reader that has seen a number never finds a smaller one later, with any number of writers. It misses no event.
 pub fn concurrent_writers_never_make_a_smaller_number_visible_later(place: &dyn Place) {
     let stage = &TestEnv::new(place);
     let all = WRITERS * QUESTIONS * 2;
@@ -40,7 +40,7 @@ pub fn concurrent_writers_never_make_a_smaller_number_visible_later(place: &dyn 
                 write(stage, writer);
             });
         }
-        // One reads as it happens, one is slow.
+        // One reads at once, one is slow.
         for limit in [u32::MAX, 7] {
             scope.spawn(move || {
                 let reader = stage.open().person("reader");
@@ -64,7 +64,7 @@ pub fn concurrent_writers_never_make_a_smaller_number_visible_later(place: &dyn 
     });
 }
 
-/// Every question has two events, the first of which says that it was asked.
+/// Every question has two events, and the first one says that it was asked.
 fn check(events: &[StoreEvent], all: usize) {
     assert_eq!(events.len(), all, "one event for each change, and no other");
     let mut states = BTreeMap::<&QuestionId, Vec<State>>::new();
@@ -76,7 +76,7 @@ fn check(events: &[StoreEvent], all: usize) {
     }
 }
 
-/// A follower comes back with the last number it has seen; where events are missing, it is told.
+/// A follower resumes from the last number it has seen, and detects missing events.
 pub fn a_reader_resumes_where_it_was_and_can_tell_a_gap(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let process = stage.open();
@@ -110,7 +110,7 @@ fn next(watch: &mut Watch) -> Option<Change> {
     }
 }
 
-/// A watcher hears of all that happens after it began, in its order, or that it lagged.
+/// A watcher gets all later events in order, or that it lagged.
 pub fn a_watcher_hears_of_every_change_or_that_it_lagged(place: &dyn Place) {
     let stage = &TestEnv::new(place);
     let reader = stage.open().person("reader");
@@ -144,7 +144,7 @@ pub fn a_watcher_hears_of_every_change_or_that_it_lagged(place: &dyn Place) {
     });
 }
 
-/// Hears the next event.
+/// Waits for the next event.
 fn hear(watch: &mut Watch) -> StoreEvent {
     match wait(watch.next()) {
         Change::Event(event) => event,
@@ -152,7 +152,7 @@ fn hear(watch: &mut Watch) -> StoreEvent {
     }
 }
 
-/// What happens in another process is heard, and of one question only what happens to it.
+/// Events of other processes arrive. A watcher of one question gets only its events.
 pub fn a_watcher_hears_of_another_process_and_of_its_own_question_only(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let (here, there) = (stage.open(), stage.open());
@@ -164,7 +164,7 @@ pub fn a_watcher_hears_of_another_process_and_of_its_own_question_only(place: &d
     there.answer(&other, 0, "ada");
     there.answer(&own, 1, "ada");
     let event = loop {
-        // It may be told late that it was asked.
+        // The event of asking may arrive late.
         let event = hear(&mut watch);
         assert_eq!(event.id, own, "it watches one question");
         if event.state != State::Pending {
@@ -182,7 +182,7 @@ pub fn a_watcher_hears_of_another_process_and_of_its_own_question_only(place: &d
     assert_eq!(heard, BTreeSet::from([own, other]));
 }
 
-/// Once an event is heard, the question is read as it says, by any process.
+/// After an event, every process reads the question in that state.
 pub fn what_a_watcher_hears_of_can_be_read(place: &dyn Place) {
     let stage = &TestEnv::new(place);
     let readers: [Process; 2] = [stage.open(), stage.open()];

@@ -1,7 +1,7 @@
-//! Kills processes: nothing that was acknowledged is lost, and nothing is answered or used twice, or without a person.
+//! Kills processes. All acknowledged writes survive, and no question is answered or used twice, or without a person.
 //!
-//! Only a store that outlives a process can run this. Its tests have a program that does one [`work`] after the other, and
-//! give [`nothing_acknowledged_is_lost`] a way to start it.
+//! Only a persistent store can run this. Its tests have a program that does one [`work`] after the other, and pass
+//! [`nothing_acknowledged_is_lost`] a way to start it.
 
 use crate::support::{AGENT, SeededRng, agent, attempt, choice, permission, person, request, wait};
 use askuser::store::{Claim, Filter, Handle, QuestionId, Series, State, Store};
@@ -15,30 +15,30 @@ use std::time::{Duration, Instant};
 /// Sends a message that must arrive even if this process is killed right after.
 ///
 /// # Panics
-/// Where no process reads it.
+/// If no process reads it.
 pub fn say(words: &str) {
     let mut stdout = std::io::stdout().lock();
     writeln!(stdout, "\n@{words}").and_then(|()| stdout.flush()).expect("a process that listens");
 }
 
-/// The messages that a process sent with [`say`], without the output of the test harness around them.
+/// The messages of a process from [`say`], without the output of the test harness.
 pub fn messages(output: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(output);
     text.lines().filter_map(|line| line.strip_prefix('@')).map(str::to_owned).collect()
 }
 
-/// Does a job with a store, most of them without end; `false` for a job that it does not know.
+/// Does a job with a store, usually forever; `false` for an unknown job.
 ///
 /// | job | does |
 /// |---|---|
-/// | `ask NAME` | asks, questions and permissions, and says what was kept |
-/// | `answer-all NAME` | answers what is pending, as this person, and says what counts |
-/// | `deliver-all` | follows the events, and takes what was answered |
-/// | `claim-all NAME` | uses what was permitted, and says what it won |
-/// | `wait JSON` | puts this request, `{"request": …, "series": …}`, says its id, and waits |
+/// | `ask NAME` | asks questions and permissions, and reports each stored one |
+/// | `answer-all NAME` | answers pending questions as this person, and reports each accepted answer |
+/// | `deliver-all` | follows the events and takes the answers |
+/// | `claim-all NAME` | claims permissions, and reports each one won |
+/// | `wait JSON` | puts this request, `{"request": …, "series": …}`, reports its id, and waits |
 ///
 /// # Panics
-/// Where the store fails.
+/// If the store fails.
 pub fn work(store: Arc<dyn Store>, job: &str) -> bool {
     let (job, argument) = job.split_once(' ').unwrap_or((job, ""));
     let agent = Handle::new(store, agent(AGENT));
@@ -76,7 +76,7 @@ fn answer_all(person: &Handle, name: &str) {
     }
 }
 
-/// Follows what happens, and does something with all that was answered.
+/// Follows the events and calls a function for each answered question.
 fn follow(reader: &Handle, mut act: impl FnMut(&QuestionId)) {
     let mut last = 0;
     loop {
@@ -123,10 +123,10 @@ fn wait_killed(agent: &Handle, json: &str) {
     }
 }
 
-/// A process that works `wait` puts this request, waits for it, and is killed: [`Place::die_waiting`](crate::Place::die_waiting).
+/// Starts a process that puts this request and waits, and kills it: [`Place::die_waiting`](crate::Place::die_waiting).
 ///
 /// # Panics
-/// Where it says nothing.
+/// If it reports no id.
 pub fn die_waiting(start: impl Fn(&str) -> Command, request: &Request, series: Option<&Series>) -> QuestionId {
     let series = series.map(|series| serde_json::json!({"name": series.name, "conversation": series.conversation}));
     let job = format!("wait {}", serde_json::json!({"request": request, "series": series}));
@@ -138,7 +138,7 @@ pub fn die_waiting(start: impl Fn(&str) -> Command, request: &Request, series: O
     id.expect("it says what was kept")
 }
 
-/// A process whose output is read. Under load Wine refuses to start one of hundreds.
+/// A process with captured output. Under load Wine refuses to start one of hundreds.
 fn started(mut process: Command) -> Child {
     let mut child = None;
     crate::until("a process is started", || {
@@ -148,7 +148,7 @@ fn started(mut process: Command) -> Child {
     child.expect("a process")
 }
 
-/// The messages of a process that is killed after this long.
+/// The messages of a process that is killed after this time.
 fn killed_after(process: Command, after: Duration) -> Vec<String> {
     let mut child = started(process);
     let mut stdout = child.stdout.take().expect("its output");
@@ -163,11 +163,11 @@ fn killed_after(process: Command, after: Duration) -> Vec<String> {
     messages(&reader.join().expect("its output"))
 }
 
-/// Kills askers, answerers and those that take the answers at random, for this long, and then looks at what is kept. What was
-/// tried is returned, in words.
+/// Kills processes that ask, answer, deliver and claim, at random for this time. Then checks the store and returns the
+/// counts in words.
 ///
 /// # Panics
-/// Where something that was acknowledged is lost, or happened twice.
+/// If an acknowledged write is lost, or took effect twice.
 pub fn nothing_acknowledged_is_lost(
     time: Duration,
     start: impl Fn(&str) -> Command,

@@ -1,6 +1,6 @@
-//! What every store must do, as tests that any store runs; and a store in memory.
+//! The contract of every store, as tests that any store runs; and a store in memory.
 //!
-//! A store's own tests say how to make a [`Place`], and get one test for each rule:
+//! A store's tests create a [`Place`] and get one test per rule:
 //!
 //! ```
 //! # mod store { // as in the tests of a crate
@@ -10,8 +10,8 @@
 //! # }
 //! ```
 //!
-//! A rule is a function that gets a fresh place and panics where the store breaks it. Stores that outlive a process run
-//! [`kills`] too, which needs a program to kill.
+//! A rule is a function that gets a fresh place and panics if the store breaks it. Persistent stores also run
+//! [`kills`], which needs a program to kill.
 
 pub mod asking;
 pub mod attachments;
@@ -45,9 +45,9 @@ use askuser::Request;
 use askuser::store::{Principal, QuestionId, Series, Store};
 use std::sync::Arc;
 
-/// Where a store's questions are: new, empty, and its clock stands still unless it is set.
+/// The place of a store's questions: new and empty. Its clock moves only when it is set.
 pub trait Place: Send + Sync {
-    /// The store as one more process opens it.
+    /// The store as another process opens it.
     fn open(&self) -> Arc<dyn Store>;
 
     /// Sets the store's clock, in milliseconds since 1970.
@@ -56,24 +56,24 @@ pub trait Place: Send + Sync {
     /// The same principal with a new, valid credential.
     fn with_credential(&self, by: &Principal) -> Principal;
 
-    /// Revokes the credential of such a principal.
+    /// Revokes the credential of this principal.
     fn revoke(&self, by: &Principal);
 
-    /// A process puts this request, waits for it, and dies without a word.
+    /// Starts a process that puts this request, waits for it, and dies silently.
     fn die_waiting(&self, request: &Request, series: Option<&Series>) -> QuestionId;
 
-    /// How many steps a model takes beside the store; a tenth as many wait in one process.
+    /// The number of steps of the random model. A tenth of it is the number of waiters in one process.
     fn steps(&self) -> usize {
         100_000
     }
 
-    /// What the store itself finds wrong with what it keeps; nothing, if all is well.
+    /// The problems that the store's own check finds; empty if it is consistent.
     fn damage(&self) -> Vec<String> {
         Vec::new()
     }
 }
 
-/// One test for each rule about tokens and devices; the expression makes a new
+/// Declares one test per rule about tokens and devices. The expression makes a new
 /// [`CredentialsPlace`](credentials::CredentialsPlace).
 #[macro_export]
 macro_rules! credentials_conformance {
@@ -88,7 +88,7 @@ macro_rules! credentials_conformance {
     };
 }
 
-/// One test for each rule, in modules of their own; the expression makes a new [`Place`].
+/// Declares one test per rule, in separate modules. The expression makes a new [`Place`].
 #[macro_export]
 macro_rules! conformance {
     ($place:expr) => {

@@ -1,4 +1,4 @@
-//! Lists: paged, narrowed, searched, and only what their reader sees.
+//! Lists: paged, filtered and searched, with only the questions that their reader may see.
 
 use crate::Place;
 use crate::support::{TestEnv, agent, by_agent, ok, person, request, set, wait};
@@ -9,14 +9,14 @@ use askuser::store::{
 use askuser::{Context, Origin, QuestionSet, Request, RequestKey, Rules, Via};
 use std::collections::BTreeSet;
 
-/// Page after page, both ways, nothing that stays is left out and nothing comes twice, whatever comes and goes meanwhile.
+/// Pages in both directions contain every remaining question exactly once, during concurrent changes.
 pub fn pages_leave_nothing_out_and_repeat_nothing_while_questions_come_and_go(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let (process, reader) = (stage.open(), stage.open().person("ada"));
     let ids: Vec<QuestionId> = (0..40).map(|i| process.ask(&request(&i.to_string()))).collect();
     let page = |filter: &Filter| ok(wait(reader.list(filter)));
     let asked = |page: &Page| page.questions.iter().map(|question| question.id.clone()).collect::<Vec<_>>();
-    // As it stands.
+    // A list at rest.
     let all = page(&Filter::pending());
     assert_eq!((asked(&all), all.next), (ids.clone(), None), "in the order of asking");
     let latest = asked(&page(&Filter::pending().reversed().at_most(3)));
@@ -26,7 +26,7 @@ pub fn pages_leave_nothing_out_and_repeat_nothing_while_questions_come_and_go(pl
     assert_eq!(ok(wait(reader.count(&behind.clone().at_most(1)))), 10, "from the place on, whatever the limit");
     assert_eq!(ok(wait(reader.count(&behind.reversed()))), 29, "the other way");
     assert_eq!(page(&Filter::pending().after(Cursor { rank: 0, n: u64::MAX })).questions.len(), 0, "behind the end");
-    // While questions come and go.
+    // With concurrent changes.
     for latest_first in [false, true] {
         let mut filter = Filter { latest_first, limit: Some(4), ..Filter::pending() };
         let (mut seen, mut gone, mut round) = (Vec::new(), BTreeSet::new(), 0);
@@ -35,7 +35,7 @@ pub fn pages_leave_nothing_out_and_repeat_nothing_while_questions_come_and_go(pl
             let next = page(&filter);
             assert!(next.questions.len() <= 4);
             seen.extend(asked(&next));
-            // One of those that were just seen, and one that comes later or was seen long ago.
+            // One question from the last page, and one that comes later or was seen long ago.
             let victims = [seen.last().cloned(), before.iter().nth(round * 7 % before.len()).cloned()];
             for id in victims.into_iter().flatten().filter(|_| round % 2 == 0) {
                 if gone.insert(id.clone()) {
@@ -64,7 +64,7 @@ fn spoken(call: &str, text: &str) -> Request {
     Request::new(RequestKey::new("session", call), set).with_origin(request("").origin().clone())
 }
 
-/// The words that a person reads, in any case and with any signs; not the JSON that they are kept in.
+/// The search covers the text that a person reads, in any case and with any signs, and not the stored JSON.
 pub fn words_are_those_that_a_person_reads_in_any_case(place: &dyn Place) {
     let process = TestEnv::new(place).open();
     process.ask(&spoken("1", "Drop the \"main\" table? 100% of it, under_score, back\\slash, ДА"));
@@ -172,7 +172,7 @@ pub fn what_has_ended_is_listed_by_the_time_of_its_ending(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let process = stage.open();
     let ids: Vec<QuestionId> = (0..6).map(|i| process.ask(&request(&i.to_string()))).collect();
-    // Two end within one millisecond, and the clock goes back once.
+    // Two end in the same millisecond, and the clock goes back once.
     for (i, ended_ms) in [(3, 10), (1, 40), (4, 30), (0, 30), (2, 20)] {
         stage.set_time(2_000_000 + ended_ms);
         process.answer(&ids[i], 0, "ada");
@@ -204,7 +204,7 @@ pub fn what_has_ended_is_listed_by_the_time_of_its_ending(place: &dyn Place) {
     assert_eq!(order(&pages(behind.reversed(), 2)), [0; 0], "nothing before it is left");
 }
 
-/// A list has the words that its reader has typed and not sent, cut to a length.
+/// A list contains the reader's unsent text, shortened.
 pub fn a_list_has_the_unsent_words_of_its_reader(place: &dyn Place) {
     let process = TestEnv::new(place).open();
     let id = process.ask(&request("1"));

@@ -1,4 +1,4 @@
-//! The random driver: any calls in any order give the same results as in the store in memory.
+//! The random driver: any calls in any order give the same results as the store in memory.
 
 use crate::support::{Process, TestEnv, attempt, by_agent, choice, ok, person, request_for, set, wait};
 use crate::{MemoryStore, Place, SeededRng};
@@ -12,17 +12,17 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::time::Duration;
 
-/// Every step goes through one of several processes.
+/// Every step uses one of several processes.
 const PROCESSES: usize = 3;
-/// The number of keys that are used again.
+/// The number of keys that are reused.
 const KEYS: usize = 300;
 const LASTS: u64 = PERMISSION_LASTS.as_millis() as u64;
-/// Results that must come often, or the driver would prove nothing.
+/// Results that must be frequent for the driver to be meaningful.
 const RESULTS: &str = "put new,put known,put other,series new,series known,answer ok,answer ended,answer forbidden,\
      answer misfit,withdraw ok,withdraw ended,withdraw forbidden,claim Won,claim Used,claim Lapsed,claim forbidden,hold ok,\
      deliver ok,draft ok,draft forbidden";
 
-/// A value of the store, and the same value of the store in memory.
+/// A value of the store and its counterpart in the store in memory.
 struct Two<T>(T, T);
 
 struct Asked {
@@ -37,11 +37,11 @@ struct Model<'a> {
     processes: Vec<Two<Process>>,
     rng: SeededRng,
     asked: Vec<Asked>,
-    /// The number of times that each result came.
+    /// The number of times that each result occurred.
     seen: BTreeMap<String, usize>,
 }
 
-/// A hundred thousand steps, unless the store says otherwise.
+/// A hundred thousand steps, unless the store sets another number.
 pub fn the_store_does_what_the_store_in_memory_does(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let memory = MemoryStore::new();
@@ -64,7 +64,7 @@ pub fn the_store_does_what_the_store_in_memory_does(place: &dyn Place) {
     assert!(damage.is_empty(), "{damage:?}");
 }
 
-/// A result that both stores give alike: without ids, and with the kind of an error only.
+/// A result as both stores must give it: without ids, and with only the kind of an error.
 fn told<T: Debug>(result: &Result<T, StoreError>) -> String {
     match result {
         Ok(value) => format!("ok {value:?}"),
@@ -84,7 +84,7 @@ fn ended(ending: &Ending) -> String {
     format!("{:?} {:?} {:?} {:?}", ending.state(), ending.by(), ending.at_ms(), ending.recorded().map(facts))
 }
 
-/// The facts of a question in both stores, without its id and its place.
+/// The facts of a question without its id and cursor.
 fn facts(question: &StoredQuestion) -> String {
     let waits = question.asker == AskerPresence::Waits && question.ending.is_none();
     let StoredQuestion { asked_ms, expires_ms, ending, sent_ms, delivered_ms, unsent, .. } = question;
@@ -134,7 +134,7 @@ impl Model<'_> {
         if self.is_rare(12) {
             return self.clock();
         }
-        // Mostly one of the latest: the others have long ended.
+        // Mostly a recent question: older ones have ended.
         let back = if self.is_rare(2) { 12 } else { KEYS };
         let at = self.asked.len().checked_sub(1 + self.rng.below(back));
         let name = attempt(format!("attempt {}", self.rng.below(2)));
@@ -143,7 +143,7 @@ impl Model<'_> {
             ("series", _) => self.put_in_series(),
             ("answer", Some(at)) => {
                 let end = self.end();
-                // A server reads the answer before it looks at rights.
+                // A server parses the answer before it checks rights.
                 let is_misfit = matches!(&end, End::Resolve { outcome, .. } if *outcome == misfit());
                 let by = if is_misfit { person("person 2") } else { self.answerer(at) };
                 self.both(what, at, |process, id| Ok(ended(&wait(process.by(by.clone()).end(id, &end, &name))?)));
@@ -217,7 +217,7 @@ impl Model<'_> {
     /// A request of one of three agents, the last of which has a credential.
     fn request(&mut self, call: &str, is_for_one: bool) -> Request {
         let purpose = if self.is_rare(3) { Purpose::Permission } else { Purpose::Question };
-        // A key is one agent's, and has one purpose.
+        // A key belongs to one agent and has one purpose.
         let agent = self.rng.below(3);
         let request = by_agent(request_for(purpose, &format!("{call} {purpose:?} {agent}")), &format!("agent {agent}"));
         let origin = request.origin().clone();
@@ -288,7 +288,7 @@ impl Model<'_> {
         });
     }
 
-    /// Clocks jump, backwards too. What is due then ends, before the clock may be set back.
+    /// Moves the clock, also backwards. Due questions end first.
     fn clock(&mut self) {
         let jump = self.rng.below(3_000) as u64;
         let now = self.stage.now();
@@ -308,7 +308,7 @@ impl Model<'_> {
         }
     }
 
-    /// Two pages of a list, and what is behind the first.
+    /// Two pages of a list, and the counts behind the first.
     fn lists(&mut self, now: u64) {
         let filter = Filter {
             pending: [None, Some(true), Some(false)][self.rng.below(3)],
@@ -331,7 +331,7 @@ impl Model<'_> {
         assert_eq!(here, there, "a list differs from the store in memory: {filter:?}");
     }
 
-    /// At the end they agree about everything.
+    /// At the end both stores agree on all questions.
     fn agrees(&mut self) {
         let Two(here, there) = &self.processes[0];
         let both = [here, there].map(|process| {

@@ -1,4 +1,4 @@
-//! A real PostgreSQL server for tests: of its own, in a folder that goes away, reached through a socket alone.
+//! A PostgreSQL server for tests, in a temporary folder, reachable only through its socket.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// The user that runs it where the tests are root's: PostgreSQL refuses to be.
+/// The user that runs it if the tests run as root: PostgreSQL refuses root.
 const USER: &str = "postgres";
 
 /// A server that runs until it is dropped.
@@ -19,11 +19,10 @@ pub struct PostgresServer {
 }
 
 impl PostgresServer {
-    /// A new server with these settings; `None`, with a word about it, where PostgreSQL is not installed. Where `CI` is set, that
-    /// is a failure.
+    /// Starts a server with these settings; `None` if PostgreSQL is not installed. If `CI` is set, that is a failure.
     ///
     /// # Panics
-    /// Where it does not start.
+    /// If it does not start.
     pub fn start(settings: &[&str]) -> Option<PostgresServer> {
         let Some(programs) = programs() else {
             crate::left_out_without("PostgreSQL's server: apt-get install postgresql");
@@ -41,48 +40,48 @@ impl PostgresServer {
         Some(server)
     }
 
-    /// The address of its database; everyone on this machine may use it.
+    /// The address of its database, open to every user of this machine.
     pub fn address(&self) -> String {
         format!("postgres://{USER}@/postgres?host={}&port={}", self.folder.path().display(), self.port())
     }
 
-    /// Its port, by which its socket is named too.
+    /// The port, which also names the socket.
     pub fn port(&self) -> &str {
         self.settings.iter().rev().find_map(|setting| setting.strip_prefix("port=")).unwrap_or("5432")
     }
 
-    /// Where its socket is.
+    /// The folder of the socket.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Where its data are.
+    /// The data folder.
     pub fn data(&self) -> PathBuf {
         self.folder.path().join("data")
     }
 
-    /// The process that the others belong to, while it runs.
+    /// The main process while the server runs.
     pub fn process(&self) -> Option<u32> {
         self.running.as_ref().map(Child::id)
     }
 
-    /// One of PostgreSQL's programs, as the user that the server has.
+    /// A PostgreSQL program, run as the server's user.
     pub fn program(&self, name: &str) -> Command {
         as_user(&self.programs.join(name))
     }
 
-    /// Ends it as a crash does: nothing is finished, nobody is told.
+    /// Kills it like a crash.
     ///
     /// # Panics
-    /// Where it does not end.
+    /// If it does not end.
     pub fn stop_immediately(&mut self) {
         self.stop("immediate");
     }
 
-    /// Ends it in order.
+    /// Shuts it down.
     ///
     /// # Panics
-    /// Where it does not end.
+    /// If it does not end.
     pub fn stop_in_order(&mut self) {
         self.stop("fast");
     }
@@ -94,15 +93,15 @@ impl PostgresServer {
         child.wait().expect("it has ended");
     }
 
-    /// Other settings, from the next start on.
+    /// Sets options for the next start.
     pub fn set(&mut self, settings: &[&str]) {
         self.settings = settings.iter().map(|setting| (*setting).to_owned()).collect();
     }
 
-    /// Starts it, after it was stopped.
+    /// Restarts a stopped server.
     ///
     /// # Panics
-    /// Where it does not start.
+    /// If it does not start.
     pub fn start_again(&mut self) {
         let mut command = self.program("postgres");
         command.arg("-D").arg(self.data()).args(["-c", "listen_addresses=", "-c", "max_connections=200"]);
@@ -126,7 +125,7 @@ impl PostgresServer {
         }
     }
 
-    /// New data, copied from some that were made once: to make them takes a second.
+    /// Copies a data folder that was initialised once: initialising takes a second.
     fn make_data(&self) {
         let template =
             std::env::temp_dir().join(format!("askuser-postgres-template-{}-{}", version(&self.programs), who()));
@@ -140,7 +139,7 @@ impl PostgresServer {
                 .output()
                 .expect("initdb");
             assert!(made.status.success(), "initdb: {}", String::from_utf8_lossy(&made.stderr));
-            // Several tests may do so at once: one of them is first.
+            // Of concurrent tests, one is first.
             let kept = fresh.keep();
             if fs::rename(&kept, &template).is_err() {
                 let _ = fs::remove_dir_all(&kept);
@@ -161,7 +160,7 @@ impl Drop for PostgresServer {
     }
 }
 
-/// Where the server's programs are: Debian keeps them out of the path.
+/// The folder of the server's programs. Debian keeps it out of the path.
 fn programs() -> Option<PathBuf> {
     let mut versions: Vec<PathBuf> = fs::read_dir("/usr/lib/postgresql")
         .map(|folder| folder.filter_map(|entry| Some(entry.ok()?.path().join("bin"))).collect())
@@ -186,7 +185,7 @@ fn is_root() -> bool {
     who() == "0"
 }
 
-/// As the user that may run a server; it ends with the thread that started it.
+/// Runs a program as the server's user. It ends with the thread that started it.
 fn as_user(program: &Path) -> Command {
     let mut command = Command::new("setpriv");
     if is_root() {
@@ -196,7 +195,7 @@ fn as_user(program: &Path) -> Command {
     command
 }
 
-/// Gives a folder to that user.
+/// Changes the owner of a folder to that user.
 fn own(folder: &Path) {
     if is_root() {
         let given = Command::new("chown").args(["-R", &format!("{USER}:{USER}")]).arg(folder).status();

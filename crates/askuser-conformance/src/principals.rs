@@ -1,4 +1,4 @@
-//! Who may do what, and who is written down.
+//! Rights and recorded authors.
 
 use crate::Place;
 use crate::support::{Process, TestEnv, agent, choice, is_forbidden, new_attempt, ok, person, request, wait};
@@ -7,7 +7,7 @@ use askuser::store::{
 };
 use askuser::{Origin, Reported, Request, Via};
 
-/// Something that can be done with a question; whether it was.
+/// An operation on a question, by name. It fails if the operation had no effect.
 type Deed = (&'static str, fn(&Process, &Principal, &Request, &QuestionId) -> Result<(), StoreError>);
 
 const DEEDS: [Deed; 16] = [
@@ -29,7 +29,8 @@ const DEEDS: [Deed; 16] = [
     ("withdraw", |process, by, _, id| wait(process.by(by.clone()).withdraw(id, &new_attempt())).map(drop)),
 ];
 
-/// By, via, device and time are the store's to say, for every way there is; what an answer says of itself is kept beside.
+/// The store itself sets author, surface, device and time in every way to answer. Statements in the answer are stored
+/// beside them.
 pub fn the_store_says_who_answered_through_what_and_when(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let process = stage.open();
@@ -60,7 +61,7 @@ pub fn the_store_says_who_answered_through_what_and_when(place: &dyn Place) {
     }
 }
 
-/// What an agent with a credential says of its own question is its word: kept, given back to it, and never a person's answer.
+/// An answer by an agent's credential is that agent's report: stored and returned to it, and never a person's answer.
 pub fn an_agent_with_a_credential_settles_its_own_questions_and_is_never_a_person(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let process = stage.open();
@@ -87,7 +88,7 @@ pub fn an_agent_with_a_credential_settles_its_own_questions_and_is_never_a_perso
     assert_eq!(process.get(&id).ending.as_ref(), Some(&ending), "and it is kept so");
 }
 
-/// The same key means the same question to one credential alone; another finds, and changes, nothing by it.
+/// A key belongs to one credential. The same key of another credential is another question.
 pub fn each_credential_has_keys_of_its_own(place: &dyn Place) {
     let process = TestEnv::new(place).open();
     let of = |credential: &str| request("1").with_origin(Origin::default().with_credential(credential));
@@ -105,7 +106,7 @@ pub fn each_credential_has_keys_of_its_own(place: &dyn Place) {
     assert_eq!(ok(wait(ada.get(request("2").key()))).id, only, "to a person it names the only one");
 }
 
-/// A refused call changes nothing, and no watcher hears of it.
+/// A refused call changes no state and sends no event.
 pub fn what_no_principal_may_do_leaves_no_trace(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let process = stage.open();
@@ -121,7 +122,7 @@ pub fn what_no_principal_may_do_leaves_no_trace(place: &dyn Place) {
             let result = act(&process, &by, &request("1").with_audience(["ada"]), id);
             let is_refused = match result {
                 Err(StoreError::Forbidden(_)) => true,
-                // Behind a server each credential has keys, and so questions, of its own.
+                // Behind a server each credential has separate keys, and so separate questions.
                 Err(StoreError::NotFound(_)) => deed == "see by key",
                 _ => false,
             };
@@ -137,7 +138,7 @@ pub fn what_no_principal_may_do_leaves_no_trace(place: &dyn Place) {
     assert_eq!(ok(wait(process.person("ada").events(0, 10))).events.len(), 1, "nothing but that it was asked");
 }
 
-/// A person who could not be called is remembered until they were, with the store's time.
+/// A failed notification of a person is stored with the store's time until one succeeds.
 pub fn a_failed_notice_is_remembered_with_the_stores_time(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let (here, there) = (stage.open(), stage.open());

@@ -1,4 +1,4 @@
-//! What ended long ago is removed, and those who read on are told.
+//! Questions that ended long ago are removed, and readers of events learn of it.
 
 use crate::Place;
 use crate::support::{Process, TestEnv, new_attempt, ok, person, request, until, wait};
@@ -14,14 +14,14 @@ fn events(process: &Process, after: u64) -> Events {
     ok(wait(process.person("ada").events(after, 100)))
 }
 
-/// Asked and answered now.
+/// Asks and answers a question.
 fn answered(process: &Process, request: &Request) -> QuestionId {
     let id = process.ask(request);
     process.answer(&id, 0, "ada");
     id
 }
 
-/// When a question ended decides, not when it was asked, nor for whom it was; what waits stays.
+/// The time of ending decides, not the time of asking or the audience. Pending questions stay.
 pub fn a_purge_removes_what_ended_before_with_its_drafts_and_events_and_nothing_else(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let (process, other) = (stage.open(), stage.open());
@@ -63,7 +63,7 @@ pub fn a_purge_removes_what_ended_before_with_its_drafts_and_events_and_nothing_
     assert_eq!(stage.place.damage(), Vec::<String>::new());
 }
 
-/// One that has seen everything reads on; one that has not is told that some are missing.
+/// A reader that has seen all events continues. One that has not gets a gap.
 pub fn a_reader_of_events_is_told_what_was_purged_before_it_came(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let process = stage.open();
@@ -88,7 +88,8 @@ pub fn a_reader_of_events_is_told_what_was_purged_before_it_came(place: &dyn Pla
     assert!(events(&process, begin).gap, "some are missing after {begin}, though there are later ones");
 }
 
-/// A place in a list, or a number, that a reader has kept stays behind what comes later.
+/// A question after a purge gets no cursor or number of a removed one. So both are larger than those that a reader has
+/// kept.
 pub fn what_comes_after_a_purge_takes_no_place_or_number_of_what_is_gone(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let process = stage.open();
@@ -103,7 +104,7 @@ pub fn what_comes_after_a_purge_takes_no_place_or_number_of_what_is_gone(place: 
     assert!(next.question.cursor > cursor, "{:?} after {cursor:?}", next.question.cursor);
     let behind = ok(wait(process.person("ada").list(&Filter::default().after(cursor)))).questions;
     assert_eq!(behind.first().map(|question| &question.id), Some(&next.question.id));
-    // The waiter of what is gone is none of the next.
+    // The waiter of a purged question does not move to the next one.
     ok(wait(waiting.attachment.detach()));
     assert_eq!(process.get(&next.question.id).asker, askuser::store::AskerPresence::Waits);
     until("its event is visible", || !events(&process, last).events.is_empty());

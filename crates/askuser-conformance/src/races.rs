@@ -1,4 +1,4 @@
-//! Several processes at once: of all attempts one wins, and every loser is told which.
+//! Concurrent processes: one attempt wins, and every loser learns which.
 
 use crate::Place;
 use crate::support::{TestEnv, attempt, choice, ok, permission, request, wait};
@@ -8,7 +8,7 @@ use std::sync::Barrier;
 const PROCESSES: usize = 6;
 const QUESTIONS: usize = 300;
 
-/// Every process does this with every question, all of them at the same moment; what each was told, by question.
+/// Runs an operation on every question in every process at once. Returns the replies by question.
 fn race<T: Send>(
     stage: &TestEnv<'_>,
     ids: &[QuestionId],
@@ -38,7 +38,7 @@ fn race<T: Send>(
     by_question
 }
 
-/// Who won, and what they all were told.
+/// The winner and all replies.
 fn winner(told: Vec<Result<Ending, StoreError>>) -> (usize, Ending) {
     let won: Vec<usize> = (0..told.len()).filter(|i| told[*i].is_ok()).collect();
     assert_eq!(won.len(), 1, "of all attempts one wins");
@@ -54,7 +54,7 @@ fn winner(told: Vec<Result<Ending, StoreError>>) -> (usize, Ending) {
     (won[0], endings[0].clone())
 }
 
-/// Of many answers one is recorded; every other process is told whose, and so is every later reader.
+/// Of many answers one is recorded. Every process and every later reader gets that one.
 pub fn every_question_has_one_winner_whom_all_losers_name(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let process = stage.open();
@@ -75,7 +75,7 @@ pub fn every_question_has_one_winner_whom_all_losers_name(place: &dyn Place) {
     crate::until("every end is told", || answered() == QUESTIONS);
 }
 
-/// A permission has one user, and every other is told that it was used.
+/// A permission is used once. Every other process learns that it was used.
 pub fn of_many_claims_one_wins(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let process = stage.open();
@@ -98,7 +98,7 @@ pub fn of_many_claims_one_wins(place: &dyn Place) {
     }
 }
 
-/// Of many processes that ask the same, one has put it, and all have the same question.
+/// Of many processes that ask the same, one puts the question, and all get it.
 pub fn of_many_that_ask_the_same_one_is_new(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let calls: Vec<QuestionId> =

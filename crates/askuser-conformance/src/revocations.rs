@@ -5,12 +5,12 @@ use crate::support::{AGENT, TestEnv, agent, attempt, choice, permission, person,
 use askuser::store::{DraftSave, End, Filter, Store, StoreError};
 
 fn is_refused<T: std::fmt::Debug>(result: Result<T, StoreError>) {
-    // A server says so itself.
+    // A server checks this itself.
     let refused = matches!(result, Err(StoreError::Unauthorized(_)));
     assert!(refused, "its credential was revoked: {result:?}");
 }
 
-/// A request authenticated before a revocation reads and changes nothing after it.
+/// After a revocation, a request authenticated before reads no data and changes no state.
 pub fn a_revoked_credential_does_nothing_any_more(place: &dyn Place) {
     TestEnv::new(place);
     let store = place.open();
@@ -49,7 +49,7 @@ pub fn a_revoked_credential_does_nothing_any_more(place: &dyn Place) {
     assert_eq!(wait(store.count(&bob, &Filter::pending())).expect("it counts"), 1, "nothing has changed");
 }
 
-/// Each call beside a revocation is either done before it or refused.
+/// Each call beside a revocation either completes before it or is refused.
 pub fn nothing_is_put_after_its_credential_was_revoked(place: &dyn Place) {
     TestEnv::new(place);
     let asker = place.with_credential(&agent(AGENT));

@@ -1,4 +1,4 @@
-//! The same thing asked again: when a call attaches to a question that is there, and when it asks anew.
+//! The same question asked again: a call attaches to the stored question, or asks a new one.
 
 use crate::Place;
 use crate::support::{Process, TestEnv, asked, new_attempt, ok, request, series, until, wait};
@@ -9,7 +9,7 @@ fn put(process: &Process, call: &str, conversation: &str) -> Put {
     process.put_in(&request(call), Some(&series(conversation)))
 }
 
-/// Two live conversations never share a question, nor its answer.
+/// Two live conversations never share a question or its answer.
 pub fn a_call_shares_no_question_that_another_conversation_waits_for(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let (here, there) = (stage.open(), stage.open());
@@ -21,7 +21,7 @@ pub fn a_call_shares_no_question_that_another_conversation_waits_for(place: &dyn
     assert!(!again.is_new && again.question.id == yours.question.id, "the answer is another conversation's");
 }
 
-/// What nothing waits for any more is taken over, by one conversation alone.
+/// An abandoned question is taken over by exactly one conversation.
 pub fn a_question_that_nothing_waits_for_is_taken_over(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let (here, there) = (stage.open(), stage.open());

@@ -4,7 +4,7 @@ use crate::Place;
 use crate::support::{TestEnv, choice, new_attempt, ok, request, wait};
 use askuser::store::{QuestionId, State};
 
-/// However many wait in one process, each hears how its own question ended, wherever that happened.
+/// Any number of waiters in one process each get the ending of their question, from any process.
 pub fn many_wait_in_one_process_and_each_hears_of_its_own_question(place: &dyn Place) {
     let waiters = place.steps() / 10;
     let stage = TestEnv::new(place);

@@ -1,5 +1,6 @@
-//! What keeping questions costs. Prints figures, asserts nothing: `cargo bench -p askuser-inbox -- cycles|size|wake|list|dead|idle|many`
-//! (all of them without a name). `benches/inbox/run` puts it beside LangGraph, and counts the fsyncs of both.
+//! Benchmarks of a store. Prints figures and asserts none: `cargo bench -p askuser-inbox --
+//! cycles|size|wake|list|dead|idle|many` (all of them without a name). `benches/inbox/run` compares it with LangGraph,
+//! and counts the fsyncs of both.
 #![allow(clippy::print_stdout, reason = "it is all it does")]
 
 use askuser::input::QuestionInput;
@@ -57,7 +58,7 @@ impl Store {
         Store::of(SqliteStore::open(path))
     }
 
-    /// Where nothing is lost with the machine that matters.
+    /// Opens a store without syncs, for data that may be lost with the machine.
     fn unsynced(path: &Path) -> Store {
         let milliseconds = || u64::try_from(now() / 1_000_000).unwrap_or(u64::MAX);
         Store::of(SqliteStore::open_for_test(path, Arc::new(milliseconds), false))
@@ -145,7 +146,7 @@ fn list() {
     pages("list", &store, count as u64);
 }
 
-/// The askers of all have died: each had a process of its own.
+/// Measures lists of questions whose askers have all died, each in a separate process.
 fn dead() {
     let (folder, count) = (folder(), 100_000);
     let path = folder.path().join("inbox.sqlite");

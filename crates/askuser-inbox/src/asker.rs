@@ -156,7 +156,7 @@ impl InboxAsker {
     }
 }
 
-/// A permission that nothing else can use any more.
+/// Claims a permission, so that no other call can use it.
 async fn claimed(agent: &Handle, question: &StoredQuestion, resolution: Resolution) -> Result<Resolution, AskError> {
     let attempt = new_attempt().map_err(|error| AskError::surface("the permission cannot be used", error))?;
     let unused = match agent.claim(&question.id, &attempt).await? {

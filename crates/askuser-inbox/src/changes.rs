@@ -1,9 +1,8 @@
-//! Noticing that another process has changed a store's file.
+//! Detects changes of a store's file by other processes.
 //!
-//! A writer's commit is seen by others only after its last write to the file, and nothing in the file system tells of that
-//! moment. So a writer that has committed rings: a byte written to a file beside the store. One that dies in between has
-//! still changed the store's log, which is why that is watched too, and why a reader that looks too early looks again
-//! ([`SETTLE`]).
+//! A commit becomes visible after the writer's last write, and the file system does not report that moment. So a writer
+//! rings after a commit: it writes a byte to a file beside the store. A writer that dies in between has still changed
+//! the store's log, which is watched, too. A reader that looks too early looks again ([`SETTLE`]).
 
 use crate::process_lock::private_options;
 use notify::{Config, Event, EventKind, PollWatcher, RecommendedWatcher, RecursiveMode, Watcher};
@@ -14,10 +13,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// How often the file is looked at where the system cannot tell of changes: a network file system, no watches left.
+/// The polling interval without file notifications: a network file system, or no watches left.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
-/// When to look again after a notice, in case the change was not visible yet.
+/// The pauses before further looks after a notification, in case the change was not visible yet.
 pub(crate) const SETTLE: [Duration; 2] = [Duration::from_millis(30), Duration::from_secs(1)];
 
 /// Tells other processes that something was committed.
@@ -31,7 +30,7 @@ impl Bell {
         Bell(private_options().create(true).truncate(false).open(name).ok())
     }
 
-    /// Where it fails, others look after a while all the same.
+    /// If it fails, other processes still look after a while.
     pub(crate) fn ring(&mut self) {
         if let Some(bell) = &mut self.0 {
             let _ = bell.seek(SeekFrom::Start(0)).and_then(|_| bell.write_all(b"!"));
@@ -84,7 +83,7 @@ impl FileWatcher {
         Some(FileWatcher { is_told, _watcher: watcher.ok()? })
     }
 
-    /// Marks the changes so far as seen; later ones are reported anew.
+    /// Marks the changes so far as seen. Later ones are reported again.
     pub(crate) fn heard(&self) {
         self.is_told.store(false, Ordering::Release);
     }

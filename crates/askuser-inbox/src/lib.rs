@@ -1,12 +1,12 @@
-//! Keeps questions until they are answered.
+//! Stores questions until they are answered.
 //!
 //! ```text
 //! an agent ──InboxAsker──▶ Store ◀── a person: a list, a prompt, a page
 //!            └ waits: a change in the store wakes it, in this process or in another
 //! ```
 //!
-//! A question is on the disk before a person sees it; an answer is on the disk before its surface is told that it counts. At
-//! most one answer is recorded, and it is delivered at least once.
+//! A question is on disk before a person sees it, and an answer before its surface shows success. At most one answer is
+//! recorded. It is delivered at least once.
 //!
 //! ```no_run
 //! use askuser::{Asker, Request};

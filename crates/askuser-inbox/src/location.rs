@@ -1,4 +1,4 @@
-//! Where a store is.
+//! The location of a store.
 
 use crate::SqliteStore;
 use askuser::store::{Store, StoreError};
@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Where questions are kept.
+/// The location of the questions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Location {
@@ -14,12 +14,12 @@ pub enum Location {
     File(PathBuf),
     /// At a server.
     Address(String),
-    /// In a PostgreSQL database, which only a server opens: whoever has its password can answer for anybody.
+    /// In a PostgreSQL database. Only a server opens it, because its password grants every right.
     Postgres(String),
 }
 
 impl Location {
-    /// What a setting says: an address has a scheme, everything else is a path.
+    /// Parses a setting: an address has a scheme, and any other text is a path.
     pub fn parse(text: &OsStr) -> Location {
         match text.to_str().filter(|text| text.contains("://")) {
             Some(address) if address.starts_with("postgres") => Location::Postgres(address.to_owned()),

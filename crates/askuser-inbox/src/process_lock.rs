@@ -1,5 +1,5 @@
-//! Which processes are there: one that uses a store holds a lock on a file of its own, which the system releases when it
-//! dies. No clock, no heartbeat, and a process id that is used again fools no reader.
+//! Detects live processes. Each process that uses a store locks its own file, and the system releases the lock at its
+//! death. That needs no clock and no heartbeat, and reused process ids do no harm.
 
 use crate::random::random_id;
 use askuser::store::StoreError;
@@ -77,7 +77,7 @@ fn path_of(folder: &Path, name: &str) -> Option<PathBuf> {
     (!name.is_empty() && name.bytes().all(|byte| byte.is_ascii_hexdigit())).then(|| folder.join(name))
 }
 
-/// Where the locks are of the processes that wait for an answer of a store.
+/// The folder of the locks of processes that wait for a store's answers.
 pub fn waiting_folder(store: &Path) -> PathBuf {
     let mut name = store.file_name().unwrap_or_default().to_owned();
     name.push("-waiting");

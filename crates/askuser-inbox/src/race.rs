@@ -9,7 +9,7 @@ use askuser::{AskError, Asker, Delivery, Prompt, Reported, Request, Status, Via}
 use std::future::{Future, poll_fn};
 use std::task::Poll;
 
-/// How often an end is tried at most that may have been recorded or not.
+/// The maximum number of attempts to record an ending with an unknown result.
 const TRIES: usize = 3;
 
 /// Waits for a stored question to end, and asks it at a surface meanwhile. Returns the answer of the surface, which is not recorded.
@@ -39,11 +39,11 @@ pub(crate) async fn race(
     first
 }
 
-/// Records what a surface delivered, as this principal's, and by whom where the surface does not say. Where another was earlier, or it cannot be kept, the surface is told
-/// here.
+/// Records a surface's answer as this principal's. An agent reports `by` as its author, unless the surface names one.
+/// The surface gets an error if another answer was first, or if this one cannot be stored.
 ///
 /// # Errors
-/// How it ended instead, or why it could not be recorded.
+/// The other ending, or the reason why it could not be recorded.
 pub(crate) async fn record(
     store: &Handle,
     id: &QuestionId,
@@ -151,7 +151,7 @@ async fn show(
     Ok(ending)
 }
 
-/// Who answers at a surface: this person, or the policy that settled it there.
+/// The author of an answer at a surface: this person, or the policy that settled it.
 pub(crate) fn answerer(name: &str, via: Option<Via>) -> Principal {
     Principal::person(name, via.unwrap_or(Via::Policy))
 }

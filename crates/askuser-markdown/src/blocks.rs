@@ -26,7 +26,7 @@ pub(crate) struct Block {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum BlockKind {
     Paragraph,
-    /// A block on one line, such as a heading with `#` or a rule.
+    /// A block that ends with its line, such as a heading with `#` or a rule.
     Line,
     /// A fence of this many characters.
     Fence(char, usize),
@@ -64,7 +64,7 @@ enum Container {
     List {
         is_numbered: bool,
     },
-    /// The column of its marker.
+    /// The width of its marker in columns.
     Item(usize),
 }
 

@@ -16,7 +16,7 @@ pub(crate) struct Runs<'s> {
     source: &'s str,
     pieces: Vec<Piece>,
     look: Look,
-    /// The runs inside each open mark, and the text to show when it closes.
+    /// The look before each open mark, and the text to show when it closes.
     open: Vec<(Look, String)>,
 }
 

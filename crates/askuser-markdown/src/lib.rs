@@ -1,8 +1,9 @@
 //! Markdown and diffs, parsed once into rows that every surface draws.
 //!
-//! Headings, lists, quotes, tables, fences, bold, italics and inline code are read as such; code has colours. HTML, entities
-//! and the targets of links stay as written, `_` marks nothing, and a line end stays a line end: a text cannot hide a part of
-//! itself. Nothing is fetched and nothing is executed. All text goes through [`askuser::sanitize`].
+//! Headings, lists, quotes, tables, fences, bold, italics and inline code are read as such; code has colours. HTML,
+//! entities and the targets of links stay as written, `_` has no effect, and a line end stays a line end. So a text
+//! cannot hide a part of itself. The crate fetches and executes no content. All text goes through
+//! [`askuser::sanitize`].
 //!
 //! ```
 //! let rows = askuser_markdown::rows("Use **bold** and\n- a list");

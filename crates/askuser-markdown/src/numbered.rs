@@ -1,12 +1,12 @@
-//! Numbers for the lines of a diff, instead of lines that begin with `@@`. Only a complete diff gets numbers. Other
-//! text is drawn as written.
+//! Numbers for the lines of a diff, instead of lines that begin with `@@`. Only a complete diff gets numbers, so that
+//! its display determines the whole diff. Other text is drawn as written.
 
 use crate::DiffLine;
 
 /// A line of a diff with its numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NumberedLine {
-    /// The kind and text of the line.
+    /// The kind of the line.
     pub says: DiffLine,
     /// Its number in the old file; `None` for an added line.
     pub old: Option<usize>,

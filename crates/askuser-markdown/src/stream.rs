@@ -1,4 +1,4 @@
-//! Markdown that arrives in pieces. A row is emitted once no further text can change it, so printed rows stay as they are.
+//! Markdown that arrives in pieces. A row is emitted once no further text can change it. So printed rows never change.
 
 use crate::blocks::{Block, BlockKind, read, read_rest};
 use crate::highlight::Highlighter;
@@ -235,11 +235,12 @@ impl Stream {
         rows.push(row);
     }
 
-    /// The first final rows of a long unfinished paragraph at this width. `wrap` returns the places where a text breaks.
+    /// The final first rows of a long unfinished paragraph at this width. `wrap` returns the rows into which a text
+    /// breaks.
     pub fn take_stable_rows(&mut self, columns: usize, wrap: impl Fn(&str) -> Vec<Range<usize>>) -> Vec<Row> {
         let mut rows = Vec::new();
         let long = self.pending.len() + self.partial.len() > columns;
-        // `sanitize` may still change this text, so it must be complete.
+        // A text that `sanitize` changes must be complete first.
         if self.fence.is_some() || self.given > 0 || !long || sanitize::block(&self.partial) != self.partial {
             return rows;
         }
@@ -318,7 +319,7 @@ fn stable_start(text: &str, continues: bool) -> Option<StableStart> {
             Event::Start(Tag::Paragraph) if i == 0 => continue,
             _ if i == 0 => return None,
             Event::End(TagEnd::Paragraph) => break,
-            // Definitions take lines of their own and appear once complete.
+            // The line after a break is a separate row, which is emitted once it is complete.
             Event::SoftBreak | Event::HardBreak => break,
             _ => {}
         }

@@ -96,7 +96,7 @@ fn denied(why: &str) -> CallToolResult {
     decision(&json!({"behavior": "deny", "message": why}))
 }
 
-/// A text block, and nothing else: that is what the client reads.
+/// The client reads a single text block.
 fn decision(decision: &Value) -> CallToolResult {
     CallToolResult::success(vec![ContentBlock::text(decision.to_string())])
 }

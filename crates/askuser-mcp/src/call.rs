@@ -22,10 +22,10 @@ use serde_json::Value;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::time::{Instant, sleep_until};
 
-/// How often a client hears that we still wait for the person, from the beginning on.
+/// The interval of progress messages to a client while a person is awaited.
 const PROGRESS: Duration = Duration::from_secs(15);
 
-/// The name of a client that gives none.
+/// The name of an unnamed client.
 const NAMELESS: &str = "an MCP client";
 
 /// The end of a call without an answer.
@@ -50,7 +50,7 @@ impl Unanswered {
 pub(crate) struct Call<'a> {
     pub(crate) server: &'a Server,
     pub(crate) context: &'a RequestContext<RoleServer>,
-    /// Who asks, and where.
+    /// The asker.
     pub(crate) origin: Origin,
 }
 
@@ -213,7 +213,7 @@ impl Call<'_> {
             };
             let next_word = started + PROGRESS * told;
             tokio::select! {
-                // What has ended already needs no word.
+                // A finished call needs no progress message.
                 biased;
                 answered = &mut asking => {
                     let (request, seconds) = (&context.id, started.elapsed().as_secs());
@@ -266,7 +266,7 @@ impl Call<'_> {
                 }
             }
         }
-        // Detached before the client hears of it: it may be back at once.
+        // Detached before the client gets the reply, because it may return at once.
         drop(asking);
         tracing::info!(request = %context.id, seconds = started.elapsed().as_secs(), "returns before the client gives up");
         Err(Unanswered::NotYet(id))
@@ -282,7 +282,7 @@ impl Call<'_> {
         result.into()
     }
 
-    /// How a client can show a question by itself, if it can.
+    /// The client's way to show a question itself, if it has one.
     fn choices(&self, request: &Request) -> Option<Choices> {
         let (capabilities, version) = (self.context.client_capabilities(), self.context.protocol_version());
         let dialogs = self.client().dialogs;
@@ -295,7 +295,7 @@ impl Call<'_> {
         ClientFacts::of(&client_name(self.context))
     }
 
-    /// How old an answer is that is no answer to this very call, and what it is.
+    /// The age of an answer that is not for this call alone, and a description of it.
     fn age(&self, question: &StoredQuestion) -> Option<(Duration, &'static str)> {
         let ended = question.ending.as_ref().and_then(Ending::at_ms)?;
         let age = Duration::from_millis(question.read_ms.checked_sub(ended)?);

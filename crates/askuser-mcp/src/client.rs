@@ -28,7 +28,7 @@ pub(crate) enum Dialogs {
     Fatal,
 }
 
-/// How long a call may wait.
+/// The time limit of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CallTimeout {
     plain: Duration,
@@ -52,12 +52,12 @@ const CLIENTS: [ClientFacts; 13] = [
     // 30 min, and 120 s until a call goes to the background, where an answer does not count as a person's. An open dialog
     // prevents that.
     ClientFacts { since: Some([2, 1]), ..waits("claude-code", 110, 110, LONG - 60) },
-    // 300 s whatever the progress; an open dialog stops the clock.
+    // 300 s regardless of progress; an open dialog stops the clock.
     ClientFacts { since: Some([0, 166]), dialogs: Dialogs::OneChoice, ..waits("codex", 285, 285, 285) },
     // 180 s after the last progress.
     ClientFacts { since: Some([1, 0]), ..waits("github-copilot", 165, LONG, 165) },
     ClientFacts { since: Some([1, 0]), ..waits("copilot", 165, LONG, 165) },
-    // 600 s whatever the progress.
+    // 600 s regardless of progress.
     ClientFacts { since: Some([0, 61]), ..waits("gemini", 585, 585, 585) },
     // 300 s after the last progress, 600 s in all.
     waits("qwen", 285, 585, 285),
@@ -106,14 +106,14 @@ impl CallTimeout {
         }
     }
 
-    /// How long to wait in all.
+    /// The total waiting time.
     pub(crate) fn limit(&self, has_progress: bool, has_dialog: bool) -> Duration {
         let with_progress = if has_progress { self.with_progress } else { self.plain };
         if has_dialog { with_progress.max(self.with_dialog) } else { with_progress }
     }
 }
 
-/// The first two numbers of a version; what is none counts as 0.
+/// The first two numbers of a version; a missing number is 0.
 fn numbers(version: &str) -> [u64; 2] {
     let mut numbers = version.trim_start_matches('v').split('.').map(|number| number.parse().unwrap_or(0));
     [numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)]

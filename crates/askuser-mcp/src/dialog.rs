@@ -21,7 +21,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// How often a form is shown that comes back with no answer.
+/// The number of times that a form without an answer is shown.
 pub(crate) const TRIES: usize = 3;
 
 /// Dialogs at the other end of a connection, one for each question.
@@ -31,7 +31,7 @@ pub(crate) struct Dialog {
     /// The time that earlier forms were open, and the start of the one that is.
     open: Mutex<(Duration, Option<Instant>)>,
     closed: Notify,
-    /// Where the question is kept, with what was answered so far.
+    /// The store of the question and of partial answers, as its person.
     person: Handle,
     id: QuestionId,
     conversation: Arc<Conversation>,
@@ -69,7 +69,7 @@ impl Dialog {
         self.closed.notified().await;
     }
 
-    /// Offers the inbox instead of the questions. To choose it answers nothing.
+    /// Offers the inbox instead of the questions. Choosing it is no answer.
     async fn elsewhere(&self, request: &Request) -> FormResult {
         let Some(where_to) = elsewhere(request, &self.id) else { return FormResult::NotAsked };
         match self.one(&where_to, &where_to.set().questions()[0], false).await {
@@ -229,7 +229,7 @@ fn of_dialog(draft: Draft) -> DraftSave {
     DraftSave { draft, version: DraftVersion { writer: "dialog".to_owned(), edit: 0 }, replaces: Vec::new() }
 }
 
-/// What all forms together came to.
+/// The result of all forms together.
 pub(crate) fn resolution(request: &Request, last: FormResult, answers: Vec<Answer>) -> Resolution {
     let set = request.set();
     let outcome = match last {

@@ -1,7 +1,7 @@
-//! One request and the way back to its client: whether somebody still reads there, and whether an answer has arrived.
+//! A request and its way back to the client: whether the client still reads, and whether the reply has arrived.
 //!
-//! An answer counts as delivered once it is written to a connection that the client still holds. Until then it is kept, and is there
-//! when the same thing is asked again.
+//! An answer counts as delivered once it is written to a connection that the client still holds. Until then it stays
+//! stored for the next call.
 
 use askuser::Delivery;
 use hyper::http::request::Parts;
@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// How long a client may take to come back to a stream that broke. It is told to try after a second.
+/// The time in which a client may return to a broken stream. It is asked to retry after a second.
 const GRACE: Duration = Duration::from_secs(3);
 
 /// Shared by the connection, which says what becomes of the reply, and the call, which makes it.
@@ -25,7 +25,7 @@ struct Inner {
     readers: watch::Sender<Readers>,
 }
 
-/// Who reads what the reply goes to.
+/// The readers of the reply's stream.
 #[derive(Clone, Copy, Debug)]
 struct Readers {
     streams: usize,
@@ -50,7 +50,7 @@ impl Exchange {
         context.extensions.get().or_else(in_http).cloned().unwrap_or_else(|| Exchange::with(false))
     }
 
-    /// This answer goes out with the reply, beside others. One that is not read any more takes none with it.
+    /// Attaches an answer to the reply. A reply without a reader delivers none.
     pub(crate) fn leaving(&self, delivery: Delivery) {
         if !self.0.is_acknowledged {
             // Handing it over is all there is.
@@ -97,7 +97,7 @@ impl Exchange {
         tokio::time::timeout(GRACE, back).await.is_ok_and(|back| back.is_ok_and(|readers| readers.streams > 0))
     }
 
-    /// Waits until the client has gone for good.
+    /// Waits until the client is gone and its grace period is over.
     pub(crate) async fn gone(&self) {
         let mut readers = self.0.readers.subscribe();
         while readers.wait_for(|readers| readers.streams == 0).await.is_ok() && self.is_read().await {}

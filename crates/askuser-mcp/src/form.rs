@@ -1,7 +1,7 @@
-//! A question as a form of the client's, and what comes back from it.
+//! A question as a client's form, and its result.
 //!
-//! One form is one question: clients that show a form at all show this one. Nothing is required in it, for typed text may
-//! stand instead of an option; what is sent is checked here, by the rules of the question.
+//! One form is one question, which every client with forms can show. No field is required, because typed text may
+//! replace an option. The result is checked by the question's rules.
 
 use crate::client::Dialogs;
 use askuser::exact::{self, Charset};
@@ -22,26 +22,26 @@ pub(crate) fn is_short(request: &Request) -> bool {
     request.context().is_none_or(|context| exact::rows(&context.shown(Charset::Utf8), COLUMNS) <= MOST_ROWS)
 }
 
-/// Whether a client can show forms. Those that say neither mean forms: there was nothing else once.
+/// Whether a client can show forms. An older client without a statement means forms.
 pub(crate) fn has_forms(capabilities: &ClientCapabilities) -> bool {
     capabilities.elicitation.as_ref().is_some_and(|dialogs| dialogs.form.is_some() || dialogs.url.is_none())
 }
 
-/// How the choices are put into a form.
+/// The style of the choices in a form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choices {
     /// Several as a list of which any may be chosen.
     List,
     /// Several as a switch for each: lists came with protocol 2025-11-25.
     Switches,
-    /// One of the options and nothing beside it.
+    /// The options only.
     OptionsOnly,
     /// None of the questions: the person chooses to answer in the inbox, or declines.
     Elsewhere,
 }
 
 impl Choices {
-    /// How a client can be shown these questions, if it can at all.
+    /// The style in which a client can show these questions, if there is one.
     pub(crate) fn of(
         dialogs: Dialogs,
         capabilities: Option<&ClientCapabilities>,
@@ -186,11 +186,11 @@ fn message(request: &Request, question: &Question, rejected: Option<&Rejected>) 
     out
 }
 
-/// The answer in a form that was sent; `None` if it is empty. Some clients have an Other of their own beside the options: what is typed
-/// there comes back as if it were one of them.
+/// The answer in a submitted form; `None` if it is empty. Some clients add their own Other, whose text comes back as if
+/// it were an option.
 ///
 /// # Errors
-/// Where it is no answer to its question.
+/// If it is no valid answer to its question.
 pub(crate) fn answer(
     set: &QuestionSet,
     question: &Question,

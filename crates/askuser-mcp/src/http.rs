@@ -1,4 +1,4 @@
-//! Clients over streamable HTTP. Connections, and who is let in, are the caller's.
+//! Clients over streamable HTTP. The caller handles connections and authentication.
 
 use crate::exchange::Exchange;
 use crate::http_delivery::{Acknowledge, Watched};
@@ -13,7 +13,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// Where the protocol is spoken.
+/// The path of the protocol.
 pub const HTTP_PATH: &str = "/mcp";
 
 /// A reply to a client.
@@ -24,13 +24,13 @@ pub type Reply = Response<BoxBody<Bytes, Infallible>>;
 pub struct HttpService(StreamableHttpService<Server, Sessions>);
 
 impl HttpService {
-    /// For clients that one gate lets in.
+    /// A service for authenticated clients.
     pub fn new(server: Server, end: CancellationToken) -> HttpService {
         let mut config = StreamableHttpServerConfig::default();
         // The gate has looked at these.
         (config.allowed_hosts, config.allowed_origins) = (Vec::new(), Vec::new());
         config.cancellation_token = end.clone();
-        // Nothing comes before the reply to `initialize`: which protocol is spoken is not known there.
+        // The reply to `initialize` comes first: before it the protocol version is unknown.
         config.sse_retry = None;
         let server = server.over_http(end.child_token());
         let sessions = Arc::new(Sessions::new());

@@ -1,4 +1,4 @@
-//! When a reply over HTTP has arrived: written to a connection whose other end is still held.
+//! Detects the arrival of a reply over HTTP: written to a connection that the client still holds.
 
 use crate::exchange::Exchange;
 use http_body_util::combinators::BoxBody;
@@ -25,7 +25,7 @@ pub(crate) fn handed_over(exchange: Exchange) {
 /// A connection: told what to do once everything is written that it has by now, with whether the client still held its end.
 pub type Acknowledge = Arc<dyn Fn(Box<dyn FnOnce(bool) + Send>) + Send + Sync>;
 
-/// What a request is answered with, and what becomes of that where it is outside of any session.
+/// The body of a reply. Outside a session it also tracks whether the reply has arrived.
 pub(crate) struct Watched {
     body: BoxBody<Bytes, Infallible>,
     exchange: Option<Exchange>,

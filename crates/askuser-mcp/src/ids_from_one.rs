@@ -1,4 +1,5 @@
-//! Numbers our requests from 1. The SDK begins with 0, and some clients take a cancellation of request 0 for one of nothing.
+//! Numbers our requests from 1. The SDK begins with 0, and some clients take a cancellation of request 0 as one without
+//! a request.
 
 use rmcp::RoleServer;
 use rmcp::model::{JsonRpcMessage, RequestId, ServerNotification};

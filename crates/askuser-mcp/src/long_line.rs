@@ -1,7 +1,7 @@
-//! Notices messages that are too long to be read, and answers them.
+//! Detects messages that are too long and replies with an error.
 //!
-//! The SDK drops such a line silently, and the client would wait for ever. So the bytes are looked at on their way to the SDK:
-//! nothing is kept of them but the id of the request, wherever in the line it stands.
+//! The SDK drops such a line silently, and the client would wait forever. So the bytes are inspected on their way to
+//! the SDK. Only the request's id is kept, from any place in the line.
 
 use rmcp::model::RequestId;
 use std::pin::Pin;
@@ -70,7 +70,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for Watched<R> {
     }
 }
 
-/// What is known of a message from its outermost object, without reading the rest.
+/// The fields of a message's outermost object that are known before its end.
 #[derive(Default)]
 struct Envelope {
     depth: usize,
@@ -83,7 +83,7 @@ struct Envelope {
     has_method: bool,
 }
 
-/// Whether the next character of a string is escaped.
+/// The escape state of a string: `Yes` if its next character is escaped.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Escape {
     No,

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use tokio::io::AsyncWrite;
 
-/// How the SDK begins a reply without an id.
+/// The SDK's beginning of a reply without an id.
 const WITHOUT: &[u8] = br#"{"jsonrpc":"2.0","error":"#;
 const WITH: &[u8] = br#"{"jsonrpc":"2.0","id":null,"error":"#;
 
@@ -13,7 +13,7 @@ const WITH: &[u8] = br#"{"jsonrpc":"2.0","id":null,"error":"#;
 pub(crate) struct NullIds<W> {
     stream: W,
     is_between_lines: bool,
-    /// What stands for the beginning of the line, as far as it is not written yet.
+    /// The replacement of the line's beginning, as far as it is not written yet.
     beginning: &'static [u8],
 }
 

@@ -1,4 +1,5 @@
-//! What a model reads. Text and structured content each say everything: clients show their model one or the other.
+//! The results for a model. Text and structured content are each complete, because clients show their model one or the
+//! other.
 
 use askuser::store::{QuestionId, StoredQuestion};
 use askuser::{QuestionSet, Resolution, Status, report};
@@ -7,7 +8,7 @@ use serde_json::{Value, json};
 use std::fmt::Write;
 use std::time::Duration;
 
-/// What came of asking; `age` where that is no answer to this very call, and what it is.
+/// The outcome of a question. `age` describes an answer that is not for this call alone.
 pub(crate) fn resolved(
     set: &QuestionSet,
     resolution: &Resolution,
@@ -114,7 +115,7 @@ pub(crate) fn withdrawn() -> CallToolResult {
     both(words.into(), json!({"status": "withdrawn", "message": words}))
 }
 
-/// Nothing was asked, and this is why.
+/// The error result of a call that asked no question, with the reason.
 pub(crate) fn refused(why: impl Into<String>) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(why.into())])
 }

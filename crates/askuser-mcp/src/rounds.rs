@@ -17,26 +17,26 @@ use serde::{Deserialize, Serialize};
 use std::sync::PoisonError;
 use std::time::Duration;
 
-/// What a call brings back.
+/// The state that a call brings back.
 pub(crate) struct Round {
     responses: InputResponses,
     state: State,
 }
 
-/// What the client carries from one call to the next.
+/// The state that the client carries from one call to the next.
 #[derive(Serialize, Deserialize)]
 struct State {
     id: String,
     shown_ms: u64,
-    /// How often forms came back wrong.
+    /// The number of invalid forms.
     #[serde(default)]
     rejected: usize,
-    /// What was right in them.
+    /// The valid answers so far.
     #[serde(default)]
     answers: Vec<Answer>,
 }
 
-/// What becomes of a round.
+/// The next step after a round.
 pub(crate) enum Next {
     /// The client shows these.
     Show(InputRequiredResult),

@@ -1,5 +1,5 @@
-//! Which questions are the same: what one client asks in one folder again is one series, of which the store finds the open one. Where the
-//! folder is not known, nothing tells two projects apart, and only what one conversation asks again is the same.
+//! The series of a question. Repeated questions of one client in one folder belong to one series, in which the store
+//! finds the open one. Without a folder two projects cannot be told apart, so the series covers one conversation only.
 
 use askuser::store::Series;
 use askuser::{Origin, Request};

@@ -22,32 +22,32 @@ use tokio::sync::OnceCell;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// How long a client may take to say where it works.
+/// The time limit for a client's list of roots.
 const ROOTS: Duration = Duration::from_secs(2);
 const MOST_FOLDER_CHARS: usize = 1_000;
 
 /// No person reads a question and refuses it in less.
 const INSTANT: Duration = Duration::from_millis(500);
 const INSTANT_WHERE_HEADLESS: Duration = Duration::from_secs(1);
-/// How long the model of a client that has given up takes to ask the same again.
+/// The time after a client's timeout within which its model repeats the question.
 const ASKS_AGAIN: Duration = Duration::from_secs(60);
 
-/// How a server asks.
+/// The options of a server.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Options {
-    /// Where it runs; the agent is whatever client calls.
+    /// The place of the server. The agent is the calling client.
     pub origin: Origin,
-    /// How inputs are read.
+    /// The rules for inputs.
     pub rules: Rules,
-    /// How long a call waits at most, instead of what is known of the client.
+    /// The waiting time of a call, instead of the client's known limit.
     pub limit: Option<Duration>,
-    /// When a question gives up altogether.
+    /// The time limit of a question.
     pub deadline: Option<Duration>,
     /// Signs what a client of protocol 2026-07-28 carries while its dialog is open: at least 32 bytes, private, and the same
     /// after a restart. Without it such clients are not asked in their own dialog.
     pub state_key: Option<Vec<u8>>,
-    /// Whether a person may sit at the client's own dialog. A client that an agent's command has started has asked none.
+    /// Whether a person may sit at the client's own dialog. A client started by an agent's command asks no person.
     pub dialogs: bool,
     /// The policy that settles questions before a person is asked.
     pub chain: Chain,
@@ -88,13 +88,13 @@ pub struct Server {
     pub(crate) closed: CancellationToken,
 }
 
-/// What tells the calls of one client process from those of all others.
+/// The state of one client process, which separates its calls from those of all others.
 pub(crate) struct Conversation {
     pub(crate) id: String,
     pub(crate) began: Instant,
-    /// Where a client works that has not started this process, once it has said so.
+    /// The working folder of a client that has not started this process, once it is known.
     folder: OnceCell<Option<String>>,
-    /// Whether its dialogs have refused by themselves: no person sits there.
+    /// Set once its dialogs have refused without a person.
     is_headless: AtomicBool,
     /// Answers whose calls the client may have given up before, without a word: the question by its series, and when.
     perhaps_missed: Mutex<HashMap<String, (QuestionId, Instant)>>,
@@ -165,7 +165,7 @@ impl Server {
         Server { closed, ..self.in_new_conversation() }
     }
 
-    /// Who asks, and where.
+    /// The asker of a request.
     fn origin(&self, context: &RequestContext<RoleServer>) -> Origin {
         let mut origin = self.options.origin.clone().with_agent(client_name(context));
         if !self.is_started_by_client {
@@ -212,8 +212,8 @@ impl ServerHandler for Server {
             .with_server_info(Implementation::new("askuser", env!("CARGO_PKG_VERSION")).with_title("askuser"))
     }
 
-    /// Protocol 2026-07-28 cannot take a form back when the person has answered elsewhere. A client that would show one is told that there is
-    /// no such protocol, and falls back to one that can.
+    /// Protocol 2026-07-28 cannot close a form when the person has answered elsewhere. A client with forms gets the
+    /// error of an unknown method, and falls back to a protocol that can.
     async fn discover(&self, context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
         if context.client_capabilities().is_some_and(|client| has_forms(&client)) {
             return Err(ErrorData::method_not_found::<DiscoverRequestMethod>());

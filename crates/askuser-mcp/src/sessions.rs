@@ -22,7 +22,7 @@ use tokio::time::Instant;
 const UNUSED: Duration = Duration::from_secs(60 * 60);
 /// The most sessions without a stream.
 const MOST_UNUSED: usize = 100;
-/// When a client whose stream broke is to come back.
+/// The pause before a client returns to a broken stream.
 const RETRY: Duration = Duration::from_secs(1);
 
 #[derive(Clone)]
@@ -34,8 +34,8 @@ pub(crate) struct Sessions {
 struct Session {
     /// The time when it was made, or when its last stream ended.
     used: Mutex<Instant>,
-    /// Whether streams begin with an empty event, so that the client can come back to them. Those of protocols before 2025-11-25 take
-    /// it for a broken message.
+    /// Set if streams begin with an empty event, to which a client can return. Protocols before 2025-11-25 take it for
+    /// a broken message.
     is_primed: AtomicBool,
     streams: watch::Sender<usize>,
     /// Requests whose streams can be taken up again, by what the SDK calls them.
@@ -178,7 +178,7 @@ impl Session {
     }
 }
 
-/// Which request's stream an event belongs to: `index/request`.
+/// The request whose stream an event belongs to: `index/request`.
 fn request_of(event: &str) -> Option<&str> {
     event.split_once('/').map(|(_, request)| request)
 }
@@ -188,7 +188,7 @@ struct Watched<S> {
     stream: Pin<Box<S>>,
     session: Arc<Session>,
     exchange: Option<Exchange>,
-    /// What the SDK calls the request, once the client has heard it and can come back.
+    /// The SDK's name of the request, once the client knows it and can return.
     name: Option<String>,
 }
 
@@ -225,7 +225,7 @@ impl<S: Stream<Item = ServerSseMessage>> Stream for Watched<S> {
 }
 
 impl<S> Watched<S> {
-    /// There is nothing to come back to.
+    /// There is no stream to return to.
     fn end(&mut self) {
         self.exchange = None;
         if let Some(name) = self.name.take() {

@@ -10,7 +10,7 @@ pub(crate) const ASK: &str = tool::NAME;
 /// Waits again for what was asked.
 pub(crate) const RESULT: &str = "AskUserQuestionResult";
 
-/// What Claude Code asks for permission.
+/// The tool that Claude Code calls for permission.
 pub(crate) const APPROVE: &str = "approve";
 
 pub(crate) fn definitions(options: &Options) -> Vec<Tool> {

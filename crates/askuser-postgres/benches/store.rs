@@ -1,5 +1,5 @@
-//! What keeping questions in PostgreSQL costs. Prints figures, asserts nothing. `benches/postgres/run` puts it beside LangGraph on the
-//! same server, whose address `ADDRESS` has; without one it starts a server of its own.
+//! The cost of keeping questions in PostgreSQL. Prints figures without assertions. `benches/postgres/run` compares it
+//! with LangGraph on the same server at `ADDRESS`. Without `ADDRESS` it starts a server.
 #![allow(clippy::print_stdout, reason = "it is all it does")]
 
 use askuser::input::QuestionInput;

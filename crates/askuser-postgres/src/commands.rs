@@ -369,7 +369,7 @@ fn series_of(command: &Command) -> Option<Vec<u8>> {
     }
 }
 
-/// Removes NUL, the one character that PostgreSQL cannot store. Only search columns need this; a request escapes it.
+/// Replaces NUL, the one character that PostgreSQL cannot store. Only search columns need this; a request escapes it.
 pub(crate) fn without_nul(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
 }

@@ -19,7 +19,7 @@ use tokio_postgres::types::Type;
 /// The first pause between retries, and the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
-/// The interval at which rows that another process is ending are read again.
+/// The maximum number of repeated reads while another process is ending rows.
 const LOOKS: u32 = 100;
 
 pub(crate) struct Database {
@@ -71,7 +71,7 @@ impl Database {
             };
             may_be_done |= kind != CallKind::Read && error.may_be_done();
             if may_be_done && kind == CallKind::WriteWithEvent {
-                // The call may have written an event, so the feed has to look.
+                // The call may have written an event, so the feed has to number it.
                 self.event_feed.has_written();
             }
             if !error.is_passing() || Instant::now() + pause > give_up {
@@ -178,7 +178,7 @@ impl Database {
         }
     }
 
-    /// Ends questions past their deadline. Returns the number that no other process is ending.
+    /// Ends questions past their deadline, except those that another process is ending. Returns their number.
     pub(crate) async fn expire(&self, connection: &Connection, now: u64) -> Result<u64, DatabaseError> {
         let timed_out = Ending::timed_out(now).to_json()?;
         let sql = "WITH late AS (

@@ -110,7 +110,7 @@ fn is_distrusted(error: &tokio_postgres::Error) -> bool {
         .any(|inner| inner.is::<rustls::Error>())
 }
 
-/// The error code of a server that shuts down.
+/// Whether the server replied that it shuts down or closes the connection.
 fn is_ending(code: Option<&SqlState>) -> bool {
     matches!(
         code,

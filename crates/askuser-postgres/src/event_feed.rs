@@ -98,7 +98,7 @@ pub(crate) async fn run_feed(database: Shared<Database>) {
     }
 }
 
-/// Does the pending work. Returns the pause before the next look; `None` without watchers.
+/// Does the pending work. Returns the pause before the next look; `None` without watchers, leases and deadlines.
 async fn look(database: &Database, was_woken: bool) -> Option<Duration> {
     let event_feed = &database.event_feed;
     let mut feed = event_feed.feed.lock().await;

@@ -45,7 +45,7 @@ impl Leases {
         self.waiting.borrow_mut().entry(n).or_default().push(waiter);
     }
 
-    /// Removes a waiter.
+    /// Removes all waiters of a question.
     pub(crate) fn forget(&self, n: i64) {
         self.waiting.borrow_mut().remove(&n);
     }
@@ -56,7 +56,7 @@ impl Leases {
 }
 
 impl Database {
-    /// Creates the lease of this process once. Every call would otherwise contend for one row.
+    /// Ensures that this process has a lease. A recent one is not renewed, since all calls would contend for one row.
     pub(crate) async fn lease(&self, connection: &Connection) -> Result<(), DatabaseError> {
         match self.leases.renewed.get() {
             Some(renewed) if renewed.elapsed() < self.leases.every() => Ok(()),

@@ -10,12 +10,12 @@
 //! numbers. With asynchronous replication a failover may lose acknowledged writes.
 //!
 //! - **Ending** is one conditional update that contains the attempt's key. If a reply is lost, the store repeats it
-//! with the same key for [`Options::patience`].
+//!   with the same key for [`Options::patience`].
 //! - **Events get their number after commit.** With a number from before the commit, a reader that has seen 2 would
-//! miss 1.
-//! - **Time** is the server's.
+//!   miss 1.
+//! - **Time** is the server's, not that of the clients' machines.
 //! - **Statements** are never prepared and sessions hold no state, so that a pooler may stand between. A notification
-//! is only a hint.
+//!   is only a hint.
 //!
 //! The password grants every right. Agents and people connect through a server that authenticates them.
 

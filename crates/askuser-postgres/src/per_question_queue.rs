@@ -115,7 +115,7 @@ impl Lanes {
         });
     }
 
-    /// Joins the lanes of a question that is named by its id and by its key.
+    /// The lane of a question, which is the same for its id and for its key. `None` for calls without a lane.
     fn name(&self, lane: &Lane) -> Option<Vec<u8>> {
         match lane {
             Lane::Free | Lane::Alone => None,

@@ -121,7 +121,7 @@ impl Pool {
         &self.address.shown
     }
 
-    /// Takes an idle connection.
+    /// Takes an idle connection, or opens one.
     pub(crate) async fn take(&self) -> Result<Connection, DatabaseError> {
         let permit = self.permits.clone().acquire_owned().await.ok();
         let reused = || self.idle.borrow_mut().pop();

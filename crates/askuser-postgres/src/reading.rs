@@ -12,7 +12,8 @@ use askuser::store::{
 };
 use tokio_postgres::types::Type;
 
-/// The number of events per numbering transaction, and the number of such transactions before a read.
+/// The number of events per numbering transaction, and the maximum number of such transactions before a read. They keep
+/// waits short.
 const NUMBERED_AT_ONCE: u32 = 10_000;
 const NUMBERED_BY_ONE: u32 = 100;
 /// The number of questions listed for an ambiguous abbreviation.
@@ -100,7 +101,7 @@ impl Conditions {
     }
 }
 
-/// Adds the reader's unsent draft.
+/// Adds the reader's unsent drafts.
 async fn with_unsent(connection: &Connection, by: &Principal, mut page: Page) -> Result<Page, DatabaseError> {
     let asked = page.questions.iter().filter(|question| by.is_asked(&question.request));
     let asked: Vec<i64> = asked.map(|question| signed(question.cursor.n)).collect();

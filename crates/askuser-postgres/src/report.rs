@@ -16,7 +16,8 @@ pub struct Report {
     pub version: String,
     /// The value of `synchronous_commit`.
     pub synchronous_commit: String,
-    /// The synchronous standbys. Without any, a failover may lose acknowledged writes.
+    /// The value of the setting of this name: the synchronous standbys. If it is empty, a failover may lose
+    /// acknowledged writes.
     pub synchronous_standby_names: String,
     /// Whether committed writes survive a crash of the server.
     pub is_synced: bool,

@@ -86,7 +86,7 @@ impl PostgresStore {
         self.call(Lane::Free, async |database: Shared<Database>| database.report().await)
     }
 
-    /// Queues work for the thread.
+    /// Queues work for the thread. The work is on its way when this returns.
     pub(crate) fn call<T: Send + 'static>(
         &self,
         lane: Lane,
@@ -221,7 +221,7 @@ impl Store for PostgresStore {
     }
 }
 
-/// Reports about notifications are queued in order, too.
+/// The lane of notifier failures, which are stored and read in order, too.
 const NOTICES: &[u8] = b"notices";
 
 impl std::fmt::Debug for PostgresStore {

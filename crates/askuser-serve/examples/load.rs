@@ -1,4 +1,4 @@
-//! Figures of a server, with the client in a process of its own: `benches/serve/run`.
+//! Measures a server, with the client in a separate process: `benches/serve/run`.
 //!
 //! `load server FILE` serves a store; `load client [STREAMS] [ANSWERS] [PENDING]` starts one, measures, and prints.
 
@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// How many connections answer at once.
+/// The number of connections that answer at once.
 const LANES: usize = 32;
 const ANSWER: &str = "{\"answers\": [{\"selectedOptions\": [\"A\"]}]}";
 
@@ -61,7 +61,7 @@ impl Server {
         Ok((Server { child, address: line.trim().parse()? }, began.elapsed()))
     }
 
-    /// How often its threads ran.
+    /// The number of context switches of its threads.
     fn switches(&self) -> u64 {
         let threads = std::fs::read_dir(format!("/proc/{}/task", self.child.id())).into_iter().flatten().flatten();
         let status = threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("status")).ok());
@@ -233,7 +233,7 @@ async fn open(address: SocketAddr, token: &str, streams: usize) -> Result<Vec<Tc
     Ok(opened)
 }
 
-/// Counts what is heard on them.
+/// Counts the events on these streams.
 fn listen(streams: Vec<TcpStream>, heard: &Arc<AtomicUsize>) {
     for mut stream in streams {
         let heard = heard.clone();
@@ -246,7 +246,7 @@ fn listen(streams: Vec<TcpStream>, heard: &Arc<AtomicUsize>) {
     }
 }
 
-/// Waits until so much is heard, or for a minute.
+/// Waits for this number of events, or for a minute.
 async fn until(heard: &AtomicUsize, all: usize) {
     let began = Instant::now();
     while heard.load(Ordering::Relaxed) < all && began.elapsed() < Duration::from_secs(60) {

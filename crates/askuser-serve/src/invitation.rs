@@ -1,4 +1,4 @@
-//! What a server says of itself when it starts: where it is, how a browser comes in, what is not encrypted.
+//! The server's message at its start: its address, the way in for a browser, and missing encryption.
 
 use crate::pairing::{self, PairingError};
 use crate::server::Options;
@@ -12,7 +12,7 @@ pub struct Invitation {
     pub link: String,
     /// The same for a camera, where others than this machine reach the address.
     pub picture: Option<String>,
-    /// What the person has to know.
+    /// A warning to the person.
     pub warning: Option<&'static str>,
 }
 
@@ -41,10 +41,10 @@ pub async fn invite(
     })
 }
 
-/// The address of a proxy in front of a server, as a person writes it.
+/// Normalises the address of a proxy in front of a server.
 ///
 /// # Errors
-/// Where it is none.
+/// If it is invalid.
 pub fn public_url(text: &str) -> Result<String, String> {
     let (scheme, rest) = text.split_once("://").unwrap_or_default();
     let authority = rest.trim_end_matches('/');
@@ -57,7 +57,7 @@ pub fn public_url(text: &str) -> Result<String, String> {
     }
 }
 
-/// The address that others use: of "every network", the one that leads out. Nothing is sent to find it.
+/// The address for other machines: for a wildcard address, that of the default route. No packet is sent to find it.
 fn reachable(address: SocketAddr) -> SocketAddr {
     if !address.ip().is_unspecified() {
         return address;

@@ -6,8 +6,8 @@
 //! a browser ───────▶ / and /api/v1 ──────────┘
 //! ```
 //!
-//! Every request shows a credential, which has one scope: who asks cannot answer. What a client says of itself decides nothing. A GET
-//! never changes anything. There are no cookies, no CORS and no WebSockets.
+//! Every request carries a credential with one scope: an asker cannot answer. A client's statements about itself grant
+//! no rights. GET changes no state. There are no cookies, no CORS and no WebSockets.
 
 mod api;
 mod client;

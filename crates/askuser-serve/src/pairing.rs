@@ -1,4 +1,5 @@
-//! A device comes in: by a link that the person opens, or by a code that it shows and somebody at a terminal lets in.
+//! Pairing of a device: by a link that the person opens, or by a code that the device shows and a person approves at a
+//! terminal.
 
 use crate::api::CodeToShow;
 use crate::request_guard::is_same;
@@ -8,16 +9,16 @@ use askuser::store::{CredentialScope, Credentials, Pairing, PairingKind, StoreEr
 use qrcodegen::{QrCode, QrCodeEcc};
 use std::io;
 
-/// Letters and digits that nobody mistakes for each other.
+/// Letters and digits that are easy to tell apart.
 const ALPHABET: &[u8; 32] = b"ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 
-/// Why a device was not let in.
+/// The reason why a device was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum PairingError {
     /// Used, over, tried too often, or never there.
     #[error("this code was used already, or its time is over")]
     Gone,
-    /// Nobody has let it in yet.
+    /// No person has approved it yet.
     #[error("nobody has let this device in yet")]
     NotYet,
     /// The store cannot be used.
@@ -116,7 +117,7 @@ async fn free_name(store: &dyn Credentials, name: &str) -> Result<String, StoreE
     Ok(free.unwrap_or_else(|| name.to_owned()))
 }
 
-/// A link as a code for a camera, two rows of it in a line of text. Dark on light, whatever the terminal's colours.
+/// A link as a QR code, two rows per line of text. Dark on light in any terminal colours.
 pub fn qr(link: &str) -> Option<String> {
     const MARGIN: i32 = 2;
     let code = QrCode::encode_text(link, QrCodeEcc::Low).ok()?;

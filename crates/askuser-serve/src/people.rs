@@ -1,15 +1,15 @@
-//! Whom questions can be for, by their names.
+//! Validates the names of people that a question may be addressed to.
 
 use askuser::store::{CredentialScope, Credentials, StoreError};
 use askuser::{Violation, sanitize};
 
-/// How long a name may be.
+/// The maximum length of a name.
 pub(crate) const LONGEST_NAME: usize = 64;
 
-/// A name that fits into a line.
+/// Checks a one-line name.
 ///
 /// # Errors
-/// Where it is none.
+/// If it is invalid.
 pub fn name(path: &str, given: &str) -> Result<String, Violation> {
     let name = sanitize::line(given).trim().to_owned();
     let wrong = |fact: String, limit: &str| Err(Violation { path: path.into(), fact, limit: limit.into() });
@@ -20,10 +20,10 @@ pub fn name(path: &str, given: &str) -> Result<String, Violation> {
     }
 }
 
-/// The name of a person. Names are written one after the other, with commas between them.
+/// Checks the name of a person. Lists of names are separated by commas.
 ///
 /// # Errors
-/// Where it is none.
+/// If it is invalid.
 pub fn persons_name(given: &str) -> Result<String, Violation> {
     let name = name("name", given)?;
     match name.contains(',') {
@@ -32,11 +32,11 @@ pub fn persons_name(given: &str) -> Result<String, Violation> {
     }
 }
 
-/// The names that nobody has who could answer: no person, no token that answers under its own name, and not the user whose
-/// store it is. A question for them alone would wait for ever.
+/// The names in this list that cannot answer: no person, no token that answers under its own name, and not the store's
+/// owner. A question for them alone would wait forever.
 ///
 /// # Errors
-/// Where the store cannot be read.
+/// If the store cannot be read.
 pub async fn unknown(
     store: &dyn Credentials,
     owner: &str,

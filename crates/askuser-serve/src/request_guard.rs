@@ -1,8 +1,8 @@
-//! Who is let in to a server, by the values of a request's headers alone: a pure function, the same for every server of ours.
+//! Admits or refuses a request by its headers alone: a pure function, the same for each of our servers.
 //!
 //! A port is open to every program that can reach it, and to every page in a browser that can. A page that made its own name
 //! point here calls us by that name (`Host`); a page of another origin is named by the browser (`Sec-Fetch-Site`, `Origin`).
-//! Neither is a credential: only a token is, and the gate only finds it. What a proxy adds decides nothing.
+//! Neither is a credential: only a token is, and the gate only finds it. Headers that a proxy adds have no effect.
 
 use core::net::SocketAddr;
 
@@ -47,10 +47,10 @@ pub(crate) struct HeaderValues<'a> {
     pub(crate) x_askuser: HeaderValue<'a>,
 }
 
-/// What a request is for.
+/// The purpose of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Area {
-    /// The page and its assets: no secret in them, and they change nothing.
+    /// The page and its assets. They contain no secret and change no state.
     Page,
     /// A device that exchanges a code for a token.
     Pairing,
@@ -63,7 +63,7 @@ pub(crate) enum Area {
     Mcp,
 }
 
-/// Why a request is not let in.
+/// The reason for a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
     /// It calls this server by a name that is not its own.
@@ -110,7 +110,7 @@ impl Gate {
         if address.port() == default {
             host.truncate(host.len() - format!(":{default}").len());
         }
-        // No client connects to "any address", whatever it says.
+        // A client never connects to the wildcard address, so it is no valid host.
         let hosts = if address.ip().is_unspecified() { Vec::new() } else { vec![host] };
         let is_local = address.ip().is_loopback() && !is_tls;
         let localhost = is_local.then(|| format!("localhost:{}", address.port()));
@@ -138,10 +138,10 @@ impl Gate {
         self
     }
 
-    /// Lets a request in, with the token it shows, or says why not. Whether the token is any good is not decided here.
+    /// Admits a request and returns its token. The token is not verified here.
     ///
     /// # Errors
-    /// Why it is not let in.
+    /// The reason for the refusal.
     pub(crate) fn admit<'a>(&self, headers: &HeaderValues<'a>, area: Area) -> Result<Option<&'a str>, Refusal> {
         let localhost = self.localhost.as_ref().filter(|_| area == Area::Mcp);
         if !self.hosts.iter().chain(localhost).any(|host| headers.host.is(host)) {

@@ -5,10 +5,10 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::path::Path;
 
-/// What a server encrypts with.
+/// Loads a certificate and its key.
 ///
 /// # Errors
-/// Where a file cannot be read or they do not belong together: which, and why.
+/// If a file cannot be read, or if they do not match.
 pub fn config(certificate: &Path, key: &Path) -> Result<ServerConfig, String> {
     let failed = |path: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     let certificates = CertificateDer::pem_file_iter(certificate)

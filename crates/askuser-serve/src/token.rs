@@ -5,7 +5,7 @@ use askuser::store::{Credential, CredentialScope, Credentials, Digest, NewCreden
 use sha2::Digest as _;
 use std::io;
 
-/// What every token begins with, so that a scanner for leaked secrets knows it.
+/// The prefix of every token, so that scanners for leaked secrets recognise it.
 const PREFIX: &str = "au_";
 
 /// Makes a token: what it is, and the credential that the store keeps of it. Without a person it acts under its own name.

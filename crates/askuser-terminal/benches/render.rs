@@ -1,4 +1,4 @@
-//! What it costs to show a prompt in 80 columns and 24 rows: laying it out, drawing its cells, the bytes of a key.
+//! Benchmarks of showing a prompt in 80 columns and 24 rows: its layout, the drawing of its cells, the bytes of a key.
 //!
 //! `cargo bench -p askuser-terminal`
 

@@ -12,7 +12,7 @@ use askuser::{AskError, Delivery, Outcome, Prompt, QuestionSet, Request, Request
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How to ask: what the terminal can do, how the prompt looks and how it behaves.
+/// The options of a prompt: the terminal's abilities, its look and its behaviour.
 ///
 /// ```
 /// use askuser_terminal::{Confirm, Options, Presentation};
@@ -30,21 +30,21 @@ pub struct Options {
     pub presentation: Presentation,
     /// Colours and symbols.
     pub theme: Theme,
-    /// What is printed once the prompt has closed.
+    /// The confirmation that stays once the prompt has closed.
     pub confirm: Confirm,
-    /// How long after the first frame keys that answer, cancel or open a text field are ignored.
+    /// The time after the first frame in which keys that answer, cancel or open a text field are ignored.
     pub key_delay: Duration,
-    /// How long the prompt shows in the colour of success after each answer, and before it closes.
+    /// The time for which the prompt shows in the colour of success after each answer and before it closes.
     pub flash: Duration,
     /// Whether the terminal rewraps its lines when it is resized.
     pub reflows: bool,
     /// Whether the terminal has a window, with a title, focus events and notifications. A console or a serial line might print
     /// such sequences as text.
     pub has_window: bool,
-    /// How the prompt has come to be on the screen.
+    /// The reason why the prompt is on the screen.
     pub trigger: Trigger,
-    /// The store that keeps the questions asked here, as the person at this terminal uses it: it is told when they stop the
-    /// clock, and keeps what they have typed and not sent.
+    /// The store of the questions asked here, as this person uses it. It learns when they stop the clock, and keeps
+    /// unsent text.
     pub kept_in: Option<Arc<dyn KeepsDrafts>>,
     /// Whether this process ends with its prompt. Until then the terminal stays locked: what is printed below the prompt is not
     /// drawn over by one that has waited. And once the answer is handed over, no signal ends the process instead.
@@ -52,16 +52,16 @@ pub struct Options {
 }
 
 impl Options {
-    /// Whether the terminal is asked for its background, once a prompt is there: where nothing is known about it, it would
-    /// change a colour, and a reply may come.
+    /// Whether to query the terminal's background once a prompt is there: it is unknown, it would change a colour, and
+    /// a reply may come.
     pub fn asks_background(&self) -> bool {
         let Theme { background, depth, .. } = self.theme;
         background == Background::Unknown && depth != ColorDepth::None && self.has_window
     }
 }
 
-/// Asks on the terminal that controls this process, whatever its standard streams are. Blocks until there is an outcome;
-/// without a terminal that is `unavailable`, at once.
+/// Asks on the controlling terminal, regardless of the standard streams. Blocks until there is an outcome. Without a
+/// terminal it returns `unavailable` at once.
 ///
 /// ```no_run
 /// use askuser::{QuestionSet, Rules};
@@ -78,7 +78,7 @@ impl Options {
 /// ```
 ///
 /// # Errors
-/// Where the person interrupts, the process is told to end, or the terminal fails.
+/// If the person interrupts, a signal ends the prompt, or the terminal fails.
 pub fn ask(set: &QuestionSet, options: &Options) -> Result<Resolution, AskError> {
     let request = Request::new(RequestKey::new("terminal", "ask"), set.clone());
     ask_request(&request, options)
@@ -134,15 +134,15 @@ pub(crate) fn run(
             device.outlive_signals();
         }
     }
-    // The outcome stands, whatever becomes of the terminal.
+    // The outcome counts even if the terminal fails now.
     let _ = device.stop();
     result
 }
 
-/// What the keyboard was used for right before a question.
+/// The use of the keyboard right before a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Keyboard {
-    /// Nothing that we know of.
+    /// Unknown or unused.
     Free,
     /// Typing into this program; the last question was closed this long ago.
     InUse(Option<Duration>),

@@ -74,7 +74,7 @@ impl Asker for TerminalAsker {
     }
 }
 
-/// What the thread that asks shares with its callers.
+/// The state shared by the asking thread and its callers.
 #[derive(Debug)]
 struct Prompts {
     options: Options,
@@ -117,7 +117,7 @@ impl Prompts {
         }
     }
 
-    /// Asks what waits, one after the other, until nothing does.
+    /// Asks the waiting questions one after the other.
     fn run(&self, queue: &QuestionQueue) {
         loop {
             let mut state = self.state();
@@ -143,7 +143,8 @@ impl Prompts {
             let asked =
                 catch_unwind(AssertUnwindSafe(|| ask::run(&request, &self.options, Some(signal), &mut deliver)));
             drop(self.take_closer(&request));
-            // What was delivered, withdrawn or detached waits no more; the rest has not been told yet.
+            // Delivered, withdrawn and detached questions do not wait any more, so this does not affect them. Any other
+            // caller gets its result here.
             let _ = match asked {
                 Ok(Ok(resolution)) => queue.answer(&request, resolution),
                 Ok(Err(error)) => queue.fail(&request, error),

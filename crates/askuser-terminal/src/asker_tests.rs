@@ -39,7 +39,7 @@ fn wait_until_shown() {
     thread::sleep(Duration::from_millis(500));
 }
 
-/// How the process in the terminal speaks to the one outside.
+/// Sends a message to the process outside the terminal.
 #[allow(clippy::print_stdout)]
 fn say(words: &str) {
     println!("SAID {words}\r");
@@ -194,7 +194,7 @@ fn success_is_shown_once_the_answer_is_stored_and_never_if_it_is_not() {
     assert!(output.contains("Not sent: Features: TypeScript"), "it can be copied: {output}");
 }
 
-/// Asks, and is told to end while the answer is being handed over, and once more later; says so if it lives on.
+/// Asks, and is told to end while the answer is handed over, and again later. It reports if it survives.
 fn hang_up_at_the_answer(ends_process: bool) {
     let hang_up = || signal_hook::low_level::raise(signal_hook::consts::SIGHUP).map_err(|error| error.to_string());
     let options = Options { ends_process, ..options() };

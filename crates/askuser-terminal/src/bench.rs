@@ -1,4 +1,4 @@
-//! What the benchmarks measure. Not part of the public API.
+//! Entry points for benchmarks. Not part of the public API.
 
 use crate::paint::Painter;
 use crate::view::{ColorDepth, LaidOut, PromptPhase, Role, Theme, View};

@@ -53,11 +53,11 @@ pub struct Console {
     is_live: bool,
     /// Whether the next write erases and repaints the live region, and is wrapped in a synchronized update.
     synchronize: bool,
-    /// When the last question was closed.
+    /// The time when the last question was closed.
     last_question: Option<Instant>,
 }
 
-/// What [`Console::wait`] returned for.
+/// The result of [`Console::wait`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConsoleEvent {
@@ -128,7 +128,7 @@ impl Console {
         self.size
     }
 
-    /// Whether it is drawn on or used line by line. In line mode there is no live region.
+    /// The presentation. In line mode there is no live region.
     pub fn presentation(&self) -> Presentation {
         self.options.presentation
     }
@@ -170,7 +170,7 @@ impl Console {
         self.painter.raw(&words);
     }
 
-    /// Replaces the live region by these lines. If they do not all fit, the last ones are shown. Does nothing in line mode.
+    /// Replaces the live region by these lines. If they do not all fit, the last ones are shown. Line mode ignores it.
     pub fn set_live(&mut self, lines: &[Line<'_>], caret: Option<Position>) {
         if self.options.presentation == Presentation::Line {
             return;
@@ -272,7 +272,7 @@ impl Console {
                 self.print(&[Line::raw(words)]);
                 ConsoleEvent::Woken
             }
-            // A console that asks nothing cannot be closed.
+            // A console without a question cannot be closed.
             DeviceEvent::Woken | DeviceEvent::CloseRequested(_) => ConsoleEvent::Woken,
         })
     }
@@ -293,7 +293,7 @@ impl Console {
     /// answer is handed to `deliver` before success is shown.
     ///
     /// # Errors
-    /// Where the person interrupts, the process is told to end, the question is withdrawn, or the terminal fails.
+    /// If the person interrupts, a signal ends the prompt, the question is withdrawn, or the terminal fails.
     pub fn ask(
         &mut self,
         request: &Request,

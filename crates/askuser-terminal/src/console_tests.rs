@@ -20,7 +20,7 @@ fn options() -> Options {
     options
 }
 
-/// What a screen shows after all that was written, from the first row with something on it.
+/// The final screen after this output, from its first non-empty row.
 fn screen(output: &str) -> String {
     let size = |cells| std::num::NonZeroU16::new(cells).unwrap();
     let mut parser = vt100::Parser::new(size(24), size(80), 0);

@@ -52,10 +52,10 @@ pub struct Decoder {
     state: State,
     /// Parameters of the sequence being read, at most [`MAX_PARAM_BYTES`] bytes.
     params: Vec<u8>,
-    /// What has been pasted so far, at most [`MAX_PASTE_BYTES`] bytes.
+    /// The pasted text so far, at most [`MAX_PASTE_BYTES`] bytes.
     paste: Vec<u8>,
     pub(crate) replies: Replies,
-    /// What has been decoded and not yet handed over.
+    /// The decoded input not handed over yet.
     out: Vec<TerminalInput>,
 }
 
@@ -66,7 +66,7 @@ const MAX_PASTE_BYTES: usize = 1 << 20;
 const PASTE_END: &[u8] = b"\x1b[201~";
 
 const ESC: u8 = 0x1b;
-/// What Ctrl-C sends.
+/// The byte of Ctrl-C.
 const ETX: u8 = 0x03;
 const CAN: u8 = 0x18;
 const SUB: u8 = 0x1a;
@@ -91,8 +91,7 @@ enum State {
     Paste { matched: usize },
 }
 
-/// Whether an escape byte preceded what is being read: it means Alt if that turns out to be a key, otherwise it was the
-/// Esc key.
+/// A preceding escape byte: Alt if a key follows, otherwise the Esc key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lead {
     None,
@@ -127,9 +126,8 @@ impl Decoder {
         out.append(&mut self.out);
     }
 
-    /// Whether the decoder holds bytes of an unfinished sequence, so that [`Decoder::flush`] is due if nothing follows soon.
-    /// An unfinished paste does not count, as its end will come, unless it ends with Ctrl-C so far: the end marker may have
-    /// been lost, and the person wants to interrupt.
+    /// Whether the decoder holds an unfinished sequence, so that [`Decoder::flush`] is due after a pause. An unfinished
+    /// paste does not count, unless it ends with Ctrl-C: its end marker may be lost, and the person wants to interrupt.
     pub fn is_waiting(&self) -> bool {
         match self.state {
             State::Ground => false,
@@ -139,14 +137,14 @@ impl Decoder {
         }
     }
 
-    /// Whether the decoder is inside a reply that was asked for. One that comes in parts must not end up as typed text, so
-    /// [`Decoder::flush`] is due only if nothing follows for long.
+    /// Whether the decoder is inside a requested reply. A reply in parts must not become typed text, so
+    /// [`Decoder::flush`] is due only after a long pause.
     pub(crate) fn is_in_reply(&self) -> bool {
         matches!(self.state, State::ControlString { origin: Origin::Reply, .. }) && self.replies.expect_string()
     }
 
-    /// Tells that nothing followed for a while: a lone escape byte was the Esc key, other unfinished sequences are dropped.
-    /// An unfinished paste goes on, unless it ends with Ctrl-C.
+    /// Handles a pause in the input: a lone escape byte was the Esc key, and other unfinished sequences are dropped. An
+    /// unfinished paste continues, unless it ends with Ctrl-C.
     pub fn flush(&mut self, out: &mut Vec<TerminalInput>) {
         match self.state {
             State::Ground => return,
@@ -166,8 +164,8 @@ impl Decoder {
         out.append(&mut self.out);
     }
 
-    /// Takes a lone escape byte for the Esc key at once. If the rest of an arrow key or the like follows soon, that is still
-    /// read as a key and types nothing.
+    /// Takes a lone escape byte as the Esc key at once. If the rest of an arrow key follows soon, it is still read as a
+    /// key and types no text.
     pub(crate) fn take_escape(&mut self, out: &mut Vec<TerminalInput>) {
         if let State::Escape { lead } = self.state {
             self.emit_esc(lead);
@@ -192,7 +190,7 @@ impl Decoder {
             State::Utf8 { bytes, have, need, lead } => self.continue_char(byte, bytes, have, need, lead),
             State::Escape { lead } => self.after_escape(byte, lead),
             State::TakenEscape if matches!(byte, b'[' | b'O') => self.after_escape(byte, Lead::None),
-            // Any other key is one of its own: the user has seen what Esc did and may press it at once.
+            // Any other key is separate: the user has seen the effect of Esc and may press it at once.
             State::TakenEscape => {
                 self.state = State::Ground;
                 self.step(byte);
@@ -206,7 +204,7 @@ impl Decoder {
         }
     }
 
-    /// What a control character of eight bits begins, if it begins anything.
+    /// Begins the sequence of an 8-bit control character, if it begins one.
     fn after_c1(&mut self, c1: u8, form: Form, lead: Lead) {
         match c1 - 0x40 {
             b'[' => self.begin_sequence(Kind::Csi, lead),

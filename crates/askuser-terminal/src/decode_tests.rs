@@ -483,7 +483,7 @@ fn a_reply_whose_end_is_lost_swallows_no_key_for_long_and_enter_sends_nothing_be
     assert_eq!(inputs, keys(&[KeyCode::Char('j'), KeyCode::Enter]));
 }
 
-/// Replies with text in them that would answer a question, in every form; none has an end before its last bytes.
+/// Replies that contain text which would answer a question, in every form. None ends before its last bytes.
 const TALKATIVE: [&[u8]; 9] = [
     b"\x1b]l1\n2\r\x1b\\",
     b"\x1b]11;rgb:0/0\n1\r\x07",

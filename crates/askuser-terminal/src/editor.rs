@@ -68,7 +68,7 @@ fn chosen(variables: &[&str]) -> Option<String> {
 /// Far more than any text field takes.
 const MAX_SAVED: u64 = 1 << 20;
 
-/// What is in the file now, be it ours or one that the editor has put in its place; never what a link in its place leads to.
+/// The file's current content, ours or the editor's replacement. Links are not followed.
 fn read_saved(path: &Path) -> io::Result<Vec<u8>> {
     let mut options = OpenOptions::new();
     options.read(true);

@@ -1,5 +1,5 @@
-//! What environment variables say about the terminal. The terminal itself is not queried: a reply could take a round trip,
-//! or never come.
+//! Facts about the terminal from environment variables. The terminal itself is not queried: a reply may be slow or
+//! missing.
 
 use crate::ask::Options;
 use crate::view::{Background, ColorDepth, Confirm, PromptStyle, Signs, Theme};
@@ -7,7 +7,7 @@ use askuser::exact::Charset;
 use askuser::prompt::{PromptOptions, Trigger};
 use std::time::Duration;
 
-/// How a prompt is presented.
+/// The presentation of a prompt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Presentation {
     /// Drawn inline, with a cursor to move.
@@ -44,7 +44,7 @@ impl Options {
         let get = |name: &str| get(name).filter(|value| !value.is_empty());
         let term = get("TERM").unwrap_or_default();
         let accessible = get("ACCESSIBLE").is_some_and(|value| value != "0");
-        // Without TERM, nothing is known about the terminal's escape sequences.
+        // Without TERM, the terminal's escape sequences are unknown.
         let unknown = term == "dumb" || (term.is_empty() && cfg!(unix));
         let charset = charset(get);
         let modest = charset == Charset::Ascii || term.starts_with("vt");

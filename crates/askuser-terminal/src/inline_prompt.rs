@@ -50,7 +50,7 @@ struct InlinePrompt<'a> {
     session: PromptSession,
     options: &'a Options,
     size: (u16, u16),
-    /// What was typed before the person can have seen the prompt.
+    /// Input typed before the person can have seen the prompt.
     type_ahead: &'a mut Vec<TerminalInput>,
     kept: KeptQuestion<'a>,
 }
@@ -89,7 +89,8 @@ impl InlinePrompt<'_> {
                         && let Some(input) = keys.next()
                     {
                         end = self.take(input)?;
-                        // What the next key does may depend on what this one has scrolled into view; in a text it does not.
+                        // The effect of the next key may depend on the rows that this one scrolled into view, except in
+                        // a text.
                         let is_typing = matches!(self.session.prompt().mode(), InputMode::Typing(_));
                         if keys.peek().is_some() && !is_typing {
                             self.update_viewport();
@@ -147,7 +148,7 @@ impl InlinePrompt<'_> {
 
     fn take(&mut self, input: TerminalInput) -> io::Result<Option<End>> {
         let now = Instant::now();
-        // It was meant for whatever had the keyboard before.
+        // It was meant for the previous user of the keyboard.
         if self.session.prompt.is_unseen(self.session.elapsed(now)) {
             self.type_ahead.push(input.clone());
         }
@@ -236,7 +237,7 @@ impl InlinePrompt<'_> {
         self.flush()
     }
 
-    /// Another program may have written to the screen: paint everything anew from where the cursor is.
+    /// Another program may have written to the screen: repaint everything from the cursor.
     fn reset_screen(&mut self) {
         self.painter = Painter::new(self.options.theme.charset);
         self.painter.raw(b"\r");

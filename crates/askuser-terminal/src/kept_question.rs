@@ -1,7 +1,7 @@
-//! What a store is told while a prompt shows one of its questions: that the clock was stopped, and what is typed.
+//! Tells a store about the prompt of a stored question: the stopped clock and unsent text.
 //!
-//! A change is saved within a second, so a process that is killed loses no more than that, and at once where the prompt closes
-//! without an answer. While nothing changes there is nothing to do, and no reason to wake up.
+//! A change is saved within a second, so a killed process loses at most that. A prompt that closes without an answer
+//! saves at once. Without changes there is no work and no wake-up.
 
 use crate::patience::within;
 use askuser::prompt::Rival;
@@ -12,14 +12,14 @@ use std::fmt;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// How long a change may wait to be saved.
+/// The maximum age of an unsaved change.
 const SOON: Duration = Duration::from_secs(1);
-/// How long after a look at a draft that is being saved the next one is due.
+/// The interval at which an ongoing save is checked.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// Keeps what a person does at a prompt: a store as this person uses it, or a place for what is typed alone.
 pub trait KeepsDrafts: Send + Sync + fmt::Debug {
-    /// Returns their unsent text, newest first. Fails with [`StoreError::NotFound`] if nothing of this question is kept.
+    /// Returns their unsent text, newest first. Fails with [`StoreError::NotFound`] if the question is not stored.
     fn drafts(&self, key: &RequestKey) -> Call<Vec<SavedDraft>>;
 
     /// Saves their text. An empty draft was sent or deleted. Returns the drafts that the save did not replace.
@@ -48,7 +48,7 @@ pub(crate) struct KeptQuestion<'a> {
     request: &'a Request,
     store: Option<&'a dyn KeepsDrafts>,
     is_held: bool,
-    /// What the prompt held when it was opened, and what it holds now.
+    /// The prompt's content when it was opened, and now.
     opened: Draft,
     typed: Draft,
     is_saved: bool,
@@ -60,12 +60,12 @@ pub(crate) struct KeptQuestion<'a> {
     offered: Option<DraftVersion>,
     due: Option<Instant>,
     saving: Option<Call<Vec<SavedDraft>>>,
-    /// What could not be saved when the person wanted to leave.
+    /// The draft that could not be saved when the person wanted to leave.
     refused: Option<Draft>,
 }
 
 impl<'a> KeptQuestion<'a> {
-    /// Fills in what the person had typed before. Questions of which the store knows nothing are not kept.
+    /// Fills in the person's earlier text. A question that the store does not know is not saved.
     pub(crate) fn open(
         request: &'a Request,
         store: Option<&'a dyn KeepsDrafts>,
@@ -145,7 +145,7 @@ impl<'a> KeptQuestion<'a> {
         }
     }
 
-    /// When to look again though nothing happens at the prompt.
+    /// The time of the next check without an event.
     pub(crate) fn next_look(&self, now: Instant) -> Option<Instant> {
         self.due.into_iter().chain(self.saving.as_ref().map(|_| now + LOOK_AGAIN)).min()
     }
@@ -189,7 +189,7 @@ impl<'a> KeptQuestion<'a> {
         is_typed_here.then_some(&self.typed)
     }
 
-    /// The text was sent and is no draft any more. If the time is up, nothing is.
+    /// The text was sent and is no draft any more. After a timeout it stays a draft.
     pub(crate) fn sent(&mut self, outcome: &Outcome) {
         let is_over = *outcome.status() != Status::TimedOut;
         let is_in_store = self.version.edit > 0 || !self.replaces.is_empty();

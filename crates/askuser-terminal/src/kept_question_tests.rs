@@ -39,7 +39,7 @@ fn type_into(prompt: &mut Prompt, text: &str) {
     }
 }
 
-/// What another surface of the same person finds.
+/// The draft that another surface of the same person finds.
 fn found(store: &MemoryStore) -> String {
     pollster::block_on(handle(store).draft(request().key())).expect("a draft").words().join("\n")
 }
@@ -99,7 +99,7 @@ fn what_cannot_be_saved_is_said_and_only_who_wants_to_leave_twice_leaves() {
     type_into(&mut prompt, " words");
     assert_eq!(kept.leave(&prompt), stays, "these are others");
     assert_eq!(kept.leave(&prompt), Ok(()));
-    // With nothing to lose there is nothing to stay for.
+    // Without unsent text there is no reason to stay.
     assert_eq!(emptied.leave(&empty), Ok(()));
 }
 

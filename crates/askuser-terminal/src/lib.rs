@@ -10,7 +10,7 @@
 //! - [`Console`] is a terminal for a whole session: a scrollback, a live region under it, and questions in between.
 //! - [`LinePrompt`] is the prompt as plain lines, without a terminal.
 //!
-//! Nothing here writes to stdout.
+//! The crate never writes to stdout.
 //!
 //! # Features
 //!

@@ -1,7 +1,7 @@
 //! Line mode: one question at a time, numbered options, a line for an answer, no cursor movement.
 //!
-//! [`LinePrompt`] translates lines to keys of the same state machine that the screen uses; it decides nothing itself, so
-//! both can give the same answers. [`ask`] runs it on the terminal device.
+//! [`LinePrompt`] translates lines to keys of the screen's state machine and makes no decisions itself, so both give
+//! the same answers. [`ask`] runs it on the terminal device.
 
 mod driver;
 mod text;
@@ -45,7 +45,7 @@ pub struct LinePrompt {
 }
 
 impl LinePrompt {
-    /// A prompt at its first question. The arming delay does not apply: nothing is answered before Enter.
+    /// A prompt at its first question. The arming delay does not apply, because an answer needs Enter.
     pub fn new(set: QuestionSet, settings: PromptOptions) -> LinePrompt {
         LinePrompt::from_prompt(Prompt::new(set, PromptOptions { key_delay: Duration::ZERO, ..settings }))
     }
@@ -61,8 +61,8 @@ impl LinePrompt {
         }
     }
 
-    /// Wraps the text at the width of the terminal, with a mark before every further row. If the terminal wraps a long line,
-    /// its rest looks like a line of its own.
+    /// Wraps text at the terminal's width with a mark before each continuation. A line wrapped by the terminal would
+    /// look like two lines.
     pub fn set_columns(&mut self, columns: u16) {
         self.columns = Some(usize::from(columns));
     }
@@ -164,7 +164,7 @@ impl LinePrompt {
         }
     }
 
-    /// How the question is answered; on the review page as any that a model asks.
+    /// The form of the question; the default form on the review page.
     fn form(&self) -> Form {
         self.prompt.current().map_or(Form::Tool, |(question, _)| question.form())
     }
@@ -302,7 +302,7 @@ impl LinePrompt {
         Effect::Continue
     }
 
-    /// Stops the deadline and clears the last notice, by a key that changes nothing else.
+    /// Stops the deadline and clears the last notice by a neutral key.
     fn stop_deadline(&mut self) {
         self.press(KeyCode::Home);
     }

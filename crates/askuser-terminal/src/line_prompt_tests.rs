@@ -179,7 +179,7 @@ fn no_line_is_ignored_for_coming_early() {
 
 // ---- the same answers as on a screen ----
 
-/// What a person means to answer to one question.
+/// A person's intended answer to one question.
 #[derive(Clone, Debug)]
 struct Intent {
     /// Rows, Other among them; one for a single-select question.
@@ -188,7 +188,7 @@ struct Intent {
     notes: Vec<(usize, String)>,
 }
 
-/// How a person means to end.
+/// A person's intended ending.
 #[derive(Clone, Debug)]
 enum Finish {
     Answer,

@@ -27,7 +27,7 @@ pub(crate) struct Painter {
     is_plain: bool,
     /// The frame on the screen.
     shown: Vec<Drawn>,
-    /// How many rows below the frame's top the terminal is known to have.
+    /// The number of rows below the frame's top that the terminal is known to have.
     known_rows: u16,
     row: u16,
     /// The cursor's column; `None` after a character whose width on this terminal is uncertain.
@@ -37,7 +37,7 @@ pub(crate) struct Painter {
     /// The widths of the rows right above the frame that belong to earlier frames: a smaller terminal has scrolled them off
     /// the screen, where they cannot be erased, and a larger one brings them back.
     stranded: Vec<u16>,
-    /// What was erased after a resize, until the terminal confirms it.
+    /// The part erased after a resize, until the terminal confirms it.
     erased: Option<Erased>,
     out: Vec<u8>,
 }

@@ -83,7 +83,7 @@ impl Terminal {
         assert_eq!(shown, wanted, "row {y}, column {x}");
     }
 
-    /// The frame is on the screen and nothing else below its top; the cursor is at the caret or waits, hidden.
+    /// Checks that the frame is on the screen with blank rows below, and the cursor at the caret or hidden.
     fn assert_shows_frame(&self, frame: &Frame) {
         let height = frame.lines.len() as u16;
         let area = Rect::new(0, 0, frame.columns, height);
@@ -181,7 +181,7 @@ fn any_line() -> impl Strategy<Value = Line<'static>> {
     prop::collection::vec(any_span(), 0..6).prop_map(Line::from)
 }
 
-/// Where a caret may stand: before a whole character.
+/// The possible positions of a caret: before a whole character.
 fn stops(line: &Line<'_>, columns_: u16) -> Vec<u16> {
     let mut buffer = Buffer::empty(Rect::new(0, 0, columns_, 1));
     buffer.set_line(0, 0, line, columns_);
@@ -221,7 +221,7 @@ fn any_frames() -> impl Strategy<Value = Vec<Frame>> {
                 for (y, line) in before.lines.iter().enumerate().take(last).filter(|(y, _)| kept[*y]) {
                     frame.lines[y] = line.clone();
                 }
-                // What the caret stood on may have changed.
+                // The text at the caret may have changed.
                 frame.caret = frame.caret.map(|caret| Position::new(0, caret.y));
             }
             made.push(frame);
@@ -384,7 +384,7 @@ fn a_wide_character_half_painted_over_leaves_nothing_behind() {
 
 #[test]
 fn a_cluster_of_many_columns_leaves_nothing_behind() {
-    // Five columns in a terminal, whatever it thinks of conjuncts.
+    // Five columns in a terminal, regardless of its treatment of conjuncts.
     let conjunct = "क\u{94d}क\u{94d}क\u{94d}क\u{94d}क";
     let (mut terminal, mut painter) = (Terminal::with_lines_above(3), Painter::new(Charset::Utf8));
     terminal.paint(&mut painter, &frame(&[conjunct, "x"]));
@@ -437,7 +437,7 @@ impl Resizable {
         let bytes = self.painter.take();
         let asks: Vec<usize> =
             (0..bytes.len()).filter(|at| bytes[*at..].starts_with(crate::decode::replies::ASK_CURSOR)).collect();
-        // What is asked and the move right behind it arrive together: they are a few bytes of one write.
+        // A query and the following move arrive together: they are a few bytes of one write.
         let together = |at: usize| asks.iter().any(|ask| (ask + 1..ask + 12).contains(&at));
         let places: Vec<usize> = (0..bytes.len()).filter(|at| !together(*at) && Some(at) <= asks.last()).collect();
         let resize = meanwhile.filter(|_| !places.is_empty()).map(|(at, rows)| (*at.get(&places), rows));
@@ -463,7 +463,7 @@ impl Resizable {
         self.paint(rows, caret, meanwhile);
     }
 
-    /// What is on the screen and above it.
+    /// The screen and the scrollback above it.
     fn text(&mut self) -> String {
         self.set_rows(300);
         let rows = self.parser.screen().rows(0, COLUMNS).map(|row| row.trim_end().to_owned());
@@ -486,7 +486,7 @@ proptest! {
         terminal.paint(24, caret, None);
         for (rows, meanwhile) in resizes {
             terminal.resized(rows, caret, meanwhile);
-            // The second resize is told of as well.
+            // The second resize is reported, too.
             if let Some((_, rows)) = meanwhile {
                 terminal.resized(rows, caret, None);
             }

@@ -1,8 +1,7 @@
 //! A prompt with its clock and its deadline, for programs that run their own event loop.
 //!
-//! A [`Prompt`] counts time from its first frame; the session does that arithmetic, so that callers only pass
-//! `Instant::now()`. It reads no clock, waits for nothing and writes nothing: it turns input into effects and draws into
-//! a buffer.
+//! A [`Prompt`] counts time from its first frame. The session does that arithmetic, so that callers only pass
+//! `Instant::now()`. It has no IO and no clock: it turns input into effects and draws into a buffer.
 
 use crate::decode::TerminalInput;
 use crate::editor::EditedText;
@@ -115,8 +114,8 @@ impl PromptSession {
         }
     }
 
-    /// When to call [`tick`](PromptSession::tick) and render again: the countdown, the deadline, the end of a flash.
-    /// `None` if only input can change anything, and before the first frame.
+    /// The time of the next [`tick`](PromptSession::tick) and render: the countdown, the deadline, the end of a flash.
+    /// `None` before the first frame, or if only input can change the state.
     pub fn next_wake(&self) -> Option<Instant> {
         self.first_frame?.checked_add(self.prompt.next_change()?)
     }
@@ -126,8 +125,8 @@ impl PromptSession {
         self.first_frame.map_or(Duration::ZERO, |first| now.saturating_duration_since(first))
     }
 
-    /// Takes the text from the external editor, or shows why there is none. A text that the prompt refuses stays in its
-    /// file, and the prompt says where.
+    /// Takes the text from the external editor, or shows the error. A refused text stays in its file, and the prompt
+    /// names the file.
     pub fn finish_edit(&mut self, edited: io::Result<EditedText>, now: Instant) {
         match edited {
             Ok(edited) => {
@@ -176,7 +175,7 @@ impl PromptSession {
         }
     }
 
-    /// What the questions are about, all of it, for the scrollback.
+    /// The complete context of the questions, for the scrollback.
     pub(crate) fn context_lines(&self, columns: u16) -> Vec<Line<'static>> {
         self.context.as_ref().map(|context| context_lines(context, &self.theme, columns)).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! What happens between a tool call and the first frame, per key, and after the last one.
+//! Benchmarks of the time between a tool call and the first frame, per key, and after the last key.
 
 use askuser::prompt::{Event, PromptOptions};
 use askuser::{Key, KeyCode, Limits, Outcome, Prompt, QuestionSet, Rules, report, sanitize, tool};

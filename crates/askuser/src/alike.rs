@@ -1,10 +1,10 @@
-//! Which texts a person could not tell apart, or would take for the same: labels, question texts, and Other written by hand.
+//! Compares texts that look alike to a person: labels, questions, and imitations of Other.
 //!
-//! Plain ASCII, which nearly every label is, touches no table of Unicode.
+//! Plain ASCII, as in nearly every label, needs no Unicode table.
 
 use unicode_normalization::UnicodeNormalization;
 
-/// Whether two safe texts are the same to a person.
+/// Whether two safe texts look the same to a person.
 pub(crate) fn alike(a: &str, b: &str) -> bool {
     if a.is_ascii() && b.is_ascii() {
         return a.eq_ignore_ascii_case(b);
@@ -13,7 +13,7 @@ pub(crate) fn alike(a: &str, b: &str) -> bool {
     a.nfkc().flat_map(lower).eq(b.nfkc().flat_map(lower)) || a.nfkc().map(latin).eq(b.nfkc().map(latin))
 }
 
-/// Whether a safe label without "(Recommended)" stands for the option that is always there.
+/// Whether a safe label without "(Recommended)" imitates the built-in Other.
 pub(crate) fn is_other(name: &str) -> bool {
     // "Other (please specify)" is Other too; "Other database" is not.
     let folded: String = match name.is_ascii() {
@@ -23,12 +23,12 @@ pub(crate) fn is_other(name: &str) -> bool {
     let word = folded.trim_start_matches(is_decoration);
     let word = word.split(BRACKETS).next().unwrap_or_default();
     let word = word.trim_end_matches(|c| is_decoration(c) || matches!(c, '.' | ':' | ',' | ';' | '!' | '?' | '-'));
-    // Spaced out, or with a nought for its first letter, it still reads as that one word.
+    // Spaced out, or with a zero as its first letter, it still reads as that word.
     let letters = word.chars().filter(|c| !c.is_whitespace()).map(|c| if c == '0' { 'o' } else { c });
     letters.eq("other".chars())
 }
 
-/// Whether a person would read a safe text as this name, whatever stands between and around its letters.
+/// Whether a person would read a safe text as this name, with any characters between and around its letters.
 pub(crate) fn reads_like(text: &str, name: &str) -> bool {
     bare_letters(text) == bare_letters(name)
 }
@@ -44,8 +44,8 @@ fn bare_letters(text: &str) -> String {
 
 const BRACKETS: [char; 8] = ['(', '[', '{', '<', ')', ']', '}', '>'];
 
-/// What may stand around a word without changing it: blanks, brackets, quotes, bold, symbols. Not the characters of paths and
-/// flags: `other/` and `--other` are something else.
+/// Characters around a word that leave it the same word: blanks, brackets, quotes, bold, symbols. Characters of paths
+/// and flags are excluded: `other/` and `--other` are different words.
 fn is_decoration(c: char) -> bool {
     match c.is_ascii() {
         true => c.is_ascii_whitespace() || BRACKETS.contains(&c) || matches!(c, '"' | '\'' | '`' | '*'),
@@ -53,7 +53,7 @@ fn is_decoration(c: char) -> bool {
     }
 }
 
-/// The lower case of a letter, so that a word in capitals is the same word: the two small sigmas are one letter, `ß` is `ss`.
+/// The lower case of a letter. The two small sigmas count as one letter, and `ß` as `ss`.
 fn lower(c: char) -> impl Iterator<Item = char> {
     c.to_lowercase().flat_map(|c| match c {
         'ς' => ['σ'].into_iter().chain(None),
@@ -62,9 +62,10 @@ fn lower(c: char) -> impl Iterator<Item = char> {
     })
 }
 
-/// Each word is a Latin letter and the letters of other scripts that look like it: Cyrillic, Greek, Cherokee, Lisu, NKo. These are
-/// escaped, for no reader could see the difference. Pairs within ASCII, such as `1` and `I`, are deliberately absent: `Phase 1` and
-/// `Phase I` are two labels. So are the lunate sigmas, which are plain sigmas in NFKC.
+/// Each word is a Latin letter and its look-alikes in other scripts: Cyrillic, Greek, Cherokee, Lisu, NKo. They are
+/// escaped, because a reader could not see the difference. Pairs within ASCII, such as `1` and `I`, are left out on
+/// purpose: `Phase 1` and `Phase I` are two labels. Lunate sigmas are left out, too, because NFKC makes them plain
+/// sigmas.
 const LOOK_ALIKES: &str = "\
     A\u{391}\u{410}\u{13aa}\u{a4ee} B\u{392}\u{412}\u{13f4}\u{a4d0} C\u{421}\u{13df}\u{a4da} D\u{13a0}\u{a4d3} \
     E\u{395}\u{415}\u{13ac}\u{a4f0} F\u{a4dd} G\u{50c}\u{13c0}\u{a4d6} H\u{397}\u{41d}\u{13bb}\u{a4e7} \
@@ -76,7 +77,7 @@ const LOOK_ALIKES: &str = "\
     e\u{435} h\u{4bb} i\u{456}\u{13a5} j\u{3f3}\u{458} l\u{4cf}\u{7ca} o\u{3bf}\u{43e}\u{7cb} p\u{440} q\u{51b} \
     r\u{433} s\u{455} v\u{3bd}\u{475} w\u{51d} x\u{445} y\u{443}";
 
-/// The Latin letter that one of another script looks like.
+/// The Latin letter that a letter of another script looks like.
 fn latin(c: char) -> char {
     let found = if c.is_ascii() { None } else { LOOK_ALIKES.find(c) };
     let word = found.and_then(|at| LOOK_ALIKES[..at].rsplit(' ').next());

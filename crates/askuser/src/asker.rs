@@ -1,7 +1,7 @@
 //! The one interface to a person.
 //!
-//! An agent's loop holds an [`Asker`] and knows nothing of terminals, pages or protocols. Refusal, time-out and absence
-//! are outcomes; only an interrupt, a withdrawal, a question put aside and a broken surface are errors.
+//! An agent's loop holds an [`Asker`] and does not know terminals, pages or protocols. Refusal, time-out and absence
+//! are outcomes. Only an interrupt, a withdrawal, a question put aside and a broken surface are errors.
 //!
 //! 1. [`Asker::decide`]: what is known without asking.
 //! 2. [`Asker::ask`]: waits for the person. To stop waiting is to drop the future: it detaches, and withdraws nothing.
@@ -36,7 +36,7 @@ use std::pin::Pin;
 /// }
 /// ```
 pub trait Asker: Send + Sync {
-    /// What is known about a request without asking. Unless overridden: nothing.
+    /// Returns the known answers to a request without asking. By default there are none.
     fn decide(&self, _request: &Request) -> Decision {
         Decision::Ask(Vec::new())
     }
@@ -59,7 +59,7 @@ pub trait Asker: Send + Sync {
     }
 }
 
-/// What is known about a request before a person is asked.
+/// The known part of a request before a person is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// It is settled; no person is asked.
@@ -71,8 +71,8 @@ pub enum Decision {
 /// A question being asked.
 pub type Asking<'a> = Pin<Box<dyn Future<Output = Result<Delivery, AskError>> + Send + 'a>>;
 
-/// A resolution on its way from a surface to the caller. The surface shows success once it is told that the resolution
-/// is stored; dropped without a word, it is told that it was not.
+/// A resolution on its way from a surface to the caller. The surface shows success once the caller reports that the
+/// resolution is stored. A dropped delivery reports a failure.
 #[must_use = "the surface waits to be told that the answer is stored"]
 pub struct Delivery {
     resolution: Resolution,
@@ -83,12 +83,12 @@ pub struct Delivery {
 type Acknowledge = Box<dyn FnOnce(Result<(), String>) + Send>;
 
 impl Delivery {
-    /// A delivery whose surface is told whether it was stored.
+    /// A delivery with a callback that reports to its surface whether it was stored.
     pub fn new(resolution: Resolution, acknowledge: impl FnOnce(Result<(), String>) + Send + 'static) -> Delivery {
         Delivery { resolution, acknowledge: Some(Box::new(acknowledge)) }
     }
 
-    /// What is delivered.
+    /// The resolution.
     pub fn resolution(&self) -> &Resolution {
         &self.resolution
     }
@@ -208,9 +208,9 @@ pub enum AskError {
     /// The surface failed.
     #[error("{what}")]
     Surface {
-        /// What was being done: `cannot open the terminal`.
+        /// The failed operation: `cannot open the terminal`.
         what: String,
-        /// What went wrong.
+        /// The cause.
         source: Box<dyn Error + Send + Sync>,
     },
 }

@@ -1,4 +1,4 @@
-//! What a person has done at a prompt and not sent.
+//! A person's unsent work at a prompt.
 
 use crate::outcome::Answer;
 use crate::{report, sanitize};
@@ -8,24 +8,24 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Draft {
-    /// The questions that the person has touched.
+    /// The answers to the questions that the person has touched.
     pub answers: Vec<Unsent>,
-    /// What to talk about first.
+    /// The unsent text of "discuss first".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discuss: Option<String>,
-    /// Why not.
+    /// The unsent reason of a refusal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decline: Option<String>,
 }
 
-/// What was done with one question.
+/// The unsent answer to one question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Unsent {
-    /// What is chosen, and the notes. Unlike an answer that is sent, it may choose nothing.
+    /// The chosen options and the notes. Unlike a sent answer, it may be without a choice.
     #[serde(flatten)]
     pub answer: Answer,
-    /// Text under Other that is not chosen.
+    /// The text under Other while Other is not chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub typed: Option<String>,
 }
@@ -38,18 +38,18 @@ impl From<Vec<Answer>> for Draft {
 }
 
 impl Draft {
-    /// Whether there is nothing in it.
+    /// Whether the draft is empty.
     pub fn is_empty(&self) -> bool {
         *self == Draft::default()
     }
 
-    /// What is chosen: the answers that could be sent.
+    /// The complete answers, which could be sent.
     pub fn chosen(&self) -> Vec<Answer> {
         let is_choice = |answer: &&Answer| !answer.selected_options.is_empty() || answer.custom_input.is_some();
         self.answers.iter().map(|unsent| &unsent.answer).filter(is_choice).cloned().collect()
     }
 
-    /// What is in it, a text for each question and each field: `Database: SQLite (note: for now)`.
+    /// The content as texts, one for each question and field: `Database: SQLite (note: for now)`.
     pub fn words(&self) -> Vec<String> {
         let of_question = |Unsent { answer, typed }: &Unsent| {
             let words = report::names(answer).chain(answer.custom_input.clone()).chain(typed.clone());

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-/// An error and its causes in one line, each once: many errors repeat the text of their cause.
+/// An error and its causes in one line, without repetitions: many errors repeat the text of their cause.
 pub fn error_chain(error: &dyn Error) -> String {
     let mut line = error.to_string();
     for cause in std::iter::successors(error.source(), |cause| (*cause).source()).map(ToString::to_string) {

@@ -1,36 +1,35 @@
-//! The gate for text that a person agrees to: it removes nothing, so that what is shown determines what runs.
+//! The gate for text that a person agrees to. It removes no character, so the display determines the text that runs.
 //!
-//! Every character without a glyph is spelled out, as `<U+009D>`; a tab is an arrow that fills four columns, a carriage
-//! return `␍`, and a blank that ends a line `␣`. Where the text holds one of these signs itself, that is spelled out too, so
-//! [`read`] finds every text again from what [`shown`] made of it. Line ends stay line ends: a surface puts a bar before
-//! each line. What comes out is as safe to show as what [`sanitize`] lets through, and passes that gate unchanged.
-//! Deliberately absent: letters that look like other letters, and wrapping.
+//! Every character without a glyph is spelled out, as `<U+009D>`. A tab is an arrow that fills four columns, a carriage
+//! return `␍`, and a blank at the end of a line `␣`. If the text itself contains such a sign, that is spelled out, too.
+//! So [`read`] restores every text from the output of [`shown`]. Line ends stay line ends; a surface puts a bar before
+//! each line. The output passes [`sanitize`] unchanged. Look-alike letters and wrapping are out of scope.
 
 use crate::sanitize::{self, Gate};
 use std::borrow::Cow;
 use std::fmt::Write;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Which characters a surface can show.
+/// The characters that a surface can show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Charset {
     /// All of Unicode.
     #[default]
     Utf8,
-    /// Only ASCII for certain. In a single-byte charset, the bytes of a UTF-8 character may be control characters.
+    /// ASCII only. In a single-byte charset, the bytes of a UTF-8 character may be control characters.
     Ascii,
 }
 
-/// Begins the name of a character that is spelled out; `>` ends it.
+/// The start of a spelled-out character; `>` ends it.
 const SPELLED: &str = "<U+";
-/// The blanks fill the columns of a tab: an arrow without them is an arrow.
+/// The blanks fill the columns of a tab. An arrow without them is an arrow of the text.
 const TAB: &str = "→   ";
 const CARRIAGE_RETURN: char = '␍';
 const LAST_BLANK: char = '␣';
-/// Stands before every line of others, as in a terminal.
+/// The bar before every line of untrusted text, as in a terminal.
 const BAR: char = '┃';
 
-/// `text` as it may be shown to a person who agrees to it, with nothing left out.
+/// The complete display of `text` for a person who agrees to it.
 ///
 /// ```
 /// use askuser::exact::{Charset, read, shown};
@@ -53,7 +52,7 @@ pub fn shown(text: &str, charset: Charset) -> Cow<'_, str> {
             ('\n', _) => gate.put_sign("\n"),
             ('\t', Charset::Utf8) => gate.put_sign(TAB),
             ('\r', Charset::Utf8) => gate.put_sign(CARRIAGE_RETURN.encode_utf8(&mut [0; 4])),
-            // The context lines of a diff are full of lines that are one blank.
+            // The context lines of a diff often consist of one blank.
             (' ', Charset::Utf8) if ends_line(ahead) && !gate.is_at_line_start() => {
                 gate.put_sign(LAST_BLANK.encode_utf8(&mut [0; 4]));
             }
@@ -68,8 +67,8 @@ pub fn shown(text: &str, charset: Charset) -> Cow<'_, str> {
     if shown == text { Cow::Borrowed(text) } else { Cow::Owned(shown) }
 }
 
-/// The text that [`shown`] has made this of, also where a screen has cut off the blanks at the end of its lines; only a line
-/// that is one blank is empty then.
+/// The text behind the output of [`shown`]. It also accepts lines without their final blanks, as a screen cuts them;
+/// then a line of one blank is empty.
 pub fn read(shown: &str) -> String {
     let mut text = String::with_capacity(shown.len());
     let mut rest = shown;
@@ -89,13 +88,13 @@ pub fn read(shown: &str) -> String {
     text
 }
 
-/// A shown text for a surface that draws nothing itself: every line behind a bar, where no line of the surface begins.
+/// A shown text for a surface that draws no bars itself: every line begins with a bar.
 pub fn barred(shown: &str) -> String {
     let lines: Vec<String> = shown.split('\n').map(|line| format!("{BAR} {line}").trim_end().to_owned()).collect();
     lines.join("\n")
 }
 
-/// How many rows of so many columns a shown text takes.
+/// The number of rows that a shown text takes at this width.
 pub fn rows(shown: &str, columns: usize) -> usize {
     shown.split('\n').map(|line| line.width().div_ceil(columns.max(1)).max(1)).sum()
 }
@@ -106,7 +105,7 @@ fn spell(gate: &mut Gate, c: char) {
     gate.put_sign(&name);
 }
 
-/// The character whose name stands at the beginning, and the length of the name.
+/// The spelled-out character at the beginning, and the length of its name.
 fn spelled(shown: &str) -> Option<(char, usize)> {
     let name = shown.strip_prefix(SPELLED)?;
     let end = name.find('>')?;
@@ -114,7 +113,7 @@ fn spelled(shown: &str) -> Option<(char, usize)> {
     Some((c, SPELLED.len() + end + 1))
 }
 
-/// Whether a character of the text, with what follows it, would be read as a sign of ours.
+/// Whether a character of the text, with the text after it, would read as one of our signs.
 fn is_sign(c: char, ahead: &str) -> bool {
     match c {
         '<' => ahead.starts_with(&SPELLED[1..]),
@@ -128,7 +127,8 @@ fn ends_line(ahead: &str) -> bool {
     ahead.is_empty() || ahead.starts_with('\n')
 }
 
-/// Whether a character can be seen. Not every font has it, but no blank and nothing invisible, private or unassigned does.
+/// Whether a character shows as itself. The ASCII space does; other blanks and invisible, private or unassigned
+/// characters do not. A font may still lack a glyph.
 fn has_glyph(c: char, charset: Charset) -> bool {
     match charset {
         _ if c.is_ascii() => matches!(c, ' '..='~'),
@@ -137,15 +137,16 @@ fn has_glyph(c: char, charset: Charset) -> bool {
     }
 }
 
-/// Whether the standard library prints a character as it is: no control, format, private use, unassigned or blank.
+/// Whether the standard library prints a character unchanged: no control, format, private, unassigned or blank
+/// character.
 fn is_graphic(c: char) -> bool {
-    // As the second of two, since it escapes a mark that has nothing to stand on.
+    // As the second of two characters, because a combining mark without a base is escaped.
     let mut two = [b'a', 0, 0, 0, 0];
     let length = 1 + c.encode_utf8(&mut two[1..]).len();
     std::str::from_utf8(&two[..length]).is_ok_and(|two| two.escape_debug().nth(2).is_none())
 }
 
-/// Whether a combining character would stand on punctuation, which Markdown may take away from under it, or on a blank.
+/// Whether a combining character would attach to a blank or to punctuation, which Markdown may remove.
 fn stands_on_a_mark(c: char, gate: &Gate) -> bool {
     c.width().unwrap_or(0) == 0 && gate.base().is_some_and(|base| base.is_ascii() && !base.is_ascii_alphanumeric())
 }

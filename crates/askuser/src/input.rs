@@ -1,17 +1,17 @@
-//! The JSON as a model sends it: its keys, and the builder for questions made in code. [`schema`](crate::tool::schema) is what
-//! models are told of it.
+//! The JSON input of a model: its keys, and a builder for questions in code. [`schema`](crate::tool::schema) describes
+//! it to models.
 
 use serde_json::{Value, json};
 
-/// The keys of one call; what else an input holds is ignored. `metadata` is not advertised: it is for programs, not for models.
-/// `answers` of the proposals is deliberately absent: a model that fills in the user's answers must never be believed.
+/// The keys of a call; other keys are ignored. `metadata` is for programs and not advertised to models. `answers` of
+/// the proposals is absent on purpose: a model that fills in the user's answers must never be believed.
 pub(crate) const CALL_KEYS: &[&str] = &["questions", "metadata"];
 /// The keys of one question.
 pub(crate) const QUESTION_KEYS: &[&str] = &["question", "header", "options", "multiSelect"];
 /// The keys of one option.
 pub(crate) const OPTION_KEYS: &[&str] = &["label", "description", "preview"];
 
-/// One question made in code. It is checked as a model's is, by [`QuestionSet::new`](crate::QuestionSet::new).
+/// A question built in code. [`QuestionSet::new`](crate::QuestionSet::new) checks it like a model's question.
 #[derive(Clone, Debug)]
 pub struct QuestionInput {
     question: String,
@@ -58,7 +58,7 @@ impl QuestionInput {
         QuestionInput { multi_select: true, ..self }
     }
 
-    /// Shows this text in the empty field of a question that is answered by a text.
+    /// Sets the placeholder of a question that is answered by a text.
     pub fn placeholder(self, text: impl Into<Option<String>>) -> QuestionInput {
         QuestionInput { placeholder: text.into(), ..self }
     }

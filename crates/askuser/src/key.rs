@@ -1,17 +1,17 @@
-//! Keys, in terms no terminal library owns.
+//! Keys, independent of terminal libraries.
 //!
-//! A surface turns its own input (bytes, crossterm events) into them; nothing in this crate knows where they came from.
+//! Each surface converts its own input (bytes, crossterm events) to them.
 
 /// A key, with the modifiers held down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
-    /// Which key.
+    /// The key.
     pub code: KeyCode,
-    /// What was held down with it.
+    /// The modifiers.
     pub mods: Mods,
 }
 
-/// Which key was pressed. `Char` carries what the key types, so Shift is not repeated in [`Mods`] for it.
+/// The code of a key. `Char` carries the typed character, so [`Mods`] omits Shift for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum KeyCode {

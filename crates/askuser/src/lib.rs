@@ -1,4 +1,4 @@
-//! What a question is and how it gets answered.
+//! Questions and their answers.
 //!
 //! ```text
 //! JSON ──input──▶ QuestionSet ──▶ Request ──Asker──▶ Resolution ──report──▶ what the model reads

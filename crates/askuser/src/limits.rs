@@ -1,11 +1,11 @@
-//! Every limit there is. The validator and the advertised schema both read them from here.
+//! All limits. The validator and the advertised schema read them from here.
 //!
-//! [`Rules`](crate::Rules) take only limits that leave room for a question, those that were stored included, so no set without
-//! questions and no question without options can be built.
+//! [`Rules`](crate::Rules) reject limits that leave no room for a question, also stored ones. So every set has
+//! questions and every question has options.
 
 use serde::{Deserialize, Serialize};
 
-/// What a question set may hold.
+/// The limits of a question set.
 ///
 /// Lengths count Unicode scalar values, as JSON Schema does.
 ///
@@ -32,12 +32,12 @@ pub struct Limits {
     pub header_chars: Span,
     /// Characters of an option's label (1 to 50).
     pub label_chars: Span,
-    /// Characters of an option's description (1 to 200); from 0 on it may be left blank.
+    /// Characters of an option's description (1 to 200). With a minimum of 0 it may be blank.
     pub description_chars: Span,
-    /// Characters of an option's preview (at most 4,000); 0 allows none. Absent from what was stored before there were previews.
+    /// Characters of an option's preview (at most 4,000); 0 allows none. Missing in requests from before previews.
     #[serde(default = "default_preview_chars")]
     pub preview_chars: usize,
-    /// Characters of anything a person types: Other, a note, a reason (at most 16,000).
+    /// Characters of any text that a person types: Other, a note, a reason (at most 16,000).
     pub typed_chars: usize,
 }
 
@@ -54,16 +54,16 @@ pub struct Span {
     pub max: usize,
 }
 
-/// Limits under which nothing could be asked: which one, what it was to be, and what it has to be.
+/// Invalid limits: the field, the value and the rule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{limit}: {fact}, {bound}")]
 #[non_exhaustive]
 pub struct LimitsError {
-    /// Which limit: `questions`.
+    /// The field: `questions`.
     pub limit: &'static str,
-    /// What it was to be.
+    /// The value.
     pub fact: String,
-    /// What it has to be.
+    /// The rule.
     pub bound: String,
 }
 
@@ -80,11 +80,11 @@ impl Limits {
         typed_chars: 16_000,
     };
 
-    /// The same where a description may be left blank.
+    /// The same limits, but a description may be blank.
     pub const WITH_BLANK_DESCRIPTIONS: Limits =
         Limits { description_chars: Span { min: 0, ..Limits::DEFAULT.description_chars }, ..Limits::DEFAULT };
 
-    /// Of a question that our own commands ask: one at a time, and nothing is said beside its options.
+    /// The limits of questions from our own commands: one at a time, and options have no descriptions.
     pub(crate) const CONFIRM: Limits = Limits {
         questions: Span { min: 1, max: 1 },
         options: Span { min: 2, max: 2 },
@@ -92,11 +92,11 @@ impl Limits {
         ..Limits::DEFAULT
     };
 
-    /// The same with the lines of a list as options.
+    /// The same limits with the lines of a list as options.
     pub(crate) const PICK: Limits =
         Limits { options: Span { min: 1, max: 10_000 }, label_chars: Span { min: 1, max: 500 }, ..Limits::CONFIRM };
 
-    /// Refuses limits under which nothing could be asked.
+    /// Rejects limits that leave no room for a question.
     pub(crate) fn checked(self) -> Result<Limits, LimitsError> {
         let spans = [
             ("questions", self.questions, 1),

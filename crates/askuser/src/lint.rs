@@ -5,12 +5,12 @@ use crate::spelling::{UnknownKey, unknown_keys};
 use serde::Serialize;
 use std::fmt;
 
-/// One piece of advice: where and what.
+/// A piece of advice: a place and a text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Lint {
-    /// Where: `questions[0].options[1].label`.
+    /// The place: `questions[0].options[1].label`.
     pub path: String,
-    /// What could be better.
+    /// The advice.
     pub advice: String,
 }
 
@@ -20,7 +20,7 @@ impl fmt::Display for Lint {
     }
 }
 
-/// Everything that could be better about a question set.
+/// The advice on a question set.
 pub fn lint(set: &QuestionSet) -> Vec<Lint> {
     let questions = set.questions().iter().enumerate();
     let of_questions = questions.flat_map(|(i, question)| lint_question(question, &format!("questions[{i}]")));
@@ -36,7 +36,7 @@ fn lint_keys(set: &QuestionSet) -> Vec<Lint> {
     unknown_keys(set.input()).into_iter().map(lint).collect()
 }
 
-/// What stands for Other without being called that.
+/// Labels that mean Other under another name.
 const LIKE_OTHER: [&str; 12] = [
     "something else",
     "something different",
@@ -81,7 +81,7 @@ fn lint_question(question: &Question, path: &str) -> Vec<Lint> {
         [_, second, ..] if !question.is_multi_select() => {
             add(second, "a second recommended option, better only one".into());
         }
-        // Several may be recommended where several may be chosen, as long as they lead the list.
+        // A multi-select question may recommend several options, if they lead the list.
         [..] => {
             if let Some((_, &i)) = recommended.iter().enumerate().find(|&(place, &i)| place != i) {
                 add(i, "recommended but after one that is not, better first".into());

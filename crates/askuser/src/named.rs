@@ -1,10 +1,10 @@
-//! Enums whose members have a name in JSON, in a database and in messages.
+//! Enums with names for JSON, a database and messages.
 
-/// Gives each member its name, and finds it again by that.
+/// Names each member, and finds a member by its name.
 macro_rules! named {
     ($kind:ident { $($member:ident = $name:literal),* $(,)? }) => {
         impl $kind {
-            /// All there are.
+            /// All members.
             pub const ALL: [$kind; [$($name),*].len()] = [$($kind::$member),*];
 
             /// The name as JSON spells it.
@@ -14,7 +14,7 @@ macro_rules! named {
                 }
             }
 
-            /// The one of this name.
+            /// The member of this name.
             pub fn named(name: &str) -> Option<$kind> {
                 $kind::ALL.into_iter().find(|one| one.name() == name)
             }

@@ -1,4 +1,4 @@
-//! How a question ended: a closed set, in which only one member says that the person answered.
+//! Outcomes of questions: a closed set, in which only one member says that the person answered.
 //!
 //! Only a constructor that has the questions makes an outcome with answers. JSON, forms, front ends, prompts and policies call it.
 //! [`step`](crate::store::step) calls it for every command, and [`Delivery::check`](crate::Delivery::check) for every asker of a
@@ -21,29 +21,29 @@ pub struct Answer {
     pub header: String,
     /// The labels picked, verbatim, in the order of the question.
     pub selected_options: Vec<String>,
-    /// What was typed under Other.
+    /// The text under Other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub custom_input: Option<String>,
-    /// What the person added, as one text: the note on their only choice, or every note with the name of its option.
+    /// The person's notes as one text: the note on their only choice, or every note with the name of its option.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// The notes that `note` is made of, where they are not just the one on the only choice.
+    /// The notes that `note` joins, unless it is just the note on the only choice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Note>,
 }
 
-/// What the person added to one row of a question.
+/// The person's note on one row of a question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Note {
-    /// The option's label, verbatim; none for Other.
+    /// The option's label, verbatim; `None` for Other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub option: Option<String>,
-    /// What they typed.
+    /// The text of the note.
     pub text: String,
 }
 
-/// How asking ended.
+/// The status of an outcome.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "status", rename_all = "snake_case")]
@@ -54,13 +54,13 @@ pub enum Status {
     Cancelled,
     /// The person said no.
     Declined {
-        /// Why, if they said.
+        /// The reason, if given.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
     /// The person wants to talk first.
     Discuss {
-        /// What they typed.
+        /// The message, if given.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<String>,
     },
@@ -68,7 +68,7 @@ pub enum Status {
     TimedOut,
     /// No person could be asked.
     Unavailable {
-        /// Why not.
+        /// The reason.
         #[serde(default)]
         reason: String,
     },
@@ -88,7 +88,7 @@ impl Status {
     }
 }
 
-/// What came of asking a [`QuestionSet`]: how it ended, and the answers given until then.
+/// The outcome of a [`QuestionSet`]: its status, and the answers given until then.
 ///
 /// ```
 /// # use askuser::input::QuestionInput;

@@ -1,9 +1,9 @@
-//! A permission: may this run? The question, what can be answered and what an answer means stand here and nowhere else, for
-//! every asker: our own agent, the permission tool of an MCP client, the hook of another agent.
+//! Permissions: the question whether an action may run, its possible answers and their meaning. Every asker uses this
+//! module: our agent, the permission tool of an MCP client, the hook of another agent.
 //!
 //! Two rules hold for a permission and for the approval of a plan:
 //! - Only a person's own choice agrees; [`MayPermit`] has the one exception.
-//! - A note beside a yes may be a condition, which no program can check: nothing runs, the model reads it and may call again.
+//! - A note beside a yes may be a condition, which no program can check: no action runs, the model reads it and may call again.
 
 use crate::alike::{begins_like, reads_like};
 use crate::asker::AskError;
@@ -18,7 +18,7 @@ use crate::tool_use::{self, ToolUse};
 use crate::violation::{Gathered, Violations};
 use std::convert::Infallible;
 
-/// The question whether a tool may run. `R` is a rule that its asker keeps; most keep none, and cannot be told "always".
+/// The question whether a tool may run. `R` is a rule that the asker stores; without rules there is no "always".
 ///
 /// ```
 /// use askuser::permission::{MayPermit, Permission, Verdict, verdict};
@@ -36,12 +36,12 @@ use std::convert::Infallible;
 pub struct Permission<R = Infallible> {
     tool: String,
     question: String,
-    /// Why it is asked.
+    /// The reason for asking.
     why: Option<String>,
     always: Vec<Always<R>>,
 }
 
-/// What is allowed from now on: the rule, its label, and what it means.
+/// A lasting offer: the rule, its label, and its meaning.
 #[derive(Clone, Debug)]
 struct Always<R> {
     rule: R,
@@ -57,13 +57,13 @@ const REFUSE: &str = "Don't run it";
 pub const FILE_CHANGED: &str =
     "Not run: the file changed since the user was shown this edit. Read the file again, then call again.";
 
-/// The headers that would make a model's question read like a permission, beside the names of tools.
+/// The headers that a model's question must not have, beside the names of tools: it would imitate a permission.
 const RESERVED_HEADERS: [&str; 6] = ["Permission", "Permissions", ALLOW_ONCE, ALWAYS_ALLOW, REFUSE, "Not allowed"];
 
-/// Rejects a model's questions that read like a permission. `headers` are further headers that mean something where it is asked.
+/// Rejects a model's questions that imitate a permission. `headers` are further reserved headers.
 ///
 /// # Errors
-/// Every header and label that does.
+/// Every such header and label.
 pub fn reject_imitation<'a>(
     set: QuestionSet,
     headers: impl IntoIterator<Item = &'a str>,
@@ -87,29 +87,29 @@ pub fn reject_imitation<'a>(
 }
 
 impl Permission {
-    /// The permission for a call of another agent's tool. Its request shows the call as [context](crate::Context::ToolUse).
+    /// The permission for another agent's tool call. Its request shows the call as [context](crate::Context::ToolUse).
     pub fn to_use(call: &ToolUse) -> Permission {
         Permission::new(call.tool(), call.question())
     }
 }
 
 impl<R> Permission<R> {
-    /// This question about a tool.
+    /// A permission for a tool.
     pub fn new(tool: &str, question: impl Into<String>) -> Permission<R> {
         let question = question.into();
-        // The header may have no room for all of the name.
+        // The header may be too short for the full name.
         let is_named = header(tool) == tool || question.contains(tool);
         let question = if is_named { question } else { format!("{tool}: {question}") };
         Permission { tool: tool.to_owned(), question, why: None, always: Vec::new() }
     }
 
-    /// Says why it is asked, beside the first offer: the same question may be asked for another reason later.
+    /// Adds the reason beside the first offer. The same question may have another reason later.
     #[must_use]
     pub fn because(self, why: impl Into<String>) -> Permission<R> {
         Permission { why: Some(why.into()), ..self }
     }
 
-    /// Offers to allow more than this once: `Always allow WORDS`. An offer too long for a label is left out.
+    /// Adds a lasting offer: `Always allow WORDS`. An offer too long for a label is left out.
     #[must_use]
     pub fn or_always(mut self, rule: R, words: impl Into<String>, meaning: &str) -> Permission<R> {
         let label = format!("{ALWAYS_ALLOW} {}", words.into());
@@ -119,14 +119,14 @@ impl<R> Permission<R> {
         self
     }
 
-    /// The question as it is asked.
+    /// The question set of the permission.
     ///
     /// # Errors
-    /// Where it cannot be shown whole.
+    /// If it cannot be shown in full.
     pub fn question_set(&self) -> Result<QuestionSet, Violations> {
         let question = QuestionInput::new(&self.question, header(&self.tool));
         let once = self.why.as_ref().map_or("This time only".to_owned(), |why| format!("This time only. {why}"));
-        // The last refuses.
+        // The last option is the refusal.
         let offers = [(ALLOW_ONCE, once.as_str())]
             .into_iter()
             .chain(self.always.iter().map(|always| (always.label.as_str(), always.meaning.as_str())))
@@ -138,32 +138,32 @@ impl<R> Permission<R> {
         QuestionSet::new([question], &Rules::strict())
     }
 
-    /// The rule that was agreed to, of those that are offered here; none where it is this once. `set` is the question as it
-    /// was put, maybe with other offers.
+    /// The agreed rule among the current offers; `None` for a single use. `set` is the question as asked, which may
+    /// have had other offers.
     pub fn rule(&self, set: &QuestionSet, agreed: usize) -> Option<&R> {
         let shown = set.questions().first()?.options().get(agreed)?.label_verbatim();
         self.always.iter().find(|always| always.label == shown).map(|always| &always.rule)
     }
 }
 
-/// How a permission is headed: by its tool, as far as there is room.
+/// The header of a permission: the tool's name, shortened to fit.
 pub fn header(tool: &str) -> &str {
     let end = tool.char_indices().nth(Limits::DEFAULT.header_chars.max).map_or(tool.len(), |(end, _)| end);
     &tool[..end]
 }
 
-/// Whose word agrees.
+/// The sources whose yes counts as consent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MayPermit {
-    /// A person's own choice, and nothing else.
+    /// Only a person's own choice.
     #[default]
     Person,
-    /// That, or answers written beforehand that the person named with the very command that runs the agent.
+    /// Also an answers file that the person named on the agent's own command line.
     PersonOrAnswers,
 }
 
 impl MayPermit {
-    /// Whether it agrees if it came through this. A rule never does.
+    /// Whether a yes from this surface counts. A rule's never does.
     pub(crate) fn covers(self, via: Option<Via>) -> bool {
         match via {
             Some(Via::AnswersFile) => self == MayPermit::PersonOrAnswers,
@@ -172,39 +172,39 @@ impl MayPermit {
     }
 }
 
-/// What came of asking a person to agree to something.
+/// The meaning of an answer to a permission or plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict<T> {
-    /// They agreed to this, and said nothing beside it.
+    /// A plain yes to this option.
     Agreed(T),
-    /// They would agree, and noted something that may be a condition.
+    /// A yes with a note, which may be a condition.
     Conditional {
-        /// What they noted.
+        /// The note.
         note: String,
     },
-    /// They said no.
+    /// A refusal.
     Refused {
-        /// What they said with it.
+        /// The reason, if given.
         words: Option<String>,
     },
-    /// They want to talk first.
+    /// The person wants to talk first.
     Discuss {
-        /// What they said.
+        /// The message, if given.
         words: Option<String>,
     },
-    /// They closed the question without an answer.
+    /// The person closed the question without an answer.
     Dismissed,
     /// The time ran out.
     TimedOut,
-    /// The person was not asked, and nothing else agrees.
+    /// No person was asked, and no other source counts.
     NotAsked {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
 
-/// Reads what came of a permission or of a plan: by the index of the option that agrees. `set` is the question as it was put:
-/// every option agrees but the last. What the asker reported itself never agrees.
+/// The verdict of a permission or a plan, by the index of the agreeing option. `set` is the question as asked: every
+/// option but the last agrees. An asker's own report never agrees.
 pub fn verdict(set: &QuestionSet, resolution: &Resolution, may_permit: MayPermit) -> Verdict<usize> {
     if let Some(by) = resolution.reported_by() {
         return Verdict::NotAsked { reason: AskError::Reported(by.to_owned()).to_string() };
@@ -234,7 +234,7 @@ pub fn verdict(set: &QuestionSet, resolution: &Resolution, may_permit: MayPermit
     }
 }
 
-/// The option with which an answer agrees, if it does. Typed words agree to nothing, whatever they say.
+/// The agreeing option of an answer, if there is one. Typed words never agree.
 pub(crate) fn agreed(question: &Question, answer: &Answer) -> Option<usize> {
     let options = question.options();
     let [label] = &answer.selected_options[..] else { return None };
@@ -242,7 +242,7 @@ pub(crate) fn agreed(question: &Question, answer: &Answer) -> Option<usize> {
     (option + 1 < options.len()).then_some(option)
 }
 
-/// The note beside a yes to a permission or a plan. It may be a condition, so nothing has run.
+/// The note beside a yes. It may be a condition, so the action has not run.
 pub fn condition<'a>(purpose: Purpose, set: &QuestionSet, outcome: &'a Outcome) -> Option<&'a str> {
     let ([question], [answer]) = (set.questions(), outcome.answers()) else { return None };
     let is_yes = *outcome.status() == Status::Answered && agreed(question, answer).is_some();
@@ -250,7 +250,7 @@ pub fn condition<'a>(purpose: Purpose, set: &QuestionSet, outcome: &'a Outcome) 
 }
 
 impl<T> Verdict<T> {
-    /// What the model reads of a call that did not run; `None` where it may.
+    /// The result of a call that did not run, for the model; `None` if it may run.
     pub fn refusal(&self) -> Option<String> {
         let quoted =
             |words: &Option<String>| words.as_ref().map(|words| format!(" Their words: {words}")).unwrap_or_default();
@@ -277,12 +277,12 @@ impl<T> Verdict<T> {
 }
 
 impl Purpose {
-    /// Whether the answer to these questions is a person's consent to something that then happens.
+    /// Whether an answer to these questions is a person's consent to an action.
     pub(crate) fn asks_to_agree(self, set: &QuestionSet) -> bool {
         matches!(self, Purpose::Permission | Purpose::Plan) || set.rules().form() == Form::Confirm
     }
 
-    /// What a person reads while they note something beside a yes.
+    /// The hint to a person who adds a note to a yes.
     pub fn note_hint(self) -> Option<&'static str> {
         match self {
             Purpose::Permission => Some("With a note it does not run yet: the agent reads the note and may ask again"),

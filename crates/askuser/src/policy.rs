@@ -1,6 +1,6 @@
-//! Answering without a person: answers written beforehand, or a stated rule. Never a guess.
+//! Answers without a person: prepared answers, or a stated rule. Never a guess.
 //!
-//! What a policy does not cover stays unanswered; there is no "first option" fallback.
+//! Questions outside the policy stay unanswered. There is no "first option" fallback.
 
 use crate::asker::Decision;
 use crate::outcome::{Answer, Outcome, Status};
@@ -13,16 +13,16 @@ use crate::violation::{Gathered, Violations};
 use regex_lite::{Regex, RegexBuilder};
 use serde_json::Value;
 
-/// What to do where no person may be asked.
+/// The rule for questions that no person may be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Headless {
     /// Leave it unanswered.
     Fail,
-    /// Take the options marked "(Recommended)"; leave unanswered what has none.
+    /// Take the options marked "(Recommended)"; leave other questions unanswered.
     Recommended,
 }
 
-/// How to answer before, or instead of, asking.
+/// The source of answers before, or instead of, a person.
 ///
 /// ```
 /// use askuser::input::QuestionInput;
@@ -40,27 +40,27 @@ pub enum Headless {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
-    /// Answers written beforehand.
+    /// The prepared answers.
     pub answers: Option<Answers>,
-    /// The rule for the rest. With one, no person is asked.
+    /// The rule for the remaining questions. With a rule, no person is asked.
     pub headless: Option<Headless>,
 }
 
 impl Policy {
-    /// What the policy makes of a question set.
+    /// Applies the policy to a question set.
     ///
     /// # Errors
-    /// Where the answers do not fit the questions they match: every reason.
+    /// If prepared answers do not fit their questions: every reason.
     pub fn apply(&self, set: &QuestionSet) -> Result<Decision, Violations> {
         self.apply_for(Purpose::Question, set)
     }
 
-    /// The same for a request. Only answers that [may](Answers::permitting) give a permission, approve a plan or say yes to a
-    /// `confirm`; no rule ever does. Only an option gives or refuses it: words in place of one were written for another question, and leave it
-    /// unanswered.
+    /// Applies the policy to a request. Only [permitting](Answers::permitting) answers agree to permissions, plans and
+    /// `confirm`; no rule ever does. Only an option counts there. Typed text was written for another question and
+    /// leaves this one unanswered.
     ///
     /// # Errors
-    /// The same.
+    /// As for [`apply`](Policy::apply).
     pub fn apply_to(&self, request: &Request) -> Result<Decision, Violations> {
         self.apply_for(request.key().purpose, request.set())
     }
@@ -136,7 +136,7 @@ fn recommended(question: &Question) -> Option<Answer> {
     question.answer(&picks, None, None)
 }
 
-/// Answers written beforehand: an object from header or question text to an answer.
+/// Prepared answers: an object from header or question text to an answer.
 ///
 /// A key is exact, or a regular expression between slashes (`/which .*database/i`); exact keys are tried first, then
 /// expressions in the order of the file. A value is a label, an array of labels (each exact, without "(Recommended)"
@@ -152,7 +152,7 @@ struct Rule {
     path: String,
     key: Matcher,
     select: Vec<Matcher>,
-    /// The value if it is a string, which is the whole answer to a question for a text.
+    /// The value if it is a string, the complete answer to a question for a text.
     text: Option<String>,
     other: Option<String>,
     note: Option<String>,
@@ -165,10 +165,10 @@ enum Matcher {
 }
 
 impl Answers {
-    /// Reads an answers file's contents.
+    /// Parses an answers file.
     ///
     /// # Errors
-    /// Everything that is wrong with it, at once.
+    /// All errors at once.
     pub fn parse(value: &Value) -> Result<Answers, Violations> {
         let mut bad = Gathered::default();
         let mut answers = Answers::default();
@@ -183,13 +183,14 @@ impl Answers {
         bad.into_result(Some(answers))
     }
 
-    /// The same as answers that also give permissions, approve plans and say yes to a `confirm`. The command's own line names them.
+    /// The same answers with the right to agree to permissions, plans and `confirm`, because the command line names
+    /// them.
     #[must_use]
     pub fn permitting(self) -> Answers {
         Answers { may_permit: MayPermit::PersonOrAnswers, ..self }
     }
 
-    /// The answer to a question: `None` where no rule matches it, or the one that does has no say in it.
+    /// The answer to a question; `None` if no rule matches, or if the matching rule must not decide this question.
     fn answer(&self, purpose: Purpose, question: &Question, set: &QuestionSet, bad: &mut Gathered) -> Option<Answer> {
         let answer = self.rule(question)?.answer(question, set, bad)?;
         let agrees = || permission::agreed(question, &answer).is_some();
@@ -203,8 +204,8 @@ impl Answers {
         self.rules.iter().find(exact).or_else(|| self.rules.iter().find(|rule| rule.is_for(question)))
     }
 
-    /// Where not every question has an answer: the headers of those, and the keys that match none of the questions. A file may
-    /// hold answers to other questions too, but a misspelt key is among these.
+    /// The headers of unanswered questions, and the keys that match no question; `None` if either list is empty. A file
+    /// may contain answers to other questions, but a misspelt key is among these.
     pub fn unmatched(&self, set: &QuestionSet) -> Option<Unmatched> {
         let headers: Vec<String> = set
             .questions()
@@ -298,7 +299,7 @@ impl Rule {
         let answer = question.answer(&picks, other.clone(), self.note.clone());
         let limits = set.limits();
         let legal = |answer: &Answer| question.check(answer, limits, &self.path, &mut Gathered::default()).is_some();
-        // One note is one text: it has to fit into the text field in which a person may go on with it.
+        // A note must fit into the text field in which a person may continue it.
         let short = self.note.as_ref().is_none_or(|note| note.chars().count() <= limits.typed_chars);
         let (fact, limit) = match answer {
             Some(answer) if short && legal(&answer) => return Some(answer),
@@ -306,7 +307,7 @@ impl Rule {
                 let limit = format!("at most {} visible characters and newlines", limits.typed_chars);
                 ("text too long, or with control or invisible characters", limit)
             }
-            // A label that is no option has been reported already.
+            // An unknown label was reported already.
             None if picks.is_empty() && !self.select.is_empty() => return None,
             None if picks.is_empty() => ("no answer", "must select an option or give other".into()),
             None => ("several answers to a single-select question", "must be one".into()),
@@ -322,7 +323,7 @@ impl Matcher {
             rest.strip_suffix("/i").map(|p| (p, true)).or_else(|| rest.strip_suffix('/').map(|p| (p, false)))
         });
         let Some((pattern, ignore_case)) = pattern else {
-            // `/data/x` was meant as an expression; taken literally it would match nothing, unnoticed.
+            // `/data/x` was meant as an expression. Taken literally it would silently match no question.
             if let Some((_, flags)) = text.strip_prefix('/').and_then(|rest| rest.rsplit_once('/'))
                 && !flags.is_empty()
                 && flags.len() <= 3

@@ -1,7 +1,7 @@
 //! `QuestionSet`, `Question`, `Choice`: valid by construction.
 //!
-//! The only way in is [`QuestionSet::parse`] (or [`QuestionSet::new`], which it ends in), so nothing past this module
-//! checks a limit or meets unsafe text again. Verbatim text is kept for machines, shown text for people.
+//! [`QuestionSet::parse`] and [`QuestionSet::new`] are the only constructors, so later code checks no limit and meets
+//! no unsafe text. Verbatim text is for machines, shown text for people.
 
 mod parse;
 
@@ -21,8 +21,7 @@ use std::sync::Arc;
 
 /// One to four questions, asked together.
 ///
-/// It serialises as the input it was read from and the rules it was read by, and is rebuilt from them: what is read back
-/// is the same set, asks the same and reports the same.
+/// It serialises as its input and its rules, and is rebuilt from them. The result is an identical set.
 ///
 /// ```
 /// use askuser::input::QuestionInput;
@@ -39,7 +38,7 @@ use std::sync::Arc;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// To clone it is cheap.
+/// Cloning is cheap.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "Stored")]
 pub struct QuestionSet(Arc<Content>);
@@ -49,12 +48,12 @@ struct Content {
     questions: Vec<Question>,
     source: Option<String>,
     mended: Vec<String>,
-    /// As it was sent.
+    /// The input as sent.
     input: Value,
     rules: Rules,
 }
 
-/// All that a set is rebuilt from.
+/// The parts from which a set is rebuilt.
 #[derive(Deserialize)]
 struct Stored {
     input: Value,
@@ -78,7 +77,7 @@ impl TryFrom<Stored> for QuestionSet {
     }
 }
 
-/// One question with its options. Other is not among them: its [`Form`] tells whether it is there.
+/// One question with its options. Other is not among them: [`Form`] says whether it exists.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Question {
@@ -107,7 +106,7 @@ pub struct Choice {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Untrusted {
     raw: String,
-    /// What a person sees, where that is not the raw text.
+    /// The text for people, if it differs from the raw text.
     shown: Option<String>,
 }
 
@@ -132,28 +131,28 @@ impl QuestionSet {
     /// Builds a set in code.
     ///
     /// # Errors
-    /// Everything that is wrong with the questions, at once.
+    /// All errors of the questions at once.
     pub fn new(questions: impl IntoIterator<Item = QuestionInput>, rules: &Rules) -> Result<QuestionSet, Violations> {
         let questions: Vec<Value> = questions.into_iter().map(QuestionInput::into_value).collect();
         QuestionSet::parse(json!({ "questions": questions }), rules)
     }
 
-    /// The questions, in the order they were asked.
+    /// The questions in order.
     pub fn questions(&self) -> &[Question] {
         &self.0.questions
     }
 
-    /// The limits the set was read under; they also bound what a person may type.
+    /// The limits of the set, which also bound typed text.
     pub fn limits(&self) -> &Limits {
         self.0.rules.limits()
     }
 
-    /// The rules the set was read by.
+    /// The rules of the set.
     pub fn rules(&self) -> &Rules {
         &self.0.rules
     }
 
-    /// The input as it was sent.
+    /// The input as sent.
     pub fn input(&self) -> &Value {
         &self.0.input
     }
@@ -169,24 +168,24 @@ impl QuestionSet {
         json!(self.0.questions)
     }
 
-    /// `metadata.source`, where the caller gave it.
+    /// `metadata.source`, if given.
     pub fn source(&self) -> Option<&str> {
         self.0.source.as_deref()
     }
 
-    /// The repairs, as the model is told. Empty in strict reading.
+    /// The repairs, as reported to the model. Empty in strict mode.
     pub fn mended(&self) -> &[String] {
         &self.0.mended
     }
 }
 
 impl Question {
-    /// How it is answered.
+    /// The form of its answer.
     pub fn form(&self) -> Form {
         self.form
     }
 
-    /// The question as a person reads it: safe, possibly of several lines.
+    /// The question for people: safe, possibly of several lines.
     pub fn text(&self) -> &str {
         self.question.shown()
     }
@@ -196,7 +195,7 @@ impl Question {
         &self.question.raw
     }
 
-    /// The header as a person reads it: safe, one line.
+    /// The header for people: safe, one line.
     pub fn header(&self) -> &str {
         self.header.shown()
     }
@@ -211,12 +210,12 @@ impl Question {
         Some(self.header()).filter(|header| *header != self.form.default_header())
     }
 
-    /// The text in the empty field of a question that is answered by a text.
+    /// The placeholder of a question that is answered by a text.
     pub fn placeholder(&self) -> Option<&str> {
         self.placeholder.as_ref().map(Untrusted::shown)
     }
 
-    /// The options; Other is not among them. A question that is answered by a text has none.
+    /// The options without Other. A question that is answered by a text has none.
     pub fn options(&self) -> &[Choice] {
         &self.options
     }
@@ -226,8 +225,8 @@ impl Question {
         self.multi_select
     }
 
-    /// Builds the answer to this question. `None` when it would not be one: nothing picked and nothing typed, or more
-    /// than one thing for a single-select question.
+    /// Builds an answer to this question. `None` for an invalid one: neither a choice nor a text, or several choices
+    /// for a single-select question.
     pub fn answer(&self, picks: &[usize], custom_input: Option<String>, note: Option<String>) -> Option<Answer> {
         let mut is_picked = vec![false; self.options.len()];
         for &pick in picks.iter().filter(|&&pick| pick < self.options.len()) {
@@ -246,7 +245,7 @@ impl Question {
         Some(Answer { question, header, selected_options, custom_input, note, notes: Vec::new() })
     }
 
-    /// The same with notes by their row: an option, or Other after the last of them.
+    /// Builds an answer with notes by row: an option, or Other after the last option.
     pub(crate) fn answer_with_notes(
         &self,
         picks: &[usize],
@@ -270,7 +269,7 @@ impl Question {
         })
     }
 
-    /// Notes beside no choice, which is no answer yet.
+    /// The notes of an answer without a choice, which is incomplete.
     pub(crate) fn without_choice(&self, notes: &[(usize, &str)]) -> Answer {
         Answer {
             question: self.question.raw.clone(),
@@ -287,7 +286,7 @@ impl Question {
         notes.iter().map(|&(row, text)| Note { option: label(row), text: text.to_owned() }).collect()
     }
 
-    /// The row that a note is on; `None` where there is no such option.
+    /// The row of a note; `None` for an unknown option.
     pub(crate) fn row_of(&self, note: &Note) -> Option<usize> {
         match &note.option {
             Some(label) => self.options.iter().position(|option| option.label.raw == *label),
@@ -295,9 +294,9 @@ impl Question {
         }
     }
 
-    /// The answer in its canonical form, labels in the order of the question; `None`, with every reason in `bad`, where it
-    /// is no legal answer to this question: its own labels only, as many as allowed, something rather than nothing, typed
-    /// text within bounds and free of control characters.
+    /// The answer in its canonical form, with labels in the order of the question. `None` if it is not legal, with
+    /// every reason in `bad`. A legal answer has only labels of this question, as many as allowed. It has at least a
+    /// choice or a text. Typed text is within bounds and free of control characters.
     pub(crate) fn check(&self, answer: &Answer, limits: &Limits, path: &str, bad: &mut Gathered) -> Option<Answer> {
         let before = bad.len();
         if answer.header != self.header.raw {
@@ -323,7 +322,7 @@ impl Question {
         if answer.custom_input.is_some() && !self.form.takes_text() {
             bad.add(format!("{path}.customInput"), "given", "must be left out: only the options answer this question");
         }
-        // Whoever asks reads no note, and one beside a yes may be a condition.
+        // The asker reads no note, and one beside a yes may be a condition.
         if !self.form.takes_notes() && (answer.note.is_some() || !answer.notes.is_empty()) {
             bad.add(format!("{path}.note"), "given", "must be left out: this question takes no notes");
         }
@@ -338,7 +337,7 @@ impl Question {
                 Some(row) => _ = notes.insert(row, note.text.as_str()),
             }
         }
-        // Made of the notes, where there are any.
+        // Built from the notes, if there are any.
         let note = answer.note.clone().filter(|_| notes.is_empty());
         check_typed(note.as_deref(), note_chars, &format!("{path}.note"), bad);
         if bad.len() > before {
@@ -357,13 +356,13 @@ impl Question {
         checked
     }
 
-    /// How long a note may be: it may be the notes of several rows, each with its label.
+    /// The maximum length of a note, which may join the notes of several rows with their labels.
     fn note_chars(&self, limits: &Limits) -> usize {
         (limits.typed_chars + limits.label_chars.max + ": \n".len()) * (self.options.len() + 1)
     }
 }
 
-/// What a person typed: within bounds, and nothing in it that acts on a terminal or cannot be seen.
+/// Checks a typed text: its length, and no control or invisible characters.
 pub(crate) fn check_typed(text: Option<&str>, max: usize, path: &str, bad: &mut Gathered) {
     let Some(text) = text else { return };
     let chars = text.chars().count();
@@ -375,22 +374,22 @@ pub(crate) fn check_typed(text: Option<&str>, max: usize, path: &str, bad: &mut 
 }
 
 impl Choice {
-    /// The label as a person reads it: safe, one line, without "(Recommended)".
+    /// The label for people: safe, one line, without "(Recommended)".
     pub fn name(&self) -> &str {
         self.label.shown()
     }
 
-    /// The label as the model wrote it, and reads it back.
+    /// The label as the model wrote it.
     pub fn label_verbatim(&self) -> &str {
         &self.label.raw
     }
 
-    /// What choosing it means, as a person reads it.
+    /// The description for people.
     pub fn description(&self) -> &str {
         self.description.shown()
     }
 
-    /// What it would look like, as a person reads it: safe, in Markdown, possibly of many lines.
+    /// The preview for people: safe Markdown, possibly of many lines.
     pub fn preview(&self) -> Option<&str> {
         self.preview.as_ref().map(Untrusted::shown)
     }

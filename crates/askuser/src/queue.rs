@@ -58,7 +58,7 @@ struct Pending {
     answer: oneshot::Sender<Result<Delivery, AskError>>,
 }
 
-/// What the showing side is told.
+/// A message to the showing side.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum QueueEvent {

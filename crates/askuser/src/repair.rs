@@ -1,6 +1,7 @@
-//! Repairs cosmetic faults, when asked to. Every repair is reported, so that the model learns and no reader is misled.
+//! Repairs cosmetic faults on request. Every repair is reported, so that the model learns and no reader is misled.
 //!
-//! Faults of meaning (a missing question, one option, `multiSelect` left out) are never repaired: that would be guessing.
+//! Faults of meaning (a missing question, one option, `multiSelect` left out) are never repaired: a repair would be a
+//! guess.
 
 use crate::alike::is_other;
 use crate::question::name_of;
@@ -8,7 +9,7 @@ use crate::sanitize;
 use serde_json::{Map, Value};
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Parses JSON that was sent as a string: the whole input, `questions`, one question, its `options`, one option, or
+/// Parses JSON that was sent as a string: the whole input, `questions`, a question, its `options`, an option, or
 /// `multiSelect`.
 pub(crate) fn unquote(value: &mut Value, mended: &mut Vec<String>) {
     let mut parsed = |value: &mut Value, path: &str| {
@@ -37,7 +38,7 @@ pub(crate) fn unquote(value: &mut Value, mended: &mut Vec<String>) {
     }
 }
 
-/// Drops options that stand for Other.
+/// Drops options that mean Other.
 pub(crate) fn drop_other(question: &mut Map<String, Value>, path: &str, mended: &mut Vec<String>) {
     let Some(Value::Array(options)) = question.get_mut("options") else { return };
     let mut index = 0;
@@ -51,7 +52,7 @@ pub(crate) fn drop_other(question: &mut Map<String, Value>, path: &str, mended: 
     });
 }
 
-/// A header that is too long, shortened for display.
+/// A long header, shortened for display.
 pub(crate) fn shorten(header: &str, max: usize, path: &str, mended: &mut Vec<String>) -> Option<String> {
     let chars = header.chars().count();
     if chars <= max {

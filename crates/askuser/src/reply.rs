@@ -1,8 +1,8 @@
-//! An outcome as a machine sends it: a front end that asked for us, a record that was kept. The inverse of
-//! [`report::json`](crate::report::json), and as strict with answers as the prompt itself.
+//! Parses an outcome in JSON, from a front end or a store. The inverse of [`report::json`](crate::report::json), and as
+//! strict with answers as the prompt.
 //!
-//! A reply from outside may say things about itself (`via`, `by`); [`outcome`] leaves them to the receiver. Only what
-//! was stored by us is read with its provenance: [`resolution`].
+//! A reply from outside may state its own provenance (`via`, `by`); [`outcome`] leaves that to the receiver. Only
+//! [`resolution`] reads provenance, from our own stores.
 
 use crate::outcome::{Answer, Note, Outcome, Status};
 use crate::question::{Question, QuestionSet, check_typed};
@@ -12,11 +12,11 @@ use crate::violation::{Gathered, Violations};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Reads `{status, answers, reason, message}`. Without a status it is `answered`. An answer belongs to the question or header
-/// it names, or else to the one at its index; a label may leave out "(Recommended)".
+/// Parses `{status, answers, reason, message}`. The default status is `answered`. An answer belongs to the question or
+/// header that it names, or else to the one at its index. A label may leave out "(Recommended)".
 ///
 /// # Errors
-/// Everything that is wrong with it, at once.
+/// All errors at once.
 pub fn outcome(set: &QuestionSet, reply: &Value) -> Result<Outcome, Violations> {
     let mut bad = Gathered::default();
     if !reply.is_object() {
@@ -47,10 +47,10 @@ pub fn outcome(set: &QuestionSet, reply: &Value) -> Result<Outcome, Violations> 
     Outcome::new(set, status.unwrap_or(Status::Cancelled), answers)
 }
 
-/// Reads what was stored: an outcome and its provenance.
+/// Parses a stored outcome with its provenance.
 ///
 /// # Errors
-/// Everything that is wrong with it, at once.
+/// All errors at once.
 pub fn resolution(set: &QuestionSet, stored: &Value) -> Result<Resolution, Violations> {
     let outcome = outcome(set, stored)?;
     let mut bad = Gathered::default();
@@ -72,10 +72,10 @@ pub fn resolution(set: &QuestionSet, stored: &Value) -> Result<Resolution, Viola
     Ok(Resolution { outcome, via, by, device, at_ms: stored["at_ms"].as_u64(), reported_by, reported })
 }
 
-/// The provenance that a reply states of itself: its `by` and `via`. `None` if it states neither.
+/// The provenance that a reply states: its `by` and `via`. `None` without either.
 ///
 /// # Errors
-/// A `by` or a `via` of another kind.
+/// A `by` or a `via` of another type.
 pub fn reported(reply: &Value) -> Result<Option<Reported>, Violations> {
     let mut bad = Gathered::default();
     if !(reply["by"].is_null() || reply["by"].is_string()) {
@@ -90,7 +90,7 @@ pub fn reported(reply: &Value) -> Result<Option<Reported>, Violations> {
     bad.into_result(Some(Some(reported).filter(|reported| *reported != Reported::default())))
 }
 
-/// The answers, with labels as the model wrote them.
+/// The answers, with the model's labels.
 fn answers(set: &QuestionSet, given: &Value, bad: &mut Gathered) -> Vec<Answer> {
     let given = match given {
         Value::Null => &[],
@@ -108,7 +108,7 @@ fn answers(set: &QuestionSet, given: &Value, bad: &mut Gathered) -> Vec<Answer> 
     given.iter().enumerate().filter_map(answer).collect()
 }
 
-/// Which question an answer is to.
+/// The question that an answer belongs to.
 fn question<'a>(set: &'a QuestionSet, value: &Value, i: usize, path: &str, bad: &mut Gathered) -> Option<&'a Question> {
     let questions = set.questions();
     if !value.is_object() {

@@ -1,7 +1,7 @@
-//! A question as a record: everything needed to show it, answer it and tell it from every other, anywhere and later.
+//! A question as a record: the data to show it, answer it and identify it, on any machine at any time.
 //!
-//! It serialises with a version, round-trips, and rebuilds the very same [`QuestionSet`]. No clock: a deadline is a length
-//! of time, counted from when the question is shown or stored.
+//! It serialises with a version, round-trips, and rebuilds the same [`QuestionSet`]. A deadline is a duration, counted
+//! from the time when the question is shown or stored.
 
 use crate::exact::{self, Charset};
 use crate::outcome::{Answer, Outcome, Status};
@@ -15,10 +15,10 @@ use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
-/// The version written into stored requests.
+/// The version of stored requests.
 const VERSION: u32 = 1;
 
-/// What is asked, and for whom.
+/// The questions with their context, asker and audience.
 ///
 /// ```
 /// # use askuser::input::QuestionInput;
@@ -45,11 +45,11 @@ pub struct Request {
     background: bool,
 }
 
-/// The most characters of a reason that are kept. The last words of a model are the nearest to its question.
+/// The maximum length of a stored reason. The last words of a model are the nearest to its question.
 const MAX_WHY: usize = 1_500;
 
 impl Request {
-    /// A request that needs nothing but its questions.
+    /// A request with only its questions.
     pub fn new(key: RequestKey, set: QuestionSet) -> Request {
         Request {
             key,
@@ -64,22 +64,22 @@ impl Request {
         }
     }
 
-    /// The same request under another key, so that a store keeps it as a new question.
+    /// The same request under another key, which a store keeps as a new question.
     pub fn with_key(self, key: RequestKey) -> Request {
         Request { key, ..self }
     }
 
-    /// Says who asks.
+    /// Sets the asker.
     pub fn with_origin(self, origin: Origin) -> Request {
         Request { origin, ..self }
     }
 
-    /// Says what the questions are about.
+    /// Sets the context of the questions.
     pub fn with_context(self, context: impl Into<Option<Context>>) -> Request {
         Request { context: context.into(), ..self }
     }
 
-    /// Adds the model's own words from just before it asked. The last 1,500 characters are kept.
+    /// Sets the model's own text from just before its question. The last 1,500 characters are kept.
     pub fn with_why(self, why: impl Into<Option<String>>) -> Request {
         let why: Option<String> = why.into();
         let last = |why: String| {
@@ -103,16 +103,16 @@ impl Request {
         Request { deadline: deadline.into(), ..self }
     }
 
-    /// Says for whom it is, by their names; for everybody if there are none.
+    /// Sets the audience by name; empty means everybody.
     pub fn with_audience(self, audience: impl IntoIterator<Item = impl Into<String>>) -> Request {
         let names = audience.into_iter().map(Into::into).collect::<std::collections::BTreeSet<String>>();
         Request { audience: names.into_iter().collect(), ..self }
     }
 
-    /// Adds answers that are known already: the person is asked the rest, and sees these filled in.
+    /// Adds known answers. The person sees them filled in and answers the rest.
     ///
     /// # Errors
-    /// Where one of them is not a legal answer to its question, or the question asks to agree: no yes is chosen beforehand.
+    /// If one of them is invalid for its question, or if the question asks to agree: a yes is never prefilled.
     pub fn with_known(self, known: Vec<Answer>) -> Result<Request, Violations> {
         let mut bad = Gathered::default();
         if self.asks_to_agree() && !known.is_empty() {
@@ -123,7 +123,7 @@ impl Request {
         Ok(Request { known: checked.answers().to_vec(), ..self })
     }
 
-    /// Names this asking: the same key is the same question, asked again.
+    /// The key of this asking. The same key is the same question asked again.
     pub fn key(&self) -> &RequestKey {
         &self.key
     }
@@ -133,24 +133,23 @@ impl Request {
         &self.set
     }
 
-    /// Who asks.
+    /// The asker.
     pub fn origin(&self) -> &Origin {
         &self.origin
     }
 
-    /// What the questions are about, where they do not say it themselves. A surface that has not shown it already shows it
-    /// with them.
+    /// The context of the questions. A surface shows it with them, unless it is on the screen already.
     pub fn context(&self) -> Option<&Context> {
         self.context.as_ref()
     }
 
-    /// The model's own words from just before it asked: its reason. Untrusted, and no part of what a person agrees to.
+    /// The model's own text from just before its question. It is untrusted and not part of the text to agree to.
     pub fn why(&self) -> Option<&str> {
         self.why.as_deref()
     }
 
-    /// Whether the person has to read all of a text before they can choose: what a permission or a plan is about, or a command,
-    /// a diff or an input that a model asks about. The text is the context, or the question where there is no context.
+    /// Whether the person must read a whole text before choosing: the subject of a permission or a plan, or a command,
+    /// diff or input that a model asks about. The text is the context, or else the question.
     pub fn is_agreed_to(&self) -> bool {
         match self.key.purpose {
             Purpose::Permission | Purpose::Plan => true,
@@ -160,17 +159,17 @@ impl Request {
         }
     }
 
-    /// Whether the answer is a person's consent to a permission, to a plan or to a question for a yes.
+    /// Whether the answer is a person's consent: to a permission, to a plan, or to a `confirm`.
     pub fn asks_to_agree(&self) -> bool {
         self.key.purpose.asks_to_agree(&self.set)
     }
 
-    /// Answers that are known already.
+    /// The known answers.
     pub fn known(&self) -> &[Answer] {
         &self.known
     }
 
-    /// When to give up, counted from when it is shown or stored. A person who holds the clock clears it.
+    /// The time limit, counted from the time when it is shown or stored. A person may clear it.
     pub fn deadline(&self) -> Option<Duration> {
         self.deadline
     }
@@ -185,17 +184,17 @@ impl Request {
         &self.audience
     }
 
-    /// Whether it is for whoever has this name.
+    /// Whether the audience includes this name.
     pub fn is_for(&self, name: &str) -> bool {
         self.audience.is_empty() || self.audience.iter().any(|one| one == name)
     }
 
-    /// For whom it is, safe to show: `ada, ops`; nothing where it is for everybody.
+    /// The audience, safe to show: `ada, ops`; `None` for everybody.
     pub fn audience_words(&self) -> Option<String> {
         (!self.audience.is_empty()).then(|| sanitize::line(&self.audience.join(", ")).into_owned())
     }
 
-    /// Whether the same people read and decide the same. Who asks, why, and for how long, may differ.
+    /// Whether two requests show the same people the same decision. Asker, reason and time limit may differ.
     pub fn asks_the_same(&self, other: &Request) -> bool {
         self.set.input() == other.set.input() && self.context == other.context && self.audience == other.audience
     }
@@ -209,14 +208,14 @@ impl Request {
         texts.join(" · ") + &shown.unwrap_or_default()
     }
 
-    /// Who asks, as a person at the asking program reads it: its task and the source the model gave, safe to show.
+    /// The asker for a person at the asking program: its task and the model's source, safe to show.
     pub fn asked_by(&self) -> Option<String> {
         let task = self.origin.task.as_deref().map(|task| format!("task '{}'", sanitize::line(task).trim()));
         let source = self.set.source().map(|source| sanitize::line(source).trim().to_owned());
         joined(task, source.filter(|source| !sanitize::is_blank(source)))
     }
 
-    /// Who asks, as a person anywhere else reads it: the agent and where it works too.
+    /// The asker for a person elsewhere: with the agent and its folder.
     pub fn asked_from(&self) -> Option<String> {
         let place = match (self.origin.agent_name(), self.origin.folder.as_deref().and_then(shown)) {
             (Some(agent), Some(folder)) => Some(format!("{agent} in {folder}")),
@@ -235,26 +234,26 @@ fn joined(first: Option<String>, second: Option<String>) -> Option<String> {
     first.into_iter().chain(second).reduce(|first, second| format!("{first}, {second}"))
 }
 
-/// Names one asking among those of all sessions.
+/// The identity of one asking among all sessions.
 ///
-/// Its parts are chosen by others (a provider names calls) and may hold any characters; two keys are equal only if every
-/// part is. No text of it is ever taken apart.
+/// Its parts come from outside (a provider names calls) and may contain any characters. Two keys are equal only if
+/// every part is. No part is ever parsed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RequestKey {
-    /// The session it is asked in.
+    /// The session in which it is asked.
     pub session: String,
-    /// The calls that lead to the subagent that asks, the outermost first; none for the agent the person talks to.
+    /// The calls that lead to the asking subagent, outermost first. Empty for the main agent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<String>,
-    /// The call it is asked for.
+    /// The call for which it is asked.
     pub call: String,
-    /// What it is asked for.
+    /// The purpose for which it is asked.
     #[serde(default, skip_serializing_if = "Purpose::is_question")]
     pub purpose: Purpose,
 }
 
-/// What a question is asked for.
+/// The purpose of a question.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -267,7 +266,7 @@ pub enum Purpose {
     Permission,
     /// A plan needs approval.
     Plan,
-    /// The program itself lets the person choose.
+    /// The program itself offers a choice.
     Choice,
 }
 
@@ -283,18 +282,18 @@ impl RequestKey {
         RequestKey { session: session.into(), tasks: Vec::new(), call: call.into(), purpose: Purpose::Question }
     }
 
-    /// Asked by the subagent that these calls lead to, the outermost first.
+    /// Sets the calls that lead to the asking subagent, outermost first.
     pub fn in_tasks(self, tasks: impl IntoIterator<Item = impl Into<String>>) -> RequestKey {
         RequestKey { tasks: tasks.into_iter().map(Into::into).collect(), ..self }
     }
 
-    /// Asked for another purpose.
+    /// Sets another purpose.
     pub fn for_purpose(self, purpose: Purpose) -> RequestKey {
         RequestKey { purpose, ..self }
     }
 
-    /// Names it among the questions of its session: the call's id for a plain question of the main agent, an opaque text
-    /// for any other. No two keys of a session have the same.
+    /// The id of the question in its session: the call's id for a plain question of the main agent, an opaque text
+    /// otherwise. It is unique in the session.
     pub fn id_in_session(&self) -> String {
         const OPAQUE: &str = "ask:";
         if self.tasks.is_empty() && self.purpose == Purpose::Question && !self.call.starts_with(OPAQUE) {
@@ -304,14 +303,14 @@ impl RequestKey {
     }
 }
 
-/// An unambiguous text, for a store or a log; not meant to be parsed.
+/// An unambiguous text for a store or a log. It is not meant to be parsed.
 impl fmt::Display for RequestKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", serde_json::json!([self.session, self.tasks, self.call, self.purpose]))
     }
 }
 
-/// Who asks.
+/// The asker.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
@@ -319,21 +318,21 @@ pub struct Origin {
     /// The agent: `askuser agent`, `claude-code`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// What the subagent that asks is about; none for the agent the person talks to.
+    /// The task of the asking subagent; `None` for the main agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
-    /// The folder it works in.
+    /// The folder in which the agent works.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
-    /// The machine it runs on.
+    /// The machine on which the agent runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    /// The name of the credential it asked with; set by a server, never by who asks.
+    /// The name of the credential. A server sets it, never the asker.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credential: Option<String>,
 }
 
-/// Agents by the name that they send and by the name that people know.
+/// Agents by the name that they send and their display name.
 const AGENT_NAMES: [(&str, &str); 5] = [
     ("claude-code", "Claude Code"),
     ("codex-mcp-client", "Codex"),
@@ -343,40 +342,40 @@ const AGENT_NAMES: [(&str, &str); 5] = [
 ];
 
 impl Origin {
-    /// The agent as a person reads it: "Claude Code" for `claude-code`.
+    /// The display name of the agent: "Claude Code" for `claude-code`.
     pub fn agent_name(&self) -> Option<String> {
         let sent = self.agent.as_deref()?;
         let known = AGENT_NAMES.iter().find(|(id, _)| *id == sent);
         shown(known.map_or(sent, |(_, name)| name))
     }
 
-    /// The same with an agent's name.
+    /// Sets the agent's name.
     pub fn with_agent(self, agent: impl Into<String>) -> Origin {
         Origin { agent: Some(agent.into()), ..self }
     }
 
-    /// The same with what a subagent is about.
+    /// Sets the subagent's task.
     pub fn with_task(self, task: impl Into<String>) -> Origin {
         Origin { task: Some(task.into()), ..self }
     }
 
-    /// The same with a folder.
+    /// Sets the folder.
     pub fn with_folder(self, folder: impl Into<String>) -> Origin {
         Origin { folder: Some(folder.into()), ..self }
     }
 
-    /// The same with a machine.
+    /// Sets the machine.
     pub fn with_host(self, host: impl Into<String>) -> Origin {
         Origin { host: Some(host.into()), ..self }
     }
 
-    /// The same with the name of the credential that a server has checked.
+    /// Sets the name of the credential that a server has checked.
     pub fn with_credential(self, credential: impl Into<String>) -> Origin {
         Origin { credential: Some(credential.into()), ..self }
     }
 }
 
-/// What questions are about. Text that a person agrees to is shown exactly as it is; only prose is rendered as Markdown.
+/// The subject of questions. Text to agree to is shown verbatim; only prose is rendered as Markdown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -386,11 +385,11 @@ pub enum Context {
     #[serde(with = "text_field")]
     #[cfg_attr(feature = "schema", schemars(with = "text_field::Field"))]
     Command(String),
-    /// A difference that would be made, in unified form.
+    /// A change that would be made, as a unified diff.
     #[serde(with = "text_field")]
     #[cfg_attr(feature = "schema", schemars(with = "text_field::Field"))]
     Diff(String),
-    /// The input that a tool would get, as a table of its fields.
+    /// The input that a tool would get, shown as a table of its fields.
     #[serde(with = "text_field")]
     #[cfg_attr(feature = "schema", schemars(with = "text_field::Field"))]
     ToolInput(String),
@@ -403,7 +402,7 @@ pub enum Context {
 }
 
 impl Context {
-    /// The texts that a surface draws, in their order. None of them is a tool use.
+    /// The texts that a surface draws, in order. None of them is a tool use.
     pub fn parts(&self) -> Vec<Cow<'_, Context>> {
         match self {
             Context::ToolUse(call) => call.parts().into_iter().map(Cow::Owned).collect(),
@@ -411,10 +410,10 @@ impl Context {
         }
     }
 
-    /// The text as it is shown, whole: whatever it is, a person agrees to it. See [`exact`].
+    /// The complete display of the text, because a person may agree to it. See [`exact`].
     pub fn shown(&self, charset: Charset) -> Cow<'_, str> {
         let text = match self {
-            // Its last line end is the end of its last line.
+            // Its last line end ends its last line.
             Context::Diff(text) => text.strip_suffix('\n').unwrap_or(text),
             Context::Command(text) | Context::ToolInput(text) | Context::Prose(text) => text,
             Context::ToolUse(call) => {
@@ -426,7 +425,7 @@ impl Context {
         exact::shown(text, charset)
     }
 
-    /// The text, as it was given.
+    /// The text as given.
     pub fn text(&self) -> Cow<'_, str> {
         match self {
             Context::Command(text) | Context::Diff(text) | Context::ToolInput(text) | Context::Prose(text) => {
@@ -440,7 +439,7 @@ impl Context {
         }
     }
 
-    /// The command that would run, if the person decides on one.
+    /// The command that would run, if the context is one.
     pub fn command(&self) -> Option<&str> {
         match self {
             Context::Command(command) => Some(command),
@@ -449,7 +448,7 @@ impl Context {
         }
     }
 
-    /// The input of a tool as JSON, for a reader who wants more than the rendering.
+    /// The input of a tool as JSON, for a reader who wants the details.
     pub fn raw_input(&self) -> Option<String> {
         match self {
             Context::ToolUse(call) => Some(format!("{:#}", Value::Object(call.input().clone()))),
@@ -458,7 +457,7 @@ impl Context {
     }
 }
 
-/// Stores a text as the field `text`, beside the kind of its context.
+/// Serialises a text as the field `text`, beside the kind of its context.
 mod text_field {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -477,7 +476,7 @@ mod text_field {
     }
 }
 
-/// A request as it is stored.
+/// A request in its stored form.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     version: u32,

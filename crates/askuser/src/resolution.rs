@@ -102,27 +102,27 @@ impl Resolution {
         Resolution { reported, ..self }
     }
 
-    /// What came of asking.
+    /// The outcome.
     pub fn outcome(&self) -> &Outcome {
         &self.outcome
     }
 
-    /// Through which surface; `None` where no person was asked.
+    /// The surface; `None` if no person was asked.
     pub fn via(&self) -> Option<Via> {
         self.via
     }
 
-    /// Who answered, where that is known.
+    /// The name of the author, if known.
     pub fn by(&self) -> Option<&str> {
         self.by.as_deref()
     }
 
-    /// On which of their devices, where that is known.
+    /// The author's device, if known.
     pub fn device(&self) -> Option<&str> {
         self.device.as_deref()
     }
 
-    /// When, in milliseconds since 1970, where that is known.
+    /// The time in milliseconds since 1970, if known.
     pub fn at_ms(&self) -> Option<u64> {
         self.at_ms
     }

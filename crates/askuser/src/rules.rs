@@ -1,4 +1,4 @@
-//! The rules by which an input is read: limits, and the treatment of cosmetic faults.
+//! The rules of parsing: limits, and the treatment of cosmetic faults.
 //!
 //! Rules are stored with every request. A stored request is rebuilt by the rules it was asked under.
 
@@ -6,7 +6,7 @@ use crate::limits::{Limits, LimitsError};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// How to read an input. [`Limits`] has an example.
+/// The rules for parsing an input. [`Limits`] has an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rules {
     #[serde(deserialize_with = "checked_limits")]
@@ -16,21 +16,21 @@ pub struct Rules {
     form: Form,
 }
 
-/// How a question is answered. No input can name a form: the program that reads it decides.
+/// The form of an answer. The program decides it; an input cannot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Form {
-    /// By options with descriptions, or in the person's own words under Other: what a model asks.
+    /// Options with descriptions, or the person's own text under Other: the form of models.
     #[default]
     Tool,
-    /// By options alone: the form of another program that has no field for words.
+    /// Options only: the form of programs without a text field.
     Options,
-    /// By yes or no.
+    /// Yes or no.
     Confirm,
-    /// By a text.
+    /// A text.
     Input,
-    /// By lines of a list, which may be long and is searched.
+    /// Lines of a list, which may be long and is searched.
     Pick,
 }
 
@@ -39,8 +39,8 @@ impl Form {
         *self == Form::Tool
     }
 
-    /// The header of a question of ours that was given none. It says nothing, so [`Question::chip`](crate::Question::chip)
-    /// leaves it out.
+    /// The header of our own questions without one. It carries no information, so
+    /// [`Question::chip`](crate::Question::chip) omits it.
     pub fn default_header(self) -> &'static str {
         match self {
             Form::Tool | Form::Options => "Question",
@@ -61,14 +61,14 @@ impl Form {
     }
 }
 
-/// What to do about cosmetic faults of an input.
+/// The treatment of cosmetic faults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Faults {
     /// Report them like any other.
     #[default]
     Reject,
-    /// Repair them, and tell the model.
+    /// Repair them and report that to the model.
     Repair,
 }
 
@@ -84,56 +84,56 @@ impl Rules {
         Rules { limits: Limits::DEFAULT, faults: Faults::Reject, form: Form::Tool }
     }
 
-    /// The same rules for a question that is answered by its options alone.
+    /// The rules for a question with options only.
     pub const fn options_only(self) -> Rules {
         Rules { form: Form::Options, ..self }
     }
 
-    /// For a question of ours that is answered by yes or no.
+    /// The rules for our yes-or-no questions.
     pub const fn confirm() -> Rules {
         Rules { limits: Limits::CONFIRM, form: Form::Confirm, ..Rules::strict() }
     }
 
-    /// For a question of ours that is answered by a text; it has no options.
+    /// The rules for our questions for a text; they have no options.
     pub const fn input() -> Rules {
         Rules { limits: Limits::CONFIRM, form: Form::Input, ..Rules::strict() }
     }
 
-    /// For a question of ours whose options are lines of a list.
+    /// The rules for our questions with lines of a list as options.
     pub const fn pick() -> Rules {
         Rules { limits: Limits::PICK, form: Form::Pick, ..Rules::strict() }
     }
 
-    /// The default limits; cosmetic faults are repaired, and the model is told.
+    /// The default limits; cosmetic faults are repaired and reported.
     pub const fn repair() -> Rules {
         Rules { faults: Faults::Repair, ..Rules::strict() }
     }
 
-    /// The same rules with other limits.
+    /// Sets other limits.
     ///
     /// # Errors
-    /// Where nothing could be asked under them.
+    /// If they leave no room for a question.
     pub fn with_limits(self, limits: Limits) -> Result<Rules, LimitsError> {
         Ok(Rules { limits: limits.checked()?, ..self })
     }
 
-    /// What may be asked.
+    /// The limits.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// What to do about cosmetic faults.
+    /// The treatment of cosmetic faults.
     pub fn faults(&self) -> Faults {
         self.faults
     }
 
-    /// How a question is answered.
+    /// The form of an answer.
     pub fn form(&self) -> Form {
         self.form
     }
 }
 
-/// What was stored is checked as what is built is.
+/// Stored rules are checked like new ones.
 fn checked_limits<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Limits, D::Error> {
     Limits::deserialize(deserializer)?.checked().map_err(D::Error::custom)
 }

@@ -1,10 +1,10 @@
-//! The gate between untrusted text and a screen: what a model wrote, and what a person typed or pasted. It removes what
-//! could deceive; text that a person agrees to passes another one, which removes nothing ([`exact`](crate::exact)).
+//! The gate between untrusted text and a screen, for text of models and people. It removes deceptive characters. Text
+//! that a person agrees to passes [`exact`](crate::exact) instead, which removes none.
 //!
-//! What comes out can move no cursor, set no title, reorder nothing and hide nothing: it has no control character (but
-//! `\n` in a [`block`]), no bidi control, nothing invisible, and every grapheme cluster is short and takes up room.
-//! Passing the gate twice changes nothing more. Deliberately absent: wrapping, shortening and trimming, which belong to
-//! the code that knows the width.
+//! The output cannot move the cursor, set a title, reorder or hide text. It has no control characters (except `\n` in a
+//! [`block`]), no bidi controls and no invisible characters. Every grapheme cluster is short and at least one column
+//! wide. A second pass changes the output no further. Wrapping, shortening and trimming belong to the code that knows
+//! the width.
 
 use std::borrow::Cow;
 
@@ -26,23 +26,23 @@ pub fn line(text: &str) -> Cow<'_, str> {
     pass(text, Lines::Join)
 }
 
-/// `text` as lines that are safe to show: every kind of line end becomes `\n`, a tab becomes four spaces.
+/// `text` as lines that are safe to show. Every kind of line end becomes `\n`, a tab four spaces.
 pub fn block(text: &str) -> Cow<'_, str> {
     pass(text, Lines::Keep)
 }
 
-/// What a person typed or pasted, as it may be kept in an answer: the same as [`block`], owned.
+/// A person's text as stored in an answer: [`block`], owned.
 pub fn typed(text: &str) -> String {
     block(text).into_owned()
 }
 
-/// Whether nothing visible would remain of `text`.
+/// Whether `text` has no visible character.
 pub fn is_blank(text: &str) -> bool {
-    // Braille pattern blank is a symbol to Unicode and a gap to everybody who looks at it.
+    // The Braille blank is a symbol in Unicode but looks like a gap.
     line(text).chars().all(|c| c.is_whitespace() || c == '\u{2800}')
 }
 
-/// Safe text without the blanks around it. Unlike [`str::trim`] it takes no blank away from the mark that stands on it.
+/// Safe text without blanks around it. Unlike [`str::trim`], it keeps a blank under a combining mark.
 pub(crate) fn trim(safe: &str) -> &str {
     let text = safe.trim_end();
     let start = text.grapheme_indices(true).find(|(_, cluster)| !cluster.trim().is_empty());
@@ -66,7 +66,7 @@ fn pass(text: &str, lines: Lines) -> Cow<'_, str> {
     if prefix == text.len() {
         return Cow::Borrowed(text);
     }
-    // The last scalar of the prefix is looked at again, for what follows may join it.
+    // The last scalar of the prefix is checked again, because the next one may join it.
     let (head, mut rest) = text.split_at(prefix.saturating_sub(1));
     let mut gate = Gate::after(head, text.len());
     while let Some(c) = rest.chars().next() {
@@ -101,37 +101,36 @@ fn pass(text: &str, lines: Lines) -> Cow<'_, str> {
     if gate.out == text { Cow::Borrowed(text) } else { Cow::Owned(gate.out) }
 }
 
-/// Takes scalars one by one and keeps those that fit the grapheme cluster being built, or may begin a new one.
+/// Takes scalars one by one and keeps those that fit the current grapheme cluster, or may begin a new one.
 ///
-/// Each decision depends on nothing but the text kept so far and the scalar at hand; that is what makes the gate
-/// idempotent, for a second pass meets the same decisions.
+/// Each decision depends only on the text kept so far and the next scalar, so a second pass makes the same decisions.
 pub(crate) struct Gate {
     out: String,
-    /// Where the last cluster of `out` begins; the end of `out` if whatever comes next begins a new one.
+    /// The start of the last cluster of `out`; the end of `out` if the next scalar begins a new one.
     cluster: usize,
     /// Zero-width scalars at the end of that cluster.
     marks: usize,
-    /// Whether a plain scalar that comes next is sure to begin a new cluster: spares the look-up.
+    /// Whether a plain scalar certainly begins a new cluster, which avoids the look-up.
     closed: bool,
-    /// A joiner that will be kept only if something visible turns up to be joined.
+    /// A joiner that is kept only if a visible character follows it.
     joiner: Option<char>,
 }
 
 impl Gate {
-    /// A gate that has let `head` pass, and that next gets a scalar sure to begin a cluster.
+    /// A gate after the prefix `head`; the next scalar certainly begins a cluster.
     pub(crate) fn after(head: &str, capacity: usize) -> Gate {
         let mut out = String::with_capacity(capacity);
         out.push_str(head);
         Gate { cluster: out.len(), out, marks: 0, closed: true, joiner: None }
     }
 
-    /// Puts something of ours into the text; no combining character that follows stands on it.
+    /// Inserts our own text. No following combining character attaches to it.
     pub(crate) fn put_sign(&mut self, sign: &str) {
         self.out.push_str(sign);
         (self.cluster, self.marks, self.closed, self.joiner) = (self.out.len(), 0, true, None);
     }
 
-    /// What a combining character that comes next would stand on.
+    /// The base of a following combining character.
     pub(crate) fn base(&self) -> Option<char> {
         self.out[self.cluster..].chars().next()
     }
@@ -144,7 +143,7 @@ impl Gate {
         self.out
     }
 
-    /// Offers a scalar; says whether it was kept.
+    /// Offers a scalar. Returns whether it was kept.
     pub(crate) fn feed(&mut self, c: char) -> bool {
         if is_joiner(c) {
             if self.joiner.is_none() && self.out.ends_with(|last: char| !last.is_whitespace()) {
@@ -168,7 +167,7 @@ impl Gate {
         kept
     }
 
-    /// Appends a fixed tail to an emoji just kept: whole or not at all, as half of it would not survive a second pass.
+    /// Appends a fixed tail to an emoji, but never a part of it: a second pass would remove a partial tail.
     fn feed_tail(&mut self, tail: &str) {
         let from = self.out.len();
         self.out.push_str(tail);
@@ -180,9 +179,8 @@ impl Gate {
         }
     }
 
-    /// Keeps joiner and scalar if the joiner does something there: it ties emoji or a conjunct together, or it stands
-    /// beside a letter of a script that shapes its letters by it. Elsewhere it would only make text differ that looks
-    /// the same.
+    /// Keeps joiner and scalar if the joiner has an effect: it ties emoji or a conjunct together, or shapes a letter of
+    /// its script. Elsewhere it would only make equal-looking texts differ.
     fn admit_joined(&mut self, joiner: char, c: char) -> bool {
         if c.is_whitespace() {
             return false;
@@ -213,7 +211,7 @@ impl Gate {
             _ => 0,
         };
         let fits = match joins {
-            // A mark without a base would be drawn over whatever is to its left.
+            // A mark without a base would be drawn over the character to its left.
             false => width > 0,
             true => marks <= MAX_MARKS && self.cluster_fits() && (width == 0 || !self.cluster_is_open()),
         };
@@ -233,8 +231,8 @@ impl Gate {
         cluster.len() <= MAX_CLUSTER_BYTES && cluster.width() <= MAX_CLUSTER_WIDTH
     }
 
-    /// Whether the cluster takes in any letter that comes next, as it does after a prepended sign (U+0600). One such
-    /// sign may begin a cluster; a row of them would use up its room and then swallow the words that follow.
+    /// Whether the cluster absorbs any following letter, as after a prepended sign (U+0600). One such sign may begin a
+    /// cluster. A row of them would use up its room and swallow the next words.
     fn cluster_is_open(&mut self) -> bool {
         self.out.push('a');
         let open = is_one_cluster(&self.out[self.cluster..]);
@@ -251,13 +249,13 @@ fn width(c: char) -> usize {
     c.width().unwrap_or(0)
 }
 
-/// How many bytes to drop from the front of `text`, which begins with ESC or a C1 control.
+/// The number of bytes to drop from the start of `text`, which is ESC or a C1 control.
 ///
-/// That is the whole sequence if it is complete. One that never ends is no sequence: only its introducer goes and the
-/// rest stays to be read, or else three bytes could hide all text after them.
+/// A complete sequence is dropped. Of an unterminated one only its introducer is dropped; otherwise three bytes could
+/// hide all text after them.
 fn escape_len(text: &str) -> usize {
     let bytes = text.as_bytes();
-    // Either way an introducer is two bytes long: ESC and a letter, or a C1 control in UTF-8.
+    // An introducer is two bytes long: ESC and a letter, or a C1 control in UTF-8.
     let introducer = match bytes {
         [0x1b, b' '..=b'/', ..] => return closed_by(bytes, 1, |_| false, |b| matches!(b, b'0'..=b'~')).unwrap_or(1),
         [0x1b, letter @ b'0'..=b'~', ..] => *letter,
@@ -305,18 +303,18 @@ pub fn is_invisible(c: char) -> bool {
         | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Whether Unicode lets a scalar be ignored where it has no glyph, whatever stands beside it.
+/// Whether Unicode lets a scalar be ignored without a glyph, regardless of its neighbours.
 pub(crate) fn is_ignorable(c: char) -> bool {
     is_invisible(c) || is_joiner(c) || is_presentation_selector(c)
 }
 
-/// Code points that are never characters: shown as U+FFFD, for a fault in the text should be seen. Private use is let
-/// through: a glyph of its own in a column of its own hides nothing, and people do type icons of their fonts.
+/// Code points that are never characters, shown as U+FFFD to make the fault visible. Private use passes: its glyph has
+/// a column and hides no text, and people type icons of their fonts.
 fn is_noncharacter(c: char) -> bool {
     matches!(c, '\u{fdd0}'..='\u{fdef}') || c as u32 & 0xfffe == 0xfffe
 }
 
-/// Scalars of which two in a row are always two clusters, each with a width. Not complete: only what is common.
+/// Scalars of which two in a row are always two clusters with widths. Not complete: only common ones.
 fn is_plain(c: char) -> bool {
     matches!(c,
         ' '..='~' | '\u{a0}'..='\u{ac}' | '\u{ae}'..='\u{2ff}' | '\u{370}'..='\u{482}' | '\u{48a}'..='\u{52f}'
@@ -325,7 +323,7 @@ fn is_plain(c: char) -> bool {
         | '\u{309b}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}' | '\u{ff01}'..='\u{ff9d}')
 }
 
-/// Scripts whose letters take another shape beside a joiner: Arabic to Myanmar, Khmer to Vedic, and their extensions.
+/// Scripts whose letters change shape beside a joiner: Arabic to Myanmar, Khmer to Vedic, and their extensions.
 fn shapes_by_joiner(c: char) -> bool {
     matches!(c,
         '\u{600}'..='\u{109f}' | '\u{1780}'..='\u{1cff}' | '\u{a800}'..='\u{abff}' | '\u{fb50}'..='\u{fdff}'
@@ -336,8 +334,8 @@ fn is_presentation_selector(c: char) -> bool {
     matches!(c, '\u{fe0e}' | '\u{fe0f}')
 }
 
-/// Whether a presentation selector makes a difference after `base`, as the width table knows. Not after ASCII: digits
-/// have both forms but only a keycap shows it, which [`emoji_tail`] takes care of.
+/// Whether a presentation selector has an effect after `base`, by the width table. After ASCII it has none: digits have
+/// both forms, but only a keycap shows it, see [`emoji_tail`].
 fn has_presentations(base: char) -> bool {
     let with = |selector: char| [base, selector].iter().collect::<String>().width();
     !base.is_ascii()
@@ -345,8 +343,8 @@ fn has_presentations(base: char) -> bool {
         && (with('\u{fe0f}') != width(base) || with('\u{fe0e}') != width(base))
 }
 
-/// The rest of an emoji that consists of `c` and scalars which are kept nowhere else: keycaps and the three flags spelt
-/// with tag characters (England, Scotland, Wales).
+/// The rest of an emoji that consists of `c` and scalars kept only here: keycaps and the three flags spelt with tag
+/// characters (England, Scotland, Wales).
 fn emoji_tail(c: char, rest: &str) -> Option<&'static str> {
     let tails: &[&str] = match c {
         '0'..='9' | '#' | '*' => &["\u{fe0f}\u{20e3}"],

@@ -1,23 +1,23 @@
-//! Unknown keys in an input, and which key may have been meant by them. They are ignored, so a misspelt one
-//! looks as if it were missing.
+//! Unknown keys in an input, and the keys that they may stand for. Unknown keys are ignored, so a misspelt key counts
+//! as missing.
 
 use crate::input::{CALL_KEYS, OPTION_KEYS, QUESTION_KEYS};
 use crate::violation::Violation;
 use serde_json::Value;
 
-/// A key that means nothing here.
+/// An unknown key.
 pub(crate) struct UnknownKey<'a> {
-    /// The object it stands in: `questions[0]`; empty for the whole input.
+    /// The object that contains it: `questions[0]`; empty for the whole input.
     pub(crate) object: String,
     pub(crate) key: &'a str,
-    /// The key that it may have been meant for, which is not there.
+    /// The missing key that it may stand for.
     pub(crate) meant: Option<&'static str>,
 }
 
-/// Every unknown key of an input, in its order.
+/// All unknown keys of an input in order.
 pub(crate) fn unknown_keys(input: &Value) -> Vec<UnknownKey<'_>> {
     let mut found = Vec::new();
-    // Not read, but not misspelt either: the proposals have it.
+    // Not read, but part of the proposals.
     find(input, String::new(), &[CALL_KEYS, &["answers"]].concat(), &mut found);
     for (i, question) in items(input, "questions") {
         let path = format!("questions[{i}]");
@@ -29,7 +29,7 @@ pub(crate) fn unknown_keys(input: &Value) -> Vec<UnknownKey<'_>> {
     found
 }
 
-/// Says of each key that is missing which unknown one may have been meant for it.
+/// Adds to the violation of a missing key the unknown key that may stand for it.
 pub(crate) fn explain_missing(violation: Violation, unknown: &[UnknownKey<'_>]) -> Violation {
     let (object, key) = violation.path.rsplit_once('.').unwrap_or(("", &violation.path));
     let misspelt = unknown.iter().find(|unknown| unknown.object == object && unknown.meant == Some(key));
@@ -53,7 +53,7 @@ fn find<'a>(value: &'a Value, object: String, known: &[&'static str], found: &mu
     }
 }
 
-/// The name that is most like a word, if one is. Case, dashes and underscores make no difference.
+/// The most similar name, if one is similar. Case, dashes and underscores are ignored.
 fn closest(word: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
     let plain = |text: &str| text.replace(['-', '_', ' '], "").to_lowercase();
     let likeness = |name: &'static str| (strsim::jaro(&plain(word), &plain(name)), name);

@@ -1,8 +1,8 @@
 //! A small multi-line editor for typed answers: text, caret, and the edits a key can ask for.
 //!
-//! Always true: the text is what [`sanitize::typed`] makes of it, it has at most `limit` scalars, and the caret is on a
-//! grapheme boundary. An edit that would break this is refused and changes nothing; text is never cut to fit.
-//! Deliberately absent: keys (the prompt maps them to [`Edit`]s), soft wrapping and drawing.
+//! Invariants: the text passes [`sanitize::typed`] unchanged, it has at most `limit` scalars, and the caret is on a
+//! grapheme boundary. An edit that would break them is refused without a change; text is never truncated. Keys (the
+//! prompt maps them to [`Edit`]s), soft wrapping and drawing belong elsewhere.
 
 use std::borrow::Cow;
 
@@ -17,13 +17,13 @@ pub struct Text {
     text: String,
     caret: usize,
     limit: usize,
-    /// The column that a row of `Up` and `Down` tries to keep.
+    /// The column that a series of `Up` and `Down` tries to keep.
     column: Option<usize>,
-    /// A joiner typed after the last character, waiting for the one it joins: alone it would be invisible.
+    /// A joiner typed after the last character, waiting for its partner: alone it would be invisible.
     joiner: Option<char>,
 }
 
-/// What a key asks of a [`Text`].
+/// An edit of a [`Text`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Edit {
     /// Puts a typed character at the caret; a combining one joins what is before it.
@@ -66,13 +66,13 @@ pub enum Edit {
     KillToStart,
 }
 
-/// Whether an edit was taken.
+/// The result of an edit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Fit {
-    /// It was; also where there was nothing to do, as for `Left` at the start.
+    /// It was applied, perhaps without effect, as for `Left` at the start.
     Kept,
-    /// It was not, for it would put in something invisible or go over the limit; nothing changed.
+    /// It was refused, because it would insert an invisible character or exceed the limit.
     Refused,
 }
 
@@ -82,7 +82,7 @@ impl Text {
         Text { text: String::new(), caret: 0, limit, column: None, joiner: None }
     }
 
-    /// What has been typed.
+    /// The text.
     pub fn as_str(&self) -> &str {
         &self.text
     }
@@ -92,46 +92,46 @@ impl Text {
         self.text.is_empty()
     }
 
-    /// Whether there is nothing to be seen in the text.
+    /// Whether the text has no visible character.
     pub fn is_blank(&self) -> bool {
         sanitize::is_blank(&self.text)
     }
 
-    /// The text, unless there is nothing to be seen in it.
+    /// The text, if it has a visible character.
     pub(crate) fn written(&self) -> Option<String> {
         (!self.is_blank()).then(|| self.text.clone())
     }
 
-    /// How many Unicode scalar values the text has.
+    /// The number of Unicode scalar values.
     pub fn chars(&self) -> usize {
         self.text.chars().count()
     }
 
-    /// How many Unicode scalar values it may have.
+    /// The maximum number of Unicode scalar values.
     pub fn limit(&self) -> usize {
         self.limit
     }
 
-    /// Where the caret is: a byte offset into the text, on a grapheme boundary.
+    /// The position of the caret: a byte offset on a grapheme boundary.
     pub fn caret(&self) -> usize {
         self.caret
     }
 
-    /// Replaces everything by `text`, cleaned, and puts the caret at its end.
+    /// Replaces the whole text by `text`, cleaned, and puts the caret at its end.
     pub fn set(&mut self, text: &str) -> Fit {
         let text = sanitize::typed(text);
         let end = text.len();
         self.adopt(text, end)
     }
 
-    /// Does one edit.
+    /// Applies an edit.
     pub fn apply(&mut self, edit: Edit) -> Fit {
         let (joiner, column) = (self.joiner.take(), self.column.take());
         let fit = match edit {
             Edit::Insert(c) => self.insert(joiner, c),
             Edit::Paste(text) => self.paste(&text),
             Edit::Newline => self.put("\n"),
-            // The joiner is what was typed last.
+            // A pending joiner was typed last.
             Edit::Backspace if joiner.is_some() => Fit::Kept,
             Edit::Backspace => self.remove(self.left(), self.caret),
             Edit::Delete => self.remove(self.caret, self.right()),
@@ -158,7 +158,7 @@ impl Text {
         fit
     }
 
-    /// Why an edit is refused, in words for the person who did it.
+    /// The reason for a refused edit, for its author.
     pub fn why_refused(&self, edit: &Edit) -> String {
         let (chars, limit) = (self.chars(), self.limit);
         match edit {
@@ -183,7 +183,7 @@ impl Text {
             return Fit::Kept;
         }
         let fit = self.put(c.encode_utf8(&mut [0; 4]));
-        // Keyboards send a joiner before what it joins, and emoji arrive scalar by scalar: it has to wait somewhere.
+        // Keyboards send a joiner before its partner, and emoji arrive scalar by scalar, so it has to wait.
         if fit == Fit::Refused && sanitize::is_joiner(c) && self.joinable() {
             self.joiner = Some(c);
             return Fit::Kept;
@@ -198,8 +198,8 @@ impl Text {
 
     fn paste(&mut self, pasted: &str) -> Fit {
         let (before, after) = self.text.split_at(self.caret);
-        // Cleaned together with what is before it, so that it can begin with a combining mark; but not with what is
-        // after it, which an unfinished escape sequence could otherwise take along.
+        // Cleaned together with the text before it, so that it may begin with a combining mark; but not with the text
+        // after it, which an unfinished escape sequence could swallow.
         let mut text = sanitize::typed(&[before, pasted].concat());
         if text == sanitize::block(before) {
             return if pasted.is_empty() { Fit::Kept } else { Fit::Refused };
@@ -209,10 +209,10 @@ impl Text {
         self.adopt(text, caret)
     }
 
-    /// Puts `piece` at the caret as it is, or not at all.
+    /// Inserts `piece` at the caret unchanged, or refuses it.
     fn put(&mut self, piece: &str) -> Fit {
         let before = &self.text[..self.caret];
-        // A joiner before the caret may have nothing to join any more, as when a space comes between.
+        // A joiner before the caret may lose its partner, for example to a space.
         let starts = [before.len(), before.trim_end_matches(sanitize::is_joiner).len()];
         for start in starts {
             let text = [&self.text[..start], piece, &self.text[self.caret..]].concat();
@@ -223,8 +223,8 @@ impl Text {
         Fit::Refused
     }
 
-    /// Takes `text` if it is clean and short enough; the caret goes to the next boundary, as the text around it may
-    /// have grown together.
+    /// Accepts `text` if it is clean and short enough. The caret moves to the next boundary, because neighbours may
+    /// have merged.
     fn adopt(&mut self, text: String, caret: usize) -> Fit {
         if text.chars().count() > self.limit || !matches!(sanitize::block(&text), Cow::Borrowed(_)) {
             return Fit::Refused;
@@ -237,7 +237,7 @@ impl Text {
 
     fn remove(&mut self, start: usize, end: usize) -> Fit {
         let (before, after) = (&self.text[..start], &self.text[end..]);
-        // Two parts have become neighbours: a joiner may be left with nothing to join.
+        // Two parts have become neighbours, so a joiner may have lost its partner.
         let text = sanitize::typed(&[before, after].concat());
         let caret = if text.starts_with(before) { start } else { sanitize::block(before).len() };
         self.text = text;
@@ -249,7 +249,7 @@ impl Text {
         Fit::Kept
     }
 
-    /// Moves to the line that has the byte offset `at`, to the column where this row of moves began.
+    /// Moves to the line at byte offset `at`, to the column where this series of moves began.
     fn go_to_line(&mut self, at: Option<usize>, column: Option<usize>) -> Fit {
         let column = column.unwrap_or_else(|| columns(&self.text[self.line_start()..self.caret]));
         self.column = Some(column);
@@ -305,13 +305,13 @@ impl Text {
         self.boundaries().find(|boundary| *boundary >= at).unwrap_or(self.text.len())
     }
 
-    /// Counted from the start, though only a few are wanted: flags pair up from there, and the text is short.
+    /// Counted from the start, because flags pair up from there. The text is short.
     fn boundaries(&self) -> impl Iterator<Item = usize> {
         self.text.grapheme_indices(true).map(|(at, _)| at).chain([self.text.len()])
     }
 }
 
-/// Columns taken by a part of a line, cluster by cluster as it is drawn.
+/// The columns of a part of a line, cluster by cluster as it is drawn.
 fn columns(text: &str) -> usize {
     text.graphemes(true).map(UnicodeWidthStr::width).sum()
 }

@@ -1,21 +1,21 @@
-//! The tool as it is offered to a model: name, description, schema, in each provider's shape.
+//! The tool's definition for models: name, description and schema, in each provider's format.
 //!
-//! Every request of every turn pays for this text, so it is kept small; a test holds the budget.
+//! Every request includes this text, so it is small; a test limits its size.
 
 use crate::limits::{Limits, Span};
 use serde_json::{Value, json};
 
-/// The name models call it by.
+/// The name of the tool.
 pub const NAME: &str = "AskUserQuestion";
 
-/// Whose shape a definition takes.
+/// The format of a definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Provider {
-    /// The bare schema of the input.
+    /// The schema of the input alone.
     JsonSchema,
     Anthropic,
-    /// Chat Completions in strict mode. What is compatible with it takes the same.
+    /// Chat Completions in strict mode, also for compatible servers.
     OpenAi,
     /// The Responses API in strict mode: the same without the object around it.
     OpenAiResponses,
@@ -24,16 +24,17 @@ pub enum Provider {
     Mcp,
 }
 
-/// Optional parts of a definition, left out where they are of no use: every request pays for them.
+/// Optional parts of a definition. They are left out where they are useless, because every request pays for their
+/// tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extra {
-    /// How the tool goes together with a plan mode and ExitPlanMode.
+    /// The relation of the tool to plan mode and ExitPlanMode.
     Plan,
     /// The `preview` of an option.
     Preview,
 }
 
-/// The description that models read. It gives the limits in words, because several providers drop them from the schema.
+/// The description for models. It repeats the limits in words, because several providers drop them from the schema.
 pub fn description(limits: &Limits, extras: &[Extra]) -> String {
     let mut text = String::from(include_str!("../prompts/tools/ask-user-question.txt"));
     if extras.contains(&Extra::Plan) {
@@ -57,7 +58,7 @@ pub fn description(limits: &Limits, extras: &[Extra]) -> String {
     text
 }
 
-/// The JSON Schema of the input under these limits.
+/// The JSON Schema of an input with these limits.
 pub fn schema(limits: &Limits, extras: &[Extra]) -> Value {
     let text = |span: Span| json!({"type": "string", "minLength": span.min, "maxLength": span.max});
     let list =
@@ -84,7 +85,7 @@ pub fn schema(limits: &Limits, extras: &[Extra]) -> Value {
     json!({"type": "object", "properties": {"questions": questions}, "required": ["questions"]})
 }
 
-/// The definition in a provider's shape.
+/// The definition in a provider's format.
 pub fn definition(provider: Provider, limits: &Limits, extras: &[Extra]) -> Value {
     let (schema, description) = (schema(limits, extras), description(limits, extras));
     match provider {
@@ -102,7 +103,7 @@ pub fn definition(provider: Provider, limits: &Limits, extras: &[Extra]) -> Valu
             "parameters": strict(schema),
         }),
         Provider::Gemini => json!({"name": NAME, "description": description, "parameters": schema}),
-        // Without the hint some clients refuse the tool when headless; without the mark one hides it behind a search.
+        // Without the hint, some clients refuse the tool when headless; without the mark, one hides it behind a search.
         Provider::Mcp => json!({
             "name": NAME,
             "description": description,
@@ -114,8 +115,8 @@ pub fn definition(provider: Provider, limits: &Limits, extras: &[Extra]) -> Valu
     }
 }
 
-/// A schema as OpenAI's strict mode takes it: objects are closed, every property is required, an optional one may be null.
-/// Lengths of strings are left out, for not every model takes them.
+/// A schema for OpenAI's strict mode: objects are closed, every property is required, and an optional one may be null.
+/// String lengths are left out, because some models reject them.
 fn strict(mut schema: Value) -> Value {
     let Some(keywords) = schema.as_object_mut() else { return schema };
     keywords.retain(|keyword, _| !matches!(keyword.as_str(), "minLength" | "maxLength"));
@@ -260,7 +261,7 @@ mod tests {
         assert_eq!(question["properties"]["options"]["items"]["required"], json!(["label", "description"]));
     }
 
-    /// What strict mode demands of every schema in it.
+    /// The requirements of strict mode on every schema.
     #[track_caller]
     fn check_strict(schema: &Value) {
         let known = ["type", "properties", "required", "additionalProperties", "items", "minItems", "maxItems"];

@@ -1,13 +1,13 @@
-//! A call of another agent's tool, and how a person reads it.
+//! A call of another agent's tool, and its display.
 //!
-//! The input is what a person agrees to, and is kept as it came. Everything else here is a rendering of it: the command, the
-//! plan, the difference that an edit makes, and a table of the fields that these do not contain.
+//! A person agrees to the input, which is kept unchanged. The other parts are renderings of it: the command, the plan,
+//! the diff of an edit, and a table of the remaining fields.
 
 use crate::request::Context;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// A call of a tool that waits for permission.
+/// A tool call that waits for permission.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolUse {
@@ -21,7 +21,7 @@ pub struct ToolUse {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileChange {
-    /// The file as the person reads it: relative to the project where it is in there.
+    /// The display path of the file: relative inside the project.
     pub path: String,
     /// Whether the file does not exist yet.
     pub is_new: bool,
@@ -41,7 +41,7 @@ impl FileChange {
     }
 }
 
-/// The tools whose input is shown as something else than a table, with the fields that this contains.
+/// The tools whose input is not shown as a table, with the fields that their rendering contains.
 const COMMAND: (&str, &str) = ("Bash", "command");
 const PLAN: (&str, &str) = ("ExitPlanMode", "plan");
 const FETCH: (&str, &str) = ("WebFetch", "url");
@@ -52,21 +52,21 @@ const EDITS: [(&str, &[&str]); 4] = [
     ("NotebookEdit", &["notebook_path", "new_source"]),
 ];
 
-/// The tools of other agents that are shown in a way of their own. Their names head permissions.
+/// Other agents' tools with a special rendering. Their names head permissions.
 pub(crate) fn known_tools<'a>() -> impl Iterator<Item = &'a str> {
     [COMMAND.0, PLAN.0, FETCH.0].into_iter().chain(EDITS.iter().map(|(tool, _)| *tool))
 }
 
-/// The widest name that has its value beside it.
+/// The widest field name with its value beside it.
 const MAX_NAME: usize = 20;
 
 impl ToolUse {
-    /// A call with its whole input.
+    /// A call with its complete input.
     pub fn new(tool: impl Into<String>, input: Map<String, Value>) -> ToolUse {
         ToolUse { tool: tool.into(), input, change: None }
     }
 
-    /// Adds the change that the call makes to its file.
+    /// Adds the change of the file.
     #[must_use]
     pub fn with_change(self, change: impl Into<Option<FileChange>>) -> ToolUse {
         ToolUse { change: change.into(), ..self }
@@ -77,7 +77,7 @@ impl ToolUse {
         &self.tool
     }
 
-    /// The input as it came.
+    /// The input, unchanged.
     pub fn input(&self) -> &Map<String, Value> {
         &self.input
     }
@@ -86,7 +86,7 @@ impl ToolUse {
         self.field(COMMAND)
     }
 
-    /// The question for permission, which tells one call from another.
+    /// The question for permission, which distinguishes calls.
     pub(crate) fn question(&self) -> String {
         let tool = &self.tool;
         match (&self.change, self.field(FETCH)) {
@@ -98,7 +98,7 @@ impl ToolUse {
         }
     }
 
-    /// The rendering, then a table of the fields that it does not contain.
+    /// The rendering, then a table of the remaining fields.
     pub(crate) fn parts(&self) -> Vec<Context> {
         let (main, contained): (Option<Context>, &[&str]) = match (&self.change, self.command(), self.field(PLAN)) {
             (Some(change), ..) => (Some(Context::Diff(change.diff.clone())), self.contained_in_diff()),
@@ -120,10 +120,10 @@ impl ToolUse {
     }
 }
 
-/// The longest address in a title. A longer one is in the table alone.
+/// The maximum length of an address in a title. A longer one appears in the table only.
 const MAX_ADDRESS: usize = 200;
 
-/// Fields with their values, each value in a column of its own, so that no value can pass for a field.
+/// Fields with their values, each value in its own column, so that no value can pass for a field.
 fn table(fields: &[(&String, &Value)]) -> String {
     if fields.is_empty() {
         return "{}".to_owned();
@@ -147,8 +147,8 @@ fn table(fields: &[(&String, &Value)]) -> String {
     lines.join("\n")
 }
 
-/// A value as a person reads it: a text with its own line breaks, everything else as JSON. A text that reads like JSON is in
-/// quotes, so that it differs from what it reads like.
+/// The display of a value: a text with its own line breaks, any other value as JSON. A text that reads like JSON is
+/// quoted to distinguish it.
 fn value_text(value: &Value) -> String {
     match value {
         Value::String(text) if serde_json::from_str::<Value>(text).is_err() && !text.is_empty() => text.clone(),

@@ -1,17 +1,17 @@
-//! What is wrong with an input, in words that let a model fix everything at once.
+//! Errors of an input, in words that let a model correct all at once.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// One thing wrong: where, what it is, and what it may be.
+/// One error: the field, the fact and the limit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Violation {
-    /// Where: `questions[1].header`.
+    /// The field: `questions[1].header`.
     pub path: String,
-    /// What was found: `17 characters`.
+    /// The fact: `17 characters`.
     pub fact: String,
-    /// What is allowed: `at most 12`.
+    /// The limit: `at most 12`.
     pub limit: String,
 }
 
@@ -21,24 +21,24 @@ impl fmt::Display for Violation {
     }
 }
 
-/// Everything wrong with an input; never empty.
+/// All errors of an input; never empty.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Violations(Vec<Violation>);
 
 impl Violations {
-    /// The violations of a list. `None` if it is empty.
+    /// The violations of a list; `None` if it is empty.
     pub fn of(violations: Vec<Violation>) -> Option<Violations> {
         (!violations.is_empty()).then_some(Violations(violations))
     }
 
-    /// The violations, in the order of the input.
+    /// The violations in the order of the input.
     pub fn iter(&self) -> impl Iterator<Item = &Violation> {
         self.0.iter()
     }
 
-    /// The same in other words, for a user who did not write JSON.
+    /// The same violations in other words, for example for a user who did not write JSON.
     pub fn map(self, words: impl FnMut(Violation) -> Violation) -> Violations {
         Violations(self.0.into_iter().map(words).collect())
     }
@@ -65,7 +65,7 @@ impl fmt::Display for Violations {
 
 impl std::error::Error for Violations {}
 
-/// Gathers violations while an input is read.
+/// Collects violations while an input is read.
 #[derive(Default)]
 pub(crate) struct Gathered(Vec<Violation>);
 

@@ -1,7 +1,7 @@
 //! The Anthropic Messages protocol.
 //!
-//! Thinking blocks are sent back unchanged, since their signatures are verified. A tool call is held back until the next
-//! block or the stop reason shows that the token limit has not truncated it.
+//! Thinking blocks are sent back unchanged, since their signatures are verified. A tool call is held back until the
+//! next block or the stop reason shows that the token limit has not truncated it.
 
 use super::anthropic_models::{self, Thinking};
 use super::json::{array_field, str_field, u64_field};
@@ -114,8 +114,8 @@ fn result(result: &CallResult) -> Value {
     block
 }
 
-/// The content of an assistant message. Opaque blocks of other providers are left out, and so are messages that consist
-/// of them.
+/// The content of an assistant message. Opaque blocks of other providers are left out, and so is a message without text
+/// or calls.
 fn assistant_content(content: &[Block], target: &Target, options: RequestOptions) -> Vec<Value> {
     let is_visible = |block: &Block| match block {
         Block::Text { text } => has_text(text),
@@ -216,7 +216,7 @@ impl AnthropicReader {
         output.usage(input, count("output_tokens"));
     }
 
-    /// Ends the response if there is a stop reason that means it is complete.
+    /// Records a stop reason, with which the response is complete. Fails if a part could be taken for the whole.
     fn stop(&mut self, reason: Option<&str>, output: &mut Output) -> Result<(), ModelError> {
         let Some(reason) = reason else { return Ok(()) };
         let when = match &output.unconfirmed_call {
@@ -270,7 +270,7 @@ impl ResponseReader for AnthropicReader {
     }
 
     fn end(&mut self, _output: &mut Output) -> Result<Completion, ModelError> {
-        // A block that is still open makes it incomplete, whatever the stop reason says.
+        // A block that is still open makes it incomplete in spite of a stop reason.
         Ok(match self.stop_reason.as_deref() {
             None => Completion::Unfinished,
             Some(_) if !self.open_blocks.is_empty() => Completion::Unfinished,

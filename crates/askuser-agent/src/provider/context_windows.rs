@@ -8,7 +8,7 @@ pub(super) fn context_window(provider: &str, model: &str) -> Option<u64> {
     is_openai.then(found).flatten().map(|(_, window)| *window)
 }
 
-/// By prefix of the name; the first match counts. The output is subtracted where it counts against the window.
+/// By prefix of the name; the first match counts. A window excludes the response if the model reserves room for it.
 const OPENAI: &[(&str, u64)] = &[
     ("gpt-3.5", 16_385),
     ("gpt-4.1", 1_047_576),

@@ -57,7 +57,7 @@ pub(super) fn build_client(
     connect_timeout: Duration,
     idle_timeout: Duration,
 ) -> Result<Client, reqwest::Error> {
-    // It fails if a provider is installed already, which serves as well.
+    // It fails if a crypto provider is installed already, which serves as well.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut builder = Client::builder()
         .user_agent(concat!("askuser/", env!("CARGO_PKG_VERSION")))
@@ -209,7 +209,8 @@ impl Endpoint {
             _ => String::new(),
         };
         let error = ModelError::new(FailureKind::Network, format!("cannot reach {provider} at {host}: {why}{advice}"));
-        // No server listens there, which rarely changes by itself. A missing network also makes names unknown.
+        // No server listens there, which rarely changes by itself. An unknown name is retried as usual, because a
+        // missing network makes names unknown, too.
         match is_refused {
             true => error.with_max_retries(u32::from(!is_loopback(&self.url))),
             false => error,
@@ -246,7 +247,7 @@ async fn read_error_body(mut response: Response) -> Vec<u8> {
 }
 
 /// The API error in a body of unexpected content type. Reading stops as soon as the body cannot be an error: it may be
-/// an endless stream.
+/// a stream that takes minutes.
 async fn read_api_error(mut response: Response) -> Option<ApiError> {
     let mut body = Vec::new();
     while let Ok(Some(bytes)) = response.chunk().await {

@@ -1,7 +1,7 @@
 //! The Gemini generateContent protocol, streamed.
 //!
-//! Thought signatures are sent back in place: with the tool call or text they belong to, or as a part. Tool calls are
-//! not streamed in parts and often have no id.
+//! Thought signatures are sent back in place: with the tool call or text they belong to, otherwise as a separate part.
+//! Tool calls are not streamed in parts and often have no id.
 
 use super::api_error::ApiError;
 use super::json::{array_field, str_field, u64_field};

@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(super) struct HttpModel {
     protocol: Protocol,
     endpoint: Endpoint,
-    /// The path of chat completions, for servers without Responses.
+    /// The endpoint of chat completions, for servers that may lack Responses.
     chat: Option<Endpoint>,
     known: Mutex<Known>,
 }
@@ -52,7 +52,7 @@ impl HttpModel {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The protocol and path to use.
+    /// The protocol and endpoint to use.
     fn endpoint(&self) -> (Protocol, &Endpoint) {
         match &self.chat {
             Some(chat) if self.known().lacks_responses => (Protocol::OpenAiChat, chat),

@@ -12,7 +12,7 @@ pub(super) fn u64_field(value: &Value, key: &str) -> Option<u64> {
     value.get(key)?.as_u64()
 }
 
-/// The elements of an array field; none if it is no array.
+/// The elements of an array field. Empty for other types.
 pub(super) fn array_field<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
     value.get(key).and_then(Value::as_array).into_iter().flatten()
 }

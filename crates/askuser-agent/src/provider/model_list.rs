@@ -1,7 +1,7 @@
 //! The models that a provider offers, and the default among them.
 //!
-//! Every provider has a list, each in its own shape and order. Models that do not write text are left out as far as the list
-//! tells, and the newest come first.
+//! Every provider has a list, each in its own shape and order. Models that do not write text are left out as far as the
+//! list shows it. The newest come first.
 
 use super::catalog::{Hosting, ModelProvider, Protocol};
 use super::connect::{self, ConnectError, ProviderConfig};
@@ -31,7 +31,7 @@ pub enum ListError {
     /// The provider cannot be reached.
     #[error(transparent)]
     Connect(#[from] ConnectError),
-    /// The provider's reply is no list.
+    /// The request failed, or its reply is no list.
     #[error(transparent)]
     Request(#[from] ModelError),
 }
@@ -74,7 +74,7 @@ fn read(provider: &ModelProvider, list: &Value) -> Vec<ModelInfo> {
     models.into_iter().map(|(_, model)| model).collect()
 }
 
-/// The age of a model as a growing number, comparable among one provider's models.
+/// The rank of a model by age: newer models have larger numbers. Comparable among one provider's models.
 type Age = u64;
 
 fn gemini_model(model: &Value) -> Option<(Age, ModelInfo)> {
@@ -83,7 +83,7 @@ fn gemini_model(model: &Value) -> Option<(Age, ModelInfo)> {
     if !array_field(model, "supportedGenerationMethods").any(|method| method == "generateContent") {
         return None;
     }
-    // Without dates, an alias for the current model comes first, then the highest version.
+    // The list has no dates. An alias for the current model comes first, then the highest version.
     let age = if name.ends_with("-latest") { u64::MAX } else { version(name) };
     let title = str_field(model, "displayName").map(str::to_owned);
     let context_window = u64_field(model, "inputTokenLimit");
@@ -152,8 +152,8 @@ const OTHER_KINDS: &[&str] = &[
     "instruct",
 ];
 
-/// The default model of a list in order of age: the provider's alias for its current model, else the newest of its
-/// usual kind, else the first.
+/// The default model of a list with the newest first. It is the provider's alias for its current model, else the newest
+/// of its usual kind, else the first.
 pub fn default_model<'a>(provider: &ModelProvider, models: &'a [ModelInfo]) -> Option<&'a ModelInfo> {
     let kinds: &[fn(&str) -> bool] = match provider.name {
         "anthropic" => &[|name| name.contains("sonnet"), |name| !name.contains("haiku")],

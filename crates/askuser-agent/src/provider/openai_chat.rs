@@ -1,6 +1,6 @@
 //! The OpenAI chat completions protocol, as spoken by OpenAI, OpenRouter, Ollama, llama.cpp and vLLM.
 //!
-//! Servers differ most in how they stream tool calls, so a call is assembled from whatever parts there are, and calls are
+//! Servers differ most in how they stream tool calls. So a call is assembled from the parts that arrive, and calls are
 //! held back until the response is complete. The presence of calls decides, not the finish reason. A response that does
 //! not stream has the same shape, with `message` instead of `delta`, and is read as one event.
 
@@ -113,7 +113,8 @@ pub(super) struct ChatReader {
     past_head: bool,
     finish_reason: Option<String>,
     done: bool,
-    /// Whether the response arrives in `delta`. A `message` beside it repeats the content; a `message` alone is read.
+    /// Whether the response arrives in `delta`. A `message` beside or after it repeats the content; a `message` alone
+    /// is read.
     has_deltas: bool,
 }
 
@@ -152,8 +153,8 @@ impl ChatReader {
         }
     }
 
-    /// The position of the call that a part belongs to; `None` if it starts a new call. Calls are matched by id, unless a
-    /// name at another index shows that the server gives every call the same id. Without an id, a part with a name
+    /// The position of the call that a part belongs to; `None` if it starts a new call. Calls are matched by id, unless
+    /// a name at another index shows that the server gives every call the same id. Without an id, a part with a name
     /// starts a new call unless the call at its index has no complete arguments yet.
     fn find_call(&self, index: Option<u64>, id: Option<&str>, name: Option<&str>) -> Option<usize> {
         let has_same_id = |call: &PartialCall| id.is_some() && call.id.as_deref() == id;
@@ -228,7 +229,7 @@ impl ChatReader {
             false => Some(json!({"reasoning_details": std::mem::take(&mut self.reasoning)})),
         };
         value.into_iter().for_each(|value| output.opaque(value));
-        // They arrive late: text may have preceded them.
+        // The calls are passed on late: text may have followed them in the stream.
         let last = output.last;
         for (i, call) in std::mem::take(&mut self.calls).into_iter().enumerate() {
             let name = output.call_name(Some(&call.name))?;

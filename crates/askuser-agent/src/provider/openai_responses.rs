@@ -107,7 +107,7 @@ fn is_reasoning(item: &Value) -> bool {
     str_field(item, "type") == Some("reasoning")
 }
 
-/// A reasoning item to send back: without its id, since the provider stores none.
+/// A reasoning item to send back: without its id, because the provider stores no items.
 fn reasoning_item(value: &Value) -> Option<Value> {
     let encrypted = str_field(value, "encrypted_content").filter(|_| is_reasoning(value))?;
     let summary = value.get("summary").filter(|summary| summary.is_array()).cloned().unwrap_or_else(|| json!([]));

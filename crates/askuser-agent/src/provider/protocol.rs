@@ -14,7 +14,7 @@ pub(super) trait ResponseReader: Send {
     /// Reads an event. Breaks if it ends the response.
     fn read(&mut self, event: &Value, output: &mut Output) -> Result<ControlFlow<()>, ModelError>;
 
-    /// The stream states that it ends here.
+    /// Called when the stream states that it ends here.
     fn done(&mut self) {}
 
     /// Ends the stream: outputs the held-back parts and returns whether the provider completed the response.
@@ -102,7 +102,7 @@ impl Output {
         }
     }
 
-    /// Ends the response in this way, or with `unfinished`.
+    /// Ends the response in this way. Fails with `unfinished` if the provider did not complete it.
     pub(super) fn end(&mut self, completion: Completion, unfinished: ModelError) -> Result<(), ModelError> {
         match (completion, self.unconfirmed_call.take(), self.last) {
             (Completion::Unfinished, ..) => return Err(unfinished),

@@ -35,7 +35,7 @@ impl Effort {
         }
     }
 
-    /// The next lower effort, for a model that rejects this one. All models know at most the first three.
+    /// The next lower effort, for a model that rejects this one. Some models know only the first three.
     fn lowered(self) -> Option<Effort> {
         match self {
             Effort::Max => Some(Effort::XHigh),
@@ -50,17 +50,17 @@ pub(super) struct RequestOptions {
     pub(super) max_tokens: Option<u32>,
     /// `None` leaves it to the provider.
     pub(super) effort: Option<Effort>,
-    /// Whether the request asks for reasoning text.
+    /// The request for reasoning text.
     pub(super) thoughts: Requested,
-    /// Whether the request asks for the model's opaque data, and sends it back.
+    /// The request for the model's opaque data, which is then sent back.
     pub(super) own_data: Requested,
-    /// Whether the request asks for token counts at the end of a stream.
+    /// The request for token counts at the end of a stream, for servers that need one.
     pub(super) stream_options: Requested,
-    /// Whether the request asks for a streamed response.
+    /// The request for a streamed response.
     pub(super) stream: Requested,
 }
 
-/// Whether a request has this optional feature.
+/// The presence of an optional feature in a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Requested {
     Yes,
@@ -107,14 +107,14 @@ impl RequestOptions {
     }
 }
 
-/// The least room that a response is worth.
+/// The minimum room for a response. With less, a request is not worth it.
 const MIN_RESPONSE_TOKENS: u32 = 4096;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RejectedOption {
     Effort,
     Thoughts,
-    /// Both features.
+    /// The effort and the thoughts.
     Thinking,
     OwnData,
     StreamOptions,

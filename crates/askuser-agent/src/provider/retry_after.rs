@@ -1,5 +1,5 @@
-//! The pause before a retry that a provider asks for: in seconds, milliseconds, as a date, or as a duration in the
-//! error.
+//! The pause before a retry that a provider asks for. It comes in seconds, in milliseconds, as a date, or as a duration
+//! in the error.
 
 use reqwest::header::HeaderMap;
 use std::time::{Duration, SystemTime};

@@ -50,7 +50,7 @@ impl Parser {
         Ok(())
     }
 
-    /// The stream has ended: returns an event that is complete but for the empty line after it. A line without its end may
+    /// Ends the stream. Returns an event that is complete but for the empty line after it. A line without its end may
     /// be truncated, and is dropped.
     pub(super) fn end(&mut self) -> Option<String> {
         self.line.clear();

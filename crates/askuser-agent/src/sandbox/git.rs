@@ -1,8 +1,8 @@
 //! Protects the files that instruct git. A command that could write one would run programs at the next start of git
 //! outside.
 //!
-//! In the folders that commands can write, these paths are read-only: all of `.git`, the targets of its links, and the
-//! paths in git's configuration.
+//! Three kinds of paths are read-only in the folders that commands can write: all of `.git`, the targets of its links,
+//! and the paths in git's configuration.
 
 use super::Mount;
 use crate::regular_file::{self, Links};
@@ -85,7 +85,7 @@ fn settled(path: &Path, roots: &[PathBuf], repository: &[PathBuf]) -> Result<Pat
     resolve_links_with(path, check).map_err(|error| format!("git takes instructions from {}: {error}", path.display()))
 }
 
-/// `.git`, or the folders that it points to if it is a file, as in a linked working tree or a submodule.
+/// `.git`, and the folders that it points to if it is a file, as in a linked working tree or a submodule.
 fn repository(git: &Path) -> Vec<PathBuf> {
     let mut found = vec![git.to_owned()];
     let leads_to = |file: &Path, start: &str| {

@@ -57,7 +57,7 @@ impl Wall {
         }
     }
 
-    /// Adds an option with a descriptor that reads these bytes.
+    /// Adds an option with a descriptor from which bubblewrap reads these bytes.
     pub(super) fn add_data(&mut self, option: &str, bytes: &[u8], at: Option<&Path>) -> Result<(), String> {
         let piped = || {
             let (reader, mut writer) = io::pipe()?;

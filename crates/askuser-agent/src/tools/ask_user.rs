@@ -5,7 +5,7 @@ use crate::tool::{Access, Running, Tool, ToolContext, ToolDefinition, ToolResult
 use crate::tools::exit_plan_mode;
 use askuser::{QuestionSet, Rules, Violations, permission, report, tool};
 
-/// Whether this agent has a plan mode.
+/// The extra tools of this agent: it has a plan mode.
 const OFFERED: [tool::Extra; 1] = [tool::Extra::Plan];
 
 /// Puts one to four questions to the person.
@@ -16,8 +16,8 @@ pub struct AskUserQuestion {
 }
 
 impl AskUserQuestion {
-    /// Rejects a question that looks like a permission or a plan approval: to the person, in the conversation, or to
-    /// prepared answers for permissions.
+    /// Parses the input. Rejects a question that could pass for a permission or a plan approval. It must not do so to
+    /// the person, in the conversation, or to prepared answers for permissions.
     fn read(&self, call: &ToolCall, context: &ToolContext) -> Result<QuestionSet, Violations> {
         let set = QuestionSet::parse(call.input.clone(), &self.rules)?;
         let of_tools = context.shared.tools.names().map(permission::header);

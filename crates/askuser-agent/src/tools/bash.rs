@@ -31,7 +31,7 @@ use tokio_util::sync::CancellationToken;
 /// Runs a command.
 #[derive(Clone, Debug)]
 pub struct Bash {
-    /// The sandbox, or the reason why there is none.
+    /// The sandbox, or the reason why it is missing.
     sandbox: Result<Arc<Sandbox>, String>,
 }
 
@@ -42,7 +42,7 @@ impl Default for Bash {
 }
 
 impl Bash {
-    /// Sets the sandbox, or the reason why there is none. Without one, every command that no rule allows is asked for.
+    /// Sets the sandbox, or the reason why it is missing. Without one, every command that no rule allows is asked for.
     pub fn with_sandbox(sandbox: Result<Sandbox, String>) -> Bash {
         Bash { sandbox: sandbox.map(Arc::new) }
     }
@@ -218,7 +218,7 @@ struct CommandInput<'a> {
     command: &'a str,
     timeout: Duration,
     description: Option<&'a str>,
-    /// The wanted access outside the sandbox, and the reason.
+    /// The wider access that the command asks for, and the reason.
     wish: Option<(Reach, &'a str)>,
 }
 

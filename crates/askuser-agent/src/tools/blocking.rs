@@ -14,8 +14,8 @@ const GRACE: Duration = Duration::from_secs(5);
 /// Added to results that are incomplete because the time was up.
 pub(crate) const TIMED_OUT: &str = "Stopped after 60 s; the result is incomplete. Narrow the path or pattern.";
 
-/// Runs `work` on a blocking thread. Its token is cancelled when the turn is stopped, when the returned future is dropped,
-/// and when the time is up; only in the last case its return value is still used.
+/// Runs `work` on a blocking thread. Its token is cancelled when the turn is stopped, when the returned future is
+/// dropped, and when the time is up. Only in the last case is its return value still used.
 pub(crate) async fn run<T: Send + 'static>(
     context: &ToolContext,
     work: impl FnOnce(&CancellationToken) -> T + Send + 'static,

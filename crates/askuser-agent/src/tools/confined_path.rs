@@ -60,7 +60,7 @@ impl ConfinedPath {
         let roots = std::iter::once((RootKind::Cwd, cwd.clone()))
             .chain(context.allowed.iter().map(|folder| (RootKind::Added, cwd.join(folder))));
         for (root_kind, root) in roots {
-            // A folder that cannot be resolved contains nothing.
+            // A folder that cannot be resolved contains no path.
             let Ok(root) = resolve_links(&root) else { continue };
             if let Ok(relative) = real.strip_prefix(&root) {
                 let relative = relative.to_owned();

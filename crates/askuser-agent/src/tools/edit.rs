@@ -156,7 +156,7 @@ fn replace_exact(body: &str, old: &str, new: &str, occurrences: Occurrences) -> 
     Ok((body.replace(old, new), count))
 }
 
-/// The match, if there is only one. Overlapping matches count.
+/// Returns 1 if there is only one match. Overlapping matches count.
 fn check_unique(body: &str, old: &str) -> Result<usize, EditError> {
     let first = body.find(old).ok_or(EditError::NotFound)?;
     let next = first + body[first..].chars().next().map_or(1, char::len_utf8);

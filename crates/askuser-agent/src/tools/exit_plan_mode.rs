@@ -20,7 +20,7 @@ struct Input<'a> {
     plan: &'a str,
 }
 
-/// An option by its index, because a recorded answer may have other labels.
+/// The index of an option. A recorded answer may have other labels.
 const GO_AND_EDIT: usize = 1;
 
 impl Tool for ExitPlanMode {

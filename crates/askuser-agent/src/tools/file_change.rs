@@ -1,8 +1,8 @@
 //! A change of a file: its old and new content, the diff that the user approves, and the write.
 //!
-//! A change is computed twice: to ask for permission, and to apply it. If the file changed in between, it stays
-//! unchanged. A lock serialises the changes of this process. Saves of other programs survive, too
-//! ([`shared_file`](crate::shared_file)).
+//! A change is computed twice: to ask for permission, and to apply it. If any part of the file changed in between, the
+//! change is refused. A lock serialises the changes of this process, so that none is lost between reading and writing.
+//! Saves of other programs survive, too ([`shared_file`](crate::shared_file)).
 
 use super::blocking;
 use super::confined_path::{self, ConfinedPath, RootKind};
@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 pub(crate) const MAX_CONTENT: usize = 1_000_000;
 pub(crate) const MAX_FILE: u64 = 10_000_000;
-/// The size in bytes of a diff that is repeated when it was already applied.
+/// The maximum size in bytes of the diff that is repeated in the result of an applied change.
 const MAX_EXCERPT: usize = 100_000;
 
 pub(crate) struct Change {
@@ -84,7 +84,7 @@ pub(crate) fn load(path: &ConfinedPath) -> Result<Option<Original>, ToolResult> 
     Ok(Some(Original { bytes, metadata }))
 }
 
-/// The file that a call changes: exactly the one that the person was shown.
+/// The file that a call changes. If the person was shown its content, it must still be exactly that.
 pub(crate) fn load_as_agreed(path: &ConfinedPath, context: &ToolContext) -> Result<Option<Original>, ToolResult> {
     let original = load(path)?;
     match &context.agreed {

@@ -1,16 +1,16 @@
 //! The rules of version control for ignored files: `.ignore`, `.gitignore`, `.git/info/exclude`, and the user's own.
 //!
 //! A folder is not trusted, so its files are read here. The `ignore` crate opens any file of such a name and reads it
-//! to its end: a link to `/dev/zero` fills the memory, and a pipe blocks. Only regular files count, and only below a
-//! total size.
+//! to its end. So a link to `/dev/zero` would fill the memory, and a pipe would block. Only regular files count, and
+//! only below a total size.
 
 use crate::regular_file::{self, Links};
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use std::path::{Path, PathBuf};
 
-/// The maximum total size of the files that apply in one folder. Larger rules than real projects have would take
-/// seconds and half a gigabyte to compile.
+/// The maximum total size of the files that apply in one folder. Real projects have fewer rules. Four times as many
+/// take seconds and half a gigabyte to compile.
 const MAX_BYTES: u64 = 256 << 10;
 /// The maximum size of the files that locate a repository.
 const MAX_POINTER_BYTES: u64 = 4_096;
@@ -96,7 +96,7 @@ fn parse(folder: &Path, text: &[u8]) -> Gitignore {
     builder.build().unwrap_or_else(|_| Gitignore::empty())
 }
 
-/// The folder of the rules that a repository does not share. In a linked worktree `.git` is a file that names the
+/// The file of the rules that a repository does not share. In a linked worktree `.git` is a file that names the
 /// repository.
 fn exclude_file(folder: &Path) -> Option<PathBuf> {
     let git = folder.join(".git");

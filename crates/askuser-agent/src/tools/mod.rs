@@ -49,7 +49,7 @@ pub fn all() -> Registry {
     talking().with(Read).with(Glob).with(Grep).with(Edit).with(Write).with(Bash::default())
 }
 
-/// The tools without a file system: asking, planning, subagents.
+/// The tools that need no file system: asking, planning, subagents.
 pub fn talking() -> Registry {
     Registry::new().with(AskUserQuestion::default()).with(ExitPlanMode).with(Task)
 }

@@ -43,7 +43,8 @@ pub(crate) struct ProcessGroup {
 }
 
 /// The supervisor of a command inside bubblewrap. After the command it waits a moment for background processes and
-/// reports whether any are left. Then all of them end. Signals to stop go to the command.
+/// reports whether any are left. Then all of them end. The only other process in there is bubblewrap's own. Signals to
+/// stop go to the command.
 const WATCHED: &str = r#"
 trap : TERM
 "$@" </dev/null
@@ -184,8 +185,8 @@ impl ProcessGroup {
         self.leader().wait().await
     }
 
-    /// The shell's process. process-wrap would also wait for others: children in the group on Unix, and the job on
-    /// Windows.
+    /// The process that was started. process-wrap would also wait for others: adopted children of the group on Unix,
+    /// and the job on Windows.
     fn leader(&mut self) -> &mut dyn ChildWrapper {
         self.child.inner_mut()
     }

@@ -26,7 +26,7 @@ const MAX_ENTRIES: usize = 500;
 const LINE_CHARS: usize = 2_000;
 /// The stored length of a line: enough to show that it is too long, in any script.
 const LINE_BYTES: usize = 4 * LINE_CHARS + 4;
-/// The number of lines that are counted beyond the page.
+/// The number of bytes beyond the page in which lines are still counted.
 const COUNTED_BYTES: u64 = 64 << 20;
 const BUFFER: usize = 64 << 10;
 

@@ -79,7 +79,7 @@ fn hex(digest: &[u8]) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Returns the hash of all content that a reader has read.
+/// A reader that hashes all content it has read.
 pub(crate) struct Digesting<R> {
     pub(crate) reader: R,
     pub(crate) read: Sha256,

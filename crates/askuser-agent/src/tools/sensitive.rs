@@ -113,7 +113,7 @@ fn names_by_links(file: &Path, root: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Whether this resolved file is in the set.
+/// Whether this resolved file is in a protected folder. Case is ignored.
 pub(crate) fn is_protected(file: &Path, protected: &[PathBuf]) -> bool {
     let names = |path: &Path| -> Vec<String> { path.iter().map(lower).collect() };
     let file = names(file);

@@ -46,8 +46,8 @@ impl Pattern {
     }
 }
 
-/// Calls `visit` with the relative path and entry of each file below `folder`, until it breaks or the token is cancelled.
-/// If `folder` is a file, it is visited itself.
+/// Calls `visit` with the relative path and entry of each file below `folder`, until it breaks or the token is
+/// cancelled. If `folder` is a file, it is visited itself.
 pub(crate) fn files(
     folder: &Path,
     pattern: Option<&Pattern>,

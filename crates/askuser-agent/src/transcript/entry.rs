@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::PathBuf;
 
-/// An entry.
+/// An entry of a transcript.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(crate) enum Entry {
@@ -55,7 +55,7 @@ pub(crate) enum Entry {
         verbatim: Vec<Verbatim>,
         /// The number of last messages that stayed unchanged.
         kept: usize,
-        /// The size in bytes of the summary and of all verbatim parts.
+        /// The maximum size in bytes of all verbatim parts, as the model reads them.
         budget: usize,
         /// The approximate tokens of the conversation before and after.
         before_tokens: u64,

@@ -26,9 +26,9 @@ pub(crate) struct History {
     pub(crate) said: Vec<String>,
     /// Messages that a stopped turn left unread, for the next turn.
     pub(crate) left_unread: Vec<String>,
-    /// The number of results of each call since the person's last message, by a hash of call and result.
+    /// The number of times that a call had the same result since the person's last message, by a hash of both.
     ended: HashMap<u64, u32>,
-    /// The same for the last message alone.
+    /// The hashes of the last message alone.
     ended_here: HashSet<u64>,
     /// The person's actions beside the conversation since their last message.
     user_actions: Vec<String>,
@@ -38,7 +38,7 @@ pub(crate) struct History {
     pub(crate) summary: Option<String>,
     /// The texts that no summary replaces, from all replaced parts.
     pub(crate) verbatim: Vec<Verbatim>,
-    /// The size in bytes of these texts, as the model reads them.
+    /// The maximum size in bytes of these texts, as the model reads them.
     pub(crate) budget: usize,
     /// The calls that the person refused.
     pub(crate) refused: HashSet<String>,
@@ -70,7 +70,7 @@ const INTERRUPTED: GivenUp = GivenUp {
     no_effect: "The user interrupted before this had any effect: nothing was changed by it.",
 };
 
-/// The result of the third identical call.
+/// The text added to the third identical result of a call.
 const AGAIN: &str =
     "\n\n(The same call had the same result three times by now. Do something else, or ask the user what to do.)";
 
@@ -225,7 +225,7 @@ impl History {
         overhead + context::estimate(self.messages.iter().map(context::bytes).sum())
     }
 
-    /// A unique id for a call. Some providers give none, or repeat ids.
+    /// A unique id for a call. Some providers omit ids or repeat them.
     pub(crate) fn free_id(&self, wanted: &str, taken: &[Block]) -> String {
         let is_taken = |id: &str| {
             let mut now = taken.iter().filter_map(Block::as_call);

@@ -12,20 +12,20 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 impl Transcript {
-    /// The events since the conversation began, as of the opening of the transcript: complete texts, calls and results,
-    /// also of subagents, and the person's messages. A question is in the result of its call.
+    /// The events since the conversation began, as of the opening of the transcript. They are complete texts, calls and
+    /// results, also of subagents, and the person's messages. A question is in the result of its call.
     pub fn replay(&self) -> Vec<AgentEvent> {
         let inner = self.inner();
         let begin = inner.read_back.iter().rposition(|line| line.entry == Entry::Cleared).unwrap_or_default();
         replayed(&inner.read_back[begin..])
     }
 
-    /// The events of a whole session, read without a lock. Invalid lines are left out.
+    /// The events of a whole session, read without a lock or a change. Invalid lines are left out.
     pub fn events(folder: &Path, id: &str) -> Result<Vec<AgentEvent>, TranscriptError> {
         lines(folder, id).map(|lines| replayed(&lines))
     }
 
-    /// The places where a session contains a text, in messages, responses and answers. Case is ignored.
+    /// The first line of a session that contains a text, in messages, responses and answers. Case is ignored.
     pub fn mention(folder: &Path, id: &str, text: &str) -> Option<String> {
         let wanted = text.to_lowercase();
         let texts = lines(folder, id).ok()?.into_iter().flat_map(|Line { entry, .. }| texts(entry));
@@ -117,7 +117,7 @@ fn events(line: &Line, earlier: &[Line]) -> Vec<AgentEvent> {
     }
 }
 
-/// The answer to a permission.
+/// The event of an answered permission.
 fn permission_ended(tasks: &[String], call: &str, outcome: &Value, earlier: &[Line]) -> Option<AgentEvent> {
     let asked = |line: &Line| match &line.entry {
         Entry::Asked { id, purpose: Purpose::Permission, request } if id == call && line.tasks == tasks => {

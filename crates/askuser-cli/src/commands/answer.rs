@@ -29,7 +29,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How many questions are looked through for the next one.
+/// The number of questions among which the next one is sought.
 const MANY: u32 = 100;
 
 pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure> {
@@ -66,15 +66,15 @@ fn in_a_popup(store: &Handle, mut question: StoredQuestion, settings: &Settings)
             return Ok(code);
         }
         question = waiting.swap_remove(0);
-        // The next one gets a popup of its own size where there is a multiplexer.
+        // The next one gets a popup of its size if there is a multiplexer.
         if popups.as_ref().is_some_and(|popups| popups.open_next(&question)) {
             return Ok(code);
         }
     }
 }
 
-/// Shows the number of questions that wait, for three seconds. Returns whether the person wants the next one. Enter counts once the
-/// keyboard has rested: the last one may still be down.
+/// Shows the number of questions that wait, for three seconds. Returns whether the person wants the next one. Enter
+/// counts once the keyboard has rested, because the last Enter may still be down.
 fn wants_next(count: usize, options: &Options) -> Result<bool, Failure> {
     const SHOWN: Duration = Duration::from_secs(3);
     const REST: Duration = Duration::from_millis(500);
@@ -109,8 +109,8 @@ fn wants_next(count: usize, options: &Options) -> Result<bool, Failure> {
     Ok(wants_next == Some(true))
 }
 
-/// The answer that the arguments give, if they give one, and through what: options and words are the person's, a file of answers
-/// is not. A setting of the user's that names such a file is for those who ask.
+/// The answer in the arguments, if there is one, with its surface. Options and words count as the person's; a file of
+/// answers does not. The user's setting of such a file applies to commands that ask.
 fn given(question: &StoredQuestion, args: &ArgMatches) -> Result<Option<(Outcome, Via)>, Failure> {
     let set = question.request.set();
     if let Some(file) = args.get_one::<String>("reply") {
@@ -186,7 +186,7 @@ fn reply_by_flags(set: &QuestionSet, args: &ArgMatches) -> Result<Option<Value>,
     Ok((!answers.is_empty() || !reply["status"].is_null()).then_some(reply))
 }
 
-/// What is wrong with an answer, in the flags it was given by.
+/// An answer's error in terms of the flags.
 fn in_flags(bad: Violation, reply: &Value) -> Violation {
     let place = bad.path.strip_prefix("answers[").and_then(|rest| rest.split_once(']'));
     let Some((i, field)) = place else { return bad };
@@ -196,7 +196,7 @@ fn in_flags(bad: Violation, reply: &Value) -> Violation {
     Violation { path, limit: bad.limit.replace("selectedOptions or customInput", "--select or --other"), ..bad }
 }
 
-/// The header and the value of `HEADER=VALUE`. With one question there is nothing to confuse it with.
+/// The header and the value of `HEADER=VALUE`. With one question the header is optional.
 fn named<'a>(set: &'a QuestionSet, flag: &str, given: &'a str) -> Result<(&'a str, &'a str), Failure> {
     let questions = set.questions();
     match (given.split_once('='), questions) {

@@ -1,4 +1,4 @@
-//! `askuser confirm`: a question for a yes, which nothing but a yes is.
+//! `askuser confirm`: a yes-or-no question. Only an explicit yes exits with 0.
 
 use super::ask;
 use crate::config::{Format, Settings};

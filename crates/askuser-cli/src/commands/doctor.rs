@@ -48,7 +48,7 @@ struct Here {
     surfaces: Surfaces,
     terminal: io::Result<()>,
     options: Options,
-    /// Why the state folder is not used, if it is not.
+    /// The reason why the state folder is not used.
     untrusted: Option<Failure>,
 }
 
@@ -96,7 +96,7 @@ pub(super) fn run(args: &ArgMatches) -> Result<u8, Failure> {
     Ok(code)
 }
 
-/// What becomes of a question that `ask` asks here, and the exit code that says so.
+/// The fate of a question that `ask` asks here, with its exit code.
 fn verdict(here: &Here) -> (Row, u8) {
     let good = |words: &str| (Row::good("", words), exit::ANSWERED);
     let bad = |words: &str, fix: &str, code| (Row::bad("", words, fix), code);
@@ -150,7 +150,7 @@ fn policy(here: &Here) -> Vec<Row> {
     answers.into_iter().chain([Row::plain("via", via.join(", then "))]).collect()
 }
 
-/// Where the questions of other agents go. That is not what `via` says: a server has no terminal of its own.
+/// The destination of other agents' questions. It differs from `via`, because a server has no terminal.
 fn mcp(here: &Here) -> Vec<Row> {
     const NAME: &str = "MCP agents";
     let row = match (here.surfaces.chain.policy().headless, here.refused()) {
@@ -192,7 +192,7 @@ fn state(here: &Here) -> Vec<Row> {
     here.untrusted.iter().map(|failure| Row::failed("state folder", "not used: ", failure)).collect()
 }
 
-/// Whether commands of `askuser agent` would run in a sandbox here.
+/// The row about the sandbox of `askuser agent`.
 fn sandbox(here: &Here) -> Vec<Row> {
     let folder = std::env::current_dir().map_err(|error| format!("there is no current folder: {error}"));
     let found = folder.and_then(|folder| super::agent::sandbox::here(&here.settings, &folder, &[]));
@@ -209,7 +209,7 @@ impl Here {
         found.map_or_else(String::new, |(_, _, origin)| format!("leave {name} out ({origin})"))
     }
 
-    /// Why the inbox cannot be used, if it is in a state folder that is not used.
+    /// The reason why the inbox cannot be used, if its state folder is not used.
     fn refused(&self) -> Option<&Failure> {
         self.untrusted.as_ref().filter(|_| self.settings.store.is_none())
     }
@@ -256,7 +256,7 @@ fn refused_credentials(here: &Here) -> Option<Row> {
     Some(if is_recent { Row::bad("credentials", fact, fix) } else { Row::plain("credentials", fact) })
 }
 
-/// The store, where it is in a file or a database that is there: none is made for this, and one at an address not asked.
+/// The store, if its file or database exists. It is not created for this, and a server is not contacted.
 fn kept(here: &Here) -> Option<Arc<dyn ServerStore>> {
     let location = store::location(&here.settings).ok()?;
     let is_kept = here.refused().is_none() && location.exists() && !matches!(location, Location::Address(_));
@@ -309,7 +309,7 @@ fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// Why the prompt would look as it would.
+/// The reasons for the prompt's look.
 struct Reasons<'a> {
     layers: &'a Layers,
     environment: &'a dyn Fn(&str) -> Option<String>,
@@ -320,7 +320,7 @@ impl Reasons<'_> {
         (self.environment)(name).filter(|value| !value.is_empty())
     }
 
-    /// Where a setting was set, if it was.
+    /// The source of a setting, if it is set.
     fn set(&self, name: &str) -> Option<String> {
         let (_, value, origin) = self.layers.rows().find(|(setting, ..)| setting.name == name)?;
         let is_choice = *origin != Origin::Default && value != "auto" && value != "false";

@@ -44,7 +44,7 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
     let from = args.get_one::<String>("from").cloned();
     let theme = Options::detect().theme;
     let mut is_empty = true;
-    // What waits is newer than what has ended.
+    // Pending questions are newer than ended ones.
     let latest_first = !args.get_flag("reverse");
     let mut parts = [Filter::ended(), Filter::pending()];
     if latest_first {
@@ -69,7 +69,7 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
     Ok(exit::ANSWERED)
 }
 
-/// The same for a person at a terminal, on rows of its own:
+/// The entry for a person at a terminal, on several rows:
 ///
 /// ```text
 /// 2026-11-15 12:04  Claude Code in ~/shop  3f2a9c0d11aa

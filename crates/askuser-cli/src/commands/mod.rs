@@ -1,5 +1,5 @@
-//! The commands, each in a module of its name, which is called with its name and its arguments. None builds more of the command
-//! line than its own definition: that is on the way to the first frame of a prompt.
+//! The commands, each in a module of its name, which gets the command's name and arguments. A command builds only its
+//! own part of the command line, because that delays the first frame of a prompt.
 
 mod agent;
 mod answer;
@@ -44,13 +44,13 @@ use std::io::Write;
 use std::mem::ManuallyDrop;
 use std::path::Path;
 
-/// What runs a command: with its arguments alone, or with the settings that apply to it too.
+/// The function of a command: with its arguments alone, or also with its settings.
 enum Run {
     Plain(fn(&ArgMatches) -> Result<u8, Failure>),
     Settled(fn(&ArgMatches, &Settings) -> Result<u8, Failure>),
 }
 
-/// What is typed, what it takes, and what it does.
+/// The name, the definition and the function of a command.
 type NamedCommand = (&'static str, fn() -> Command, Run);
 
 /// The commands that are called with their arguments. `agent` and `hook` look at their words first.
@@ -107,7 +107,7 @@ pub(crate) fn run(words: impl ExactSizeIterator<Item = OsString>) -> Result<u8, 
         }
         #[cfg(unix)]
         "supervise" => supervise::run(words.skip(1)),
-        // To Claude Code a failing hook is a no; ours is none.
+        // To Claude Code a failing hook is a refusal, so our failures exit with success.
         "hook" => Ok(hook::run(words).unwrap_or_else(|failure| {
             failure.tell();
             exit::ANSWERED
@@ -116,7 +116,7 @@ pub(crate) fn run(words: impl ExactSizeIterator<Item = OsString>) -> Result<u8, 
     }
 }
 
-/// What `askuser` alone says: what to try, and which commands there are. On standard error, as no output was asked for.
+/// The output of `askuser` alone: first steps and the commands, on standard error because no output was requested.
 fn first_steps() {
     let command = args::command();
     let names: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();

@@ -1,4 +1,4 @@
-//! `askuser pair`: lets in the browser that shows a code, after the person has seen where it is.
+//! `askuser pair`: approves the browser that shows a code, after the person has seen its address.
 
 use super::init::confirm::{ask, is_answered_with};
 use crate::config::Settings;

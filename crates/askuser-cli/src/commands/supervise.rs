@@ -1,8 +1,8 @@
-//! `askuser supervise PROGRAM …`: runs one command of the agent where there is no sandbox, and ends its process group when the
-//! agent is gone, killed with SIGKILL included. Started by the agent, never typed.
+//! `askuser supervise PROGRAM …`: runs one command of the agent where there is no sandbox, and ends its process group
+//! when the agent is gone, even if that was killed with SIGKILL. The agent starts it; people do not type it.
 //!
-//! Standard input is a socket whose other end only the agent holds: its end is the agent's end. What leaves the group on purpose
-//! stays; with bubblewrap it would not.
+//! Standard input is a socket whose other end only the agent holds, so it ends with the agent. A process that leaves
+//! the group on purpose survives; with bubblewrap it would not.
 
 use crate::failure::{Failure, OrFail};
 use rustix::process::{Signal, getpgrp, getpid, kill_process_group};
@@ -19,7 +19,7 @@ pub(crate) fn run(mut words: impl Iterator<Item = OsString>) -> Result<u8, Failu
     let program = words.next().ok_or_else(|| Failure::new("supervise: no command, must name one"))?;
     let mut child = Command::new(program).args(words).stdin(Stdio::null()).spawn().or_fail(FAILED)?;
     thread::spawn(|| {
-        // Nothing is ever written to it.
+        // The pipe carries no data.
         let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
         if getpgrp() == getpid() {
             let _ = kill_process_group(getpid(), Signal::KILL);

@@ -1,4 +1,5 @@
-//! `askuser uninstall`: undoes every `askuser init`, in the user's files and in those of projects, and says what is kept.
+//! `askuser uninstall`: undoes every `askuser init`, in the user's files and in those of projects, and names the files
+//! that are kept.
 
 use super::init::{self, clients::Home};
 use crate::config::{Settings, user_folder};
@@ -15,7 +16,7 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
     Ok(code)
 }
 
-/// What no `init` made: it is the person's, who may want it again.
+/// Names the files that `init` did not create and the person may want to keep.
 fn say_what_is_kept(home: &Home<'_>, state: &Path) {
     let caches = std::env::var_os("XDG_CACHE_HOME").map_or_else(|| home.folder.join(".cache"), PathBuf::from);
     let kept = [

@@ -17,7 +17,7 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
     let patience = patience.transpose()?.unwrap_or(Duration::from_secs(u64::from(u32::MAX)));
     let store = open_existing(settings, patient(None))?;
     let question = question(&store, args)?;
-    // Who waits for a question waits for the agent that asked it.
+    // A caller of `wait` acts as the agent that asked.
     let store = store.by(Principal::agent(question.request.origin()));
     let id = &question.id;
     // Before the store records that this process waits, so that a signal also records that it leaves.

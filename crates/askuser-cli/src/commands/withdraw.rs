@@ -11,7 +11,7 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
     only_a_person("withdraw a question")?;
     let store = open_for_person(settings)?;
     let question = question(&store, args)?;
-    // What is for others is its asker's to take back; a server knows by the token who that is.
+    // Only the asker may withdraw a question for other people. A server identifies the asker by the token.
     let is_asked = store.principal().is_asked(&question.request);
     let store = if is_asked { store } else { store.by(Principal::agent(question.request.origin())) };
     match block_on(store.withdraw(&question.id, &attempt()?)) {

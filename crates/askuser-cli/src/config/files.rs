@@ -1,4 +1,4 @@
-//! Where the files with settings are.
+//! The paths of the settings files.
 
 use crate::ownership;
 use std::path::{Path, PathBuf};
@@ -17,8 +17,9 @@ pub(crate) fn user_file(environment: impl Fn(&str) -> Option<String>) -> Option<
     user_folder(environment).map(|folder| folder.join("askuser.toml")).filter(|path| path.is_file())
 }
 
-/// The project's file: the nearest `askuser.toml` from this folder up to the repository it is in, and a warning if that is
-/// another user's. Outside a repository only this folder counts, so that no other user's folder above has a say.
+/// The project's file: the nearest `askuser.toml` from this folder up to the repository it is in, and a warning if that
+/// is another user's. Outside a repository only this folder counts, so that folders of other users above have no
+/// effect.
 fn project_file(folder: &Path) -> (Option<PathBuf>, Option<String>) {
     let (root, warning) = match ownership::repository(folder) {
         Ok(root) => (root.unwrap_or(folder), None),

@@ -53,13 +53,13 @@ pub(crate) struct Layers {
     values: Vec<(String, Origin)>,
     /// The values that a later layer has replaced, by the index of their setting.
     replaced: Vec<(usize, (String, Origin))>,
-    /// What was ignored, and why.
+    /// The ignored entries with reasons.
     warnings: Vec<String>,
-    /// What is wrong with the files, in their order; what is not wrong counts all the same.
+    /// The errors in the files, in order. Valid entries still count.
     broken: Vec<Failure>,
 }
 
-/// What the layers are made from.
+/// The inputs of the layers.
 pub(crate) struct Sources<'a> {
     /// The user's file and the project's, where they exist.
     pub(crate) user: Option<PathBuf>,
@@ -99,7 +99,8 @@ impl Layers {
         layers
     }
 
-    /// From this user, this folder, this environment and these flags. The operator is told what is ignored.
+    /// Reads the layers of this user, folder, environment and command line. The operator learns which entries are
+    /// ignored.
     pub(crate) fn detect(args: &ArgMatches) -> Result<Layers, Failure> {
         Layers::inspect(args).sound()
     }
@@ -163,7 +164,7 @@ impl Layers {
                 self.broken.push(Failure::new(format!("{shown}: {key} is a list or a table, must be a string")));
                 continue;
             };
-            // A path in a file is meant from where the file is; the word for none, or for the usual one, is no path.
+            // A path in a file is relative to the file. The words for an empty value and for the default are no paths.
             let value = match (key.as_str(), path.parent()) {
                 ("store", _) if value.contains("://") => value,
                 ("answers" | "store", Some(folder)) if !value.is_empty() && value != SETTINGS[i].default => {
@@ -176,8 +177,8 @@ impl Layers {
         Ok(())
     }
 
-    /// Lays a project's file, which is not trusted: what is wrong with it is a warning, which says where without quoting it.
-    /// Inside, what is wrong with the whole.
+    /// Applies a project's file, which is not trusted. Its errors are warnings, which name the line without quoting it.
+    /// Returns an error if the whole file is unusable.
     fn lay_projects(&mut self, path: &Path) -> Result<(), String> {
         let shown = path.display();
         let file = ownership::open_found(path).map_err(|error| format!(" {}", reason(&error)))?;
@@ -248,7 +249,7 @@ fn unknown(key: &str) -> Failure {
     })
 }
 
-/// How much of an unknown key is shown.
+/// The shown length of an unknown key.
 const MOST_KEY_CHARS: usize = 40;
 
 /// The index of the setting with this name.

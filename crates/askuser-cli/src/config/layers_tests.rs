@@ -57,8 +57,8 @@ fn later_layers_win_and_the_origin_is_known() {
     assert_eq!(layers.settings().unwrap().timeout, Some(Duration::from_secs(240)));
 }
 
-/// Everything a project may say. A new setting is added here on purpose if it belongs to projects; none of these
-/// says who answers, what runs, or where a key goes.
+/// All settings that a project may set. A new setting is added here on purpose. None of them decides who answers, what
+/// runs, or where a key goes.
 const OF_PROJECTS: [&str; 8] = ["plain", "repair", "confirm", "style", "theme", "color", "format", "max_tokens"];
 
 #[test]

@@ -1,4 +1,4 @@
-//! What settings are called in the environment, and which one a misspelt name may have meant.
+//! The names of settings in the environment, and suggestions for misspelt ones.
 
 use crate::settings::SETTINGS;
 use crate::usage::similar;
@@ -13,9 +13,9 @@ pub(super) fn similar_setting(word: &str) -> Option<&'static str> {
     similar(word, SETTINGS.iter().map(|setting| setting.name))
 }
 
-/// Variables that set nothing but look as if they were meant to, with the one that may be meant.
+/// Unknown variables that resemble a setting, each with a suggestion.
 pub(crate) fn misspelt_variables(names: impl Iterator<Item = String>) -> Vec<(String, String)> {
-    // What commands of ours are started with, and a secret.
+    // Variables that our commands pass on, and a secret.
     const NO_SETTINGS: [&str; 5] =
         ["ASKUSER_HEADER", "ASKUSER_QUESTION", "ASKUSER_FROM", "ASKUSER_STARTED_BY_AGENT", "ASKUSER_TOKEN"];
     let known =

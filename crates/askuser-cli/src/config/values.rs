@@ -34,13 +34,13 @@ pub(crate) enum Format {
     Record,
     /// The answer alone: one line per choice, typed text as it is.
     Value,
-    /// What Claude Code takes for `updatedInput`.
+    /// Claude Code's format for `updatedInput`.
     Claude,
     /// The exit code is the answer.
     Nothing,
 }
 
-/// What a million tokens cost, in dollars.
+/// The price of a million tokens in dollars.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Price {
     pub(crate) input: f64,

@@ -13,12 +13,12 @@ use std::time::{Duration, Instant};
 const PIPE: usize = if cfg!(target_os = "linux") { 64 << 10 } else { 16 << 10 };
 /// The longest complaint that is kept.
 const MAX_COMPLAINT: usize = 2_000;
-/// How long it may run. What waits for the answer itself belongs into the background.
+/// The time limit. A notifier that waits for the answer belongs in the background.
 const LIMIT: Duration = Duration::from_secs(5 * 60);
-/// How long it may take to end after SIGTERM.
+/// The time to end after SIGTERM.
 #[cfg(unix)]
 const GRACE: Duration = Duration::from_secs(1);
-/// How often it is looked after: most notifiers end at once.
+/// The first polling interval: most notifiers end at once.
 const FIRST_LOOK: Duration = Duration::from_millis(5);
 const LAST_LOOK: Duration = Duration::from_millis(500);
 
@@ -48,9 +48,9 @@ fn shell(command: &str) -> io::Result<Command> {
 /// A command that runs beside us, and is ended in time whether or not we wait for it.
 pub(crate) struct Running(JoinHandle<Result<(), String>>);
 
-/// Runs it beside us; what it says or does changes nothing here. It gets the question as JSON on standard input, and its
-/// first header and text in the environment; from the inbox its id too, to answer it by. Where it takes too long, it is ended
-/// with its process group; what it has put into the background before it ended is left alone.
+/// Runs the notifier concurrently. Its result has no effect here. It gets the question as JSON on standard input, the
+/// first header and text in the environment, and the inbox id to answer by. After the time limit its process group is
+/// ended. Processes that it left in the background are kept.
 pub(crate) fn run(command: &str, request: &Request, inbox_id: Option<&str>) -> Result<Running, String> {
     let child = start(command, request, inbox_id)?;
     let looked_after = std::thread::Builder::new().spawn(move || end_of(child, LIMIT));
@@ -78,7 +78,7 @@ fn start(command: &str, request: &Request, inbox_id: Option<&str>) -> Result<Chi
     });
     if let Some(mut stdin) = child.stdin.take() {
         let input = format!("{input}\n");
-        // The content of a pipe stays even if we end now. It may read the rest slowly, or not at all.
+        // The content of a pipe stays after our end. The notifier may read the rest slowly, or never.
         let (now, later) = input.as_bytes().split_at(input.len().min(PIPE));
         let written = stdin.write_all(now);
         if written.is_ok() && !later.is_empty() {
@@ -89,8 +89,8 @@ fn start(command: &str, request: &Request, inbox_id: Option<&str>) -> Result<Chi
     Ok(child)
 }
 
-/// A text that the command may hand on as an argument. Many programs take `@path` and `<path` for the content of a file, and `-x`
-/// for an option: the model would decide what they send.
+/// A text that the command may pass on as an argument. Many programs take `@path` and `<path` for the content of a
+/// file, and `-x` for an option. Then the model would decide what they send.
 fn as_argument(text: &str) -> String {
     if text.starts_with(['@', '-', '<']) { format!(" {text}") } else { text.to_owned() }
 }
@@ -133,7 +133,7 @@ fn end(mut child: Child) {
     let _ = child.wait();
 }
 
-/// What a command says on standard error: its beginning is kept, the rest is read so that it blocks nothing.
+/// The standard error of a command. Its beginning is kept, and the rest is read so that it does not block.
 struct Complaint {
     kept: Arc<Mutex<Vec<u8>>>,
     reader: Option<JoinHandle<()>>,
@@ -225,7 +225,7 @@ mod tests {
         let ids = fs::read_to_string(file).unwrap();
         let is_running = |id: &str| {
             let stat = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
-            // Who inherits it need not take note of its end.
+            // A process that adopts an orphan need not reap it, so a zombie has ended.
             stat.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with(['Z', 'X']))
         };
         ids.split_whitespace().map(is_running).collect()

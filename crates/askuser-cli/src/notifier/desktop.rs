@@ -1,4 +1,4 @@
-//! A notification on the desktop, for a question that nothing else shows. What macOS and Windows need follows their
+//! A desktop notification for a question that no other surface shows. The code for macOS and Windows follows their
 //! documentation and was never run there.
 
 use super::plain;
@@ -27,7 +27,7 @@ pub(super) fn notify(question: &StoredQuestion) -> Option<Result<Child, String>>
 #[cfg(not(any(windows, target_os = "macos")))]
 fn command(title: &str, text: &str) -> Option<io::Result<Command>> {
     const BUS: &str = "DBUS_SESSION_BUS_ADDRESS";
-    // Where the bus of a session usually is: many clients hand on no variable that would say so.
+    // The usual bus of a session: many clients pass on no variable for it.
     let usual_bus = || {
         let usual = || PathBuf::from(format!("/run/user/{}", rustix::process::getuid().as_raw()));
         let socket = std::env::var_os("XDG_RUNTIME_DIR").map_or_else(usual, PathBuf::from).join("bus");
@@ -52,8 +52,8 @@ fn command(title: &str, text: &str) -> Option<io::Result<Command>> {
     }))
 }
 
-/// Shown in the name of PowerShell, which every Windows knows: a program that was not installed has no name of its own. The
-/// words are in the environment, never part of the script.
+/// Shown under the name of PowerShell, which every Windows knows, because an uninstalled program has no own name. The
+/// text is in the environment, never in the script.
 #[cfg(windows)]
 fn command(title: &str, text: &str) -> Option<io::Result<Command>> {
     const SCRIPT: &str = "\

@@ -1,8 +1,8 @@
-//! Calling the person to a question that waits: a popup where a terminal multiplexer runs, their own command, and a notification on the
-//! terminal of the process that asks or else on the desktop.
+//! Calls the person to a waiting question by a popup in a terminal multiplexer, their own command, and a notification.
+//! The notification is on the asking process's terminal, or else on the desktop.
 //!
-//! It runs beside the asking, and neither delays it nor makes it fail; errors are written down for
-//! `askuser doctor`. One question is announced once, and not at all while a live list that shows it has the focus.
+//! It runs concurrently and can neither delay nor fail the question. Errors are stored for `askuser doctor`. Each
+//! question is announced once, and not while a live list that shows it has the focus.
 
 mod command;
 mod desktop;
@@ -22,10 +22,10 @@ use std::process::Child;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-/// How long the person is not called elsewhere while a prompt of the asking process shows the question.
+/// The time for which a prompt at the asking process delays other calls.
 const SHOWN_HERE: Duration = Duration::from_secs(30);
 
-/// How many calls have not left yet.
+/// The number of calls in progress.
 static LEAVING: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
 
 pub(crate) fn notifier(
@@ -53,7 +53,7 @@ pub(crate) fn notifier(
     }
 }
 
-/// What calls the person, from here, to a question of a process that has no terminal.
+/// The ways to call the person from here to a question of a process without a terminal.
 pub(crate) fn ways(settings: &Settings) -> Vec<&'static str> {
     let command = settings.on_question.is_some();
     let popup = settings.popup && Popups::are_there();
@@ -178,7 +178,7 @@ impl Call {
     }
 }
 
-/// Nothing that a terminal or a multiplexer could take for more than text: tmux runs `#(…)` in a title.
+/// Text without any meaning to a terminal or multiplexer: tmux runs `#(…)` in a title.
 fn plain(text: &str) -> String {
     let plain = |c: &char| c.is_alphanumeric() || " .,:?!'()/_-~".contains(*c);
     sanitize::line(text).chars().filter(plain).take(120).collect()

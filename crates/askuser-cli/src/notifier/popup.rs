@@ -1,7 +1,7 @@
 //! A popup of the terminal multiplexer, in the size of the question that it shows.
 //!
-//! It opens on the client that the person used last. It does not open over the pane of the process that asks while the person
-//! types there.
+//! It opens on the client that the person used last. It does not open over the pane of the process that asks while the
+//! person types there.
 
 use crate::config::Settings;
 use crate::surfaces::terminal_options;
@@ -57,8 +57,8 @@ impl Popups {
         Some(started(&mut self.command(question)?))
     }
 
-    /// Opens the prompt of a question once this process, which is in a popup itself, has ended. A client has one popup at a
-    /// time. Returns whether that was possible.
+    /// Opens the prompt of a question once this process, which is in a popup itself, has ended. A client has one popup
+    /// at a time. Returns whether that was possible.
     pub(crate) fn open_next(&self, question: &StoredQuestion) -> bool {
         const ONCE_ENDED: &str = "while kill -0 \"$0\" 2>/dev/null; do sleep 0.05; done; sleep 0.1; exec \"$@\"";
         let is_in_popup = is_in_zellij() || std::env::var_os("TMUX").is_some();
@@ -112,8 +112,9 @@ fn theme_name(background: Background) -> Option<&'static str> {
     }
 }
 
-/// The time until the next look whether a popup may open. `None` if the person does not type in the pane of this process, which is
-/// known by its id, or by its session: many agents start their servers without `TMUX_PANE`.
+/// The time until the next check whether a popup may open. `None` if the person does not type in the pane of this
+/// process. The pane is known by its id, or by its session, because many agents start their servers without
+/// `TMUX_PANE`.
 pub(super) fn pause() -> Option<Duration> {
     let own = [std::env::var("TMUX_PANE").ok(), session()];
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

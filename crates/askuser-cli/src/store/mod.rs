@@ -22,7 +22,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Where the settings say that questions are kept.
+/// The location of the store by the settings.
 pub(crate) fn location(settings: &Settings) -> Result<Location, Failure> {
     match settings.store.as_ref().map(|store| Location::parse(store.as_os_str())) {
         Some(location @ (Location::Address(_) | Location::Postgres(_))) => Ok(location),
@@ -101,8 +101,8 @@ pub(crate) fn postgres(address: &str, patience: Duration) -> Result<askuser_post
     askuser_postgres::PostgresStore::open(address, options).map_err(failed)
 }
 
-/// The token for a store at an address, and the token of the device for the person at its terminal. A token in a file goes
-/// only to the server that it belongs to.
+/// The token for a store at an address, and the token of the device for the person at its terminal. A token in a file
+/// goes only to the server that it belongs to.
 fn tokens(settings: &Settings, address: &str) -> Result<(String, Option<String>), Failure> {
     let read = |file: &TokenFile| {
         let path = &file.path;
@@ -145,13 +145,13 @@ fn token(text: &str) -> Result<String, Failure> {
     }
 }
 
-/// How long a server may be away before a person at a shell is told: they see it at once, and can try again.
+/// The patience for a person at a shell with a server that is away. They see the error at once and can retry.
 fn prompt() -> Patience {
     Patience { on_away: None, ..patient(Some(Duration::from_secs(3))) }
 }
 
-/// The store that the settings name, for a person at a shell. Words about a server that is away would stand in their prompt:
-/// the calls themselves fail.
+/// The store that the settings name, for a person at a shell. A notice about an absent server would disturb their
+/// prompt, so the calls themselves fail.
 pub(crate) fn open_for_person(settings: &Settings) -> Result<Handle, Failure> {
     let store = open_existing(settings, prompt())?;
     let Location::Address(address) = location(settings)? else { return Ok(store) };
@@ -161,7 +161,7 @@ pub(crate) fn open_for_person(settings: &Settings) -> Result<Handle, Failure> {
     Ok(name.map_or(store.clone(), |name| store.by(Principal::person(name, Via::Inbox))))
 }
 
-/// A store that was named and is not there was misspelt, or nothing has been asked yet.
+/// Opens a store that must exist. A missing one was misspelt, or no question was asked yet.
 pub(crate) fn open_existing(settings: &Settings, patience: Patience) -> Result<Handle, Failure> {
     let location = location(settings)?;
     if settings.store.is_some() && !location.exists() {
@@ -171,7 +171,7 @@ pub(crate) fn open_existing(settings: &Settings, patience: Patience) -> Result<H
     Ok(Handle::new(open_within(settings, patience)?, actor(Via::Inbox)))
 }
 
-/// For whom a question is, as the command line says. A name that no person has is refused: by the server, where there is one.
+/// The audience of a question by the command line. An unknown name is refused, by the server if there is one.
 pub(crate) fn audience(args: &ArgMatches, settings: &Settings) -> Result<Vec<String>, Failure> {
     let names: Vec<String> =
         args.get_many::<String>("for").into_iter().flatten().map(|name| name.trim().to_owned()).collect();
@@ -184,7 +184,7 @@ pub(crate) fn audience(args: &ArgMatches, settings: &Settings) -> Result<Vec<Str
     Ok(names)
 }
 
-/// Waits for the store, on a thread that has nothing else to do.
+/// Blocks this thread until the store replies.
 pub(crate) fn done<T>(call: impl Future<Output = Result<T, StoreError>>) -> Result<T, Failure> {
     block_on(call).map_err(failed)
 }
@@ -247,7 +247,7 @@ pub(crate) fn at_the_terminal(store: &Arc<dyn Store>) -> Handle {
     Handle::new(store.clone(), actor(Via::Terminal))
 }
 
-/// Who sits here, as far as the system knows.
+/// The person at this machine, as the system names them.
 pub(crate) fn person() -> String {
     let named = ["USER", "LOGNAME", "USERNAME"].into_iter().find_map(|name| std::env::var(name).ok());
     named.filter(|name| !name.trim().is_empty()).or_else(account).unwrap_or_else(|| "somebody".into())
@@ -269,7 +269,7 @@ fn account() -> Option<String> {
     None
 }
 
-/// Where this process runs.
+/// The origin of this process.
 pub(crate) fn origin(agent: &str) -> Origin {
     let origin = Origin::default().with_agent(agent);
     let folder = std::env::current_dir().map(|folder| folder.display().to_string());
@@ -282,8 +282,8 @@ pub(crate) fn origin(agent: &str) -> Origin {
     origin
 }
 
-/// The principal that acts at a surface of this process: the person there, or an observer if an agent started this process or one
-/// above it. Every command asks here.
+/// The principal that acts at a surface of this process: the person there, or an observer if an agent started this
+/// process or one above it. Every command gets its principal here.
 pub(crate) fn actor(via: Via) -> Principal {
     if is_run_by_a_person() { Principal::person(person(), via) } else { Principal::observer() }
 }

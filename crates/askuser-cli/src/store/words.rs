@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use std::time::Duration;
 
-/// How a question ended: `was answered by ada from terminal at 12:04: Database: PostgreSQL`.
+/// The ending of a question: `was answered by ada from terminal at 12:04: Database: PostgreSQL`.
 pub(crate) fn ended(request: &Request, ending: &Ending) -> String {
     let at = ending.at_ms().map(|at| format!(" at {}", time(at))).unwrap_or_default();
     match ending {
@@ -30,7 +30,7 @@ pub(crate) fn ended(request: &Request, ending: &Ending) -> String {
     }
 }
 
-/// Who ended it, and on which of their devices: `ada on phone`.
+/// The person who ended it, and the device: `ada on phone`.
 pub(crate) fn answerer(ending: &Ending) -> Option<String> {
     let device =
         ending.resolution().and_then(|resolution| resolution.device()).filter(|name| ending.by() != Some(name));
@@ -43,7 +43,7 @@ pub(crate) fn for_whom(question: &StoredQuestion) -> String {
     question.request.audience_words().map(|names| format!(" [for {names}]")).unwrap_or_default()
 }
 
-/// A person's decision: `Database: PostgreSQL`, or the reason why a permission ran nothing.
+/// A person's decision: `Database: PostgreSQL`, or the note that keeps a permitted call from running.
 pub(crate) fn decided(request: &Request, ending: &Ending) -> Option<String> {
     not_run(request, ending).or_else(|| report::decided(ending.resolution()?.outcome()))
 }
@@ -62,13 +62,13 @@ pub(crate) fn titled(question: &StoredQuestion) -> String {
     }
 }
 
-/// What people call a question: `Database`, or the headers of several.
+/// The short name of a question: `Database`, or the headers of several.
 pub(crate) fn name(question: &StoredQuestion) -> String {
     let headers: Vec<&str> = question.request.set().questions().iter().map(|question| question.header()).collect();
     headers.join(", ")
 }
 
-/// What a waiting command prints.
+/// The hint that a waiting command prints.
 pub(crate) fn how_to_answer(question: &StoredQuestion) -> String {
     let (id, names) = (&question.id, question.request.audience_words());
     let names = names.map(|names| format!(" for {names}")).unwrap_or_default();
@@ -178,7 +178,7 @@ fn zoned(ms: u64) -> Option<Zoned> {
     Some(Timestamp::from_millisecond(i64::try_from(ms).ok()?).ok()?.to_zoned(TimeZone::system()))
 }
 
-/// How long: `14 s`, `2 min`, `3 h 5 min`, `2 d 4 h`.
+/// A duration: `14 s`, `2 min`, `3 h 5 min`, `2 d 4 h`.
 pub(crate) fn duration(duration: Duration) -> String {
     let seconds = duration.as_secs();
     let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);

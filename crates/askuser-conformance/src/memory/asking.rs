@@ -1,4 +1,4 @@
-//! Looks up what a command is about, and stores what [`step`] decides.
+//! Looks up the question of a command and stores the decision of [`step`].
 
 use super::data::{Data, Kept, Waiter};
 use super::fault::{Fault, decide};
@@ -15,7 +15,7 @@ impl Data {
         QuestionId::parse(&digits).expect("twelve digits")
     }
 
-    /// Carries out a command. Returns the reply, and the caller's waiter if it waits.
+    /// Runs a command. Returns the reply, and the caller's waiter if it waits.
     pub(super) fn apply(
         &mut self,
         process: u64,

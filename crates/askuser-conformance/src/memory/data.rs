@@ -1,4 +1,4 @@
-//! What is kept: the questions, what has happened to them, and what waits for them.
+//! The stored questions, events and attachments.
 
 use super::fault::{Fault, decide};
 use crate::SeededRng;
@@ -19,10 +19,10 @@ pub(super) struct Data {
     /// In the order of asking.
     pub(super) kept: Vec<Kept>,
     pub(super) by_id: BTreeMap<QuestionId, usize>,
-    /// Each credential has keys of its own.
+    /// Each credential has its own keys.
     pub(super) by_key: HashMap<RequestKey, BTreeMap<Option<String>, usize>>,
     pub(super) by_series: HashMap<String, Vec<usize>>,
-    /// When what is pending gives up.
+    /// The deadlines of pending questions.
     pub(super) expiring: BTreeSet<(u64, usize)>,
     /// The processes that show a list, by their attachments.
     pub(super) lists: HashMap<u64, u64>,
@@ -32,25 +32,25 @@ pub(super) struct Data {
     pub(super) ids: SeededRng,
     /// Events that are visible, by their numbers.
     log: Vec<StoreEvent>,
-    /// Those that are not visible yet, where that comes later.
+    /// Committed events that are not visible yet, in a late store.
     unseen: Option<Vec<StoreEvent>>,
     last_number: u64,
-    /// The last that is, or was, visible.
+    /// The number of the last event that is or was visible.
     last_visible: u64,
 }
 
-/// A question, and what others need not know of it.
+/// A question, with data that callers do not see.
 pub(super) struct Kept {
     pub(super) record: Record,
     pub(super) words: String,
     pub(super) drafts: HashMap<String, Vec<SavedDraft>>,
     /// The processes that wait, by their attachments.
     pub(super) waiters: HashMap<u64, u64>,
-    /// It was removed, and leaves its place.
+    /// Removed; its index stays reserved.
     pub(super) is_purged: bool,
 }
 
-/// A waiter: the place of its question, and its attachment.
+/// A waiter: the index of its question, and its attachment.
 pub(super) type Waiter = (usize, u64);
 
 impl Data {
@@ -58,12 +58,12 @@ impl Data {
         Data { fault, ids: SeededRng::new(5), unseen: is_late.then(Vec::new), ..Data::default() }
     }
 
-    /// Whether the store makes this mistake.
+    /// Whether the store has this fault.
     pub(super) fn errs(&self, fault: Fault) -> bool {
         self.fault == Some(fault)
     }
 
-    /// A call begins, at this time: what is due ends first.
+    /// Begins a call at this time. Due questions end first.
     pub(super) fn begin(&mut self, now_ms: u64) {
         self.now_ms = now_ms;
         if self.errs(Fault::DeadlineIsIgnored) {
@@ -73,7 +73,7 @@ impl Data {
             && let Some((_, n)) = self.expiring.pop_first()
         {
             let command = Command::Expire { id: self.kept[n].record.question.id.clone() };
-            // The store acts.
+            // The store itself acts.
             drop(self.apply(0, &Principal::observer(), &command));
         }
     }
@@ -89,7 +89,7 @@ impl Data {
         id
     }
 
-    /// Where a question is.
+    /// The index of a question.
     pub(super) fn find(&self, by: &Principal, which: &QuestionRef) -> Result<usize, StoreError> {
         let found = match which {
             QuestionRef::Id(id) => self.by_id.get(id),
@@ -117,7 +117,7 @@ impl Data {
         question
     }
 
-    /// Something has happened.
+    /// Records an event.
     pub(super) fn event(&mut self, n: usize, event: NewEvent) {
         let id = self.kept[n].record.question.id.clone();
         let event = StoreEvent { seq: 0, id, state: event.state, at_ms: event.at_ms };
@@ -132,15 +132,15 @@ impl Data {
         }
     }
 
-    /// How many events are not visible yet.
+    /// The number of events that are not visible yet.
     pub(super) fn unseen(&self) -> usize {
         self.unseen.as_ref().map_or(0, Vec::len)
     }
 
-    /// Makes one of the events visible that are not.
+    /// Makes one pending event visible.
     pub(super) fn publish_one(&mut self, dice: &mut SeededRng) {
         let Some(unseen) = self.unseen.as_mut().filter(|unseen| !unseen.is_empty()) else { return };
-        // Any of them, but those of one question in their order.
+        // Any event, but those of one question in order.
         let any = &unseen[dice.below(unseen.len())];
         let earliest = unseen.iter().position(|event| event.id == any.id).unwrap_or_default();
         let event = unseen.remove(earliest);
@@ -165,7 +165,7 @@ impl Data {
         let last = self.last_visible;
         let from = self.log.partition_point(|event| event.seq <= after);
         let tells = !self.errs(Fault::PurgedEventsAreNotMissed) && !self.errs(Fault::NumbersBeforeCommit);
-        // A number that is missing was purged. What is behind it is for another stretch.
+        // A missing number was purged. Events behind it belong to another stretch.
         let whole = self.log[from..].windows(2).take_while(|two| !tells || two[1].seq == two[0].seq + 1).count() + 1;
         let events = self.log[from..].iter().take(whole.min(limit as usize)).cloned().collect();
         let is_purged = self.log.get(from).map_or(after != last, |event| event.seq != after + 1);
@@ -215,7 +215,7 @@ impl Data {
         Ok(Purged { count: gone.len() as u64, remains: None })
     }
 
-    /// A process waits for this question.
+    /// Adds a waiter of a process.
     pub(super) fn wait_for(&mut self, n: usize, process: u64) -> Waiter {
         self.attachments += 1;
         self.kept[n].waiters.insert(self.attachments, process);
@@ -237,7 +237,7 @@ impl Data {
         }
     }
 
-    /// Notes when the last waiter left or died.
+    /// Records that the last waiter left or died.
     fn note_departure(&mut self, n: usize, how: Departure) {
         let now = self.now_ms;
         let kept = &mut self.kept[n];
@@ -249,7 +249,7 @@ impl Data {
         }
     }
 
-    /// A process has died.
+    /// Records the death of a process.
     pub(super) fn bury(&mut self, process: u64) {
         if self.errs(Fault::DeadWaitersLive) {
             return;

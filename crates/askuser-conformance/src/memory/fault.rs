@@ -1,38 +1,38 @@
-//! Faults that a store can have, put into this one on purpose, to show that the rules notice them. A fault corrupts what is looked
-//! up, the [`Step`], or its storing.
+//! Faults that can be put into this store, to show that the rules detect them. A fault corrupts the looked-up question,
+//! the [`Step`], or its storage.
 
 use askuser::store::{Command, End, Ending, Found, Principal, Reply, Step, StoreError, Waiters, Write, step};
 use askuser::{Resolution, Via};
 
-/// A mistake that a store might make.
+/// A possible fault of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "they say what they are")]
 pub enum Fault {
-    /// A later answer replaces an earlier one, and both are told that they won.
+    /// A later answer replaces an earlier one, and both get a success.
     TwoWinners,
-    /// The late attempt is told that its own ending was recorded first.
+    /// A late attempt gets its own ending as the recorded one.
     LoserIsNotToldTheWinner,
     /// A repeated attempt counts as another one.
     AttemptIsForgotten,
-    /// The name of an attempt is enough to get its ending, with any answer.
+    /// An attempt gets its ending by name alone, with any answer.
     AttemptIsAnybodys,
     ClaimWinsTwice,
     ClaimIsForgotten,
     PermissionNeverLapses,
-    /// Events have their numbers before they are visible, and become visible in another order.
+    /// Events are numbered before they are visible, and become visible in another order.
     NumbersBeforeCommit,
-    /// Every tenth event is not told to watchers.
+    /// Watchers miss every tenth event.
     WatchersMissEvents,
     GapIsNotTold,
-    /// Dropping the future of a call takes it back.
+    /// Dropping the future of a call cancels it.
     DroppedCallIsTakenBack,
     /// Calls of one process overtake each other.
     CallsOvertake,
-    /// Reading asks for no rights.
+    /// Reads skip the check of rights.
     PrincipalIsNotChecked,
-    /// Who answered is what the answer says.
+    /// The author is the one that the answer states.
     AnswerSaysWhoAnswered,
-    /// A question that another conversation waits for is open to a call.
+    /// A question that another conversation waits for is open to other calls.
     SeriesIsShared,
     /// A question of its series is never found.
     SeriesIsNotFound,
@@ -41,33 +41,33 @@ pub enum Fault {
     KeyIsNotCompared,
     MisfitIsRecorded,
     DeadlineIsIgnored,
-    /// A passed deadline ends a question only when that very question is looked at.
+    /// An expired question ends only when it is read.
     DeadlineIsNotTold,
     HeldClockRunsOn,
     DraftIsEverybodys,
     DraftIsGoneWithItsQuestion,
-    /// A save removes drafts that its writer has not seen.
+    /// A save deletes drafts that its writer has not seen.
     DraftReplacesUnseenText,
-    /// An earlier save of a writer that arrives late replaces the later one.
+    /// A late, earlier save of a writer replaces a newer one.
     OvertakenDraftWins,
     AudienceIsIgnored,
-    /// A place in a list is counted from its beginning.
+    /// A cursor counts from the beginning of a list.
     CursorIsAnOffset,
-    /// The text of a filter is searched in the question's JSON.
+    /// A search covers the question's JSON.
     JsonIsSearched,
     CaseMatters,
-    /// To detach one waiter detaches all of the question.
+    /// Detaching one waiter detaches all of the question.
     DetachingDetachesAll,
     DeadWaitersLive,
     DeliveredBeforeTheEnd,
     PurgeTakesWhatWaits,
-    /// A reader is not told that events were removed by a purge.
+    /// A reader is not told of events removed by a purge.
     PurgedEventsAreNotMissed,
     /// A request authenticated before a revocation still acts after it.
     RevocationIsIgnored,
 }
 
-/// Decides a command as a store with this fault does.
+/// Decides a command with this fault.
 pub(super) fn decide(
     fault: Option<Fault>,
     found: &Found,
@@ -90,7 +90,7 @@ pub(super) fn decide(
 }
 
 impl Fault {
-    /// Changes what was looked up.
+    /// Changes the looked-up question.
     fn corrupt_lookup(self, found: &mut Found, command: &mut Command, now_ms: &mut u64) {
         match (self, &*command, &mut found.record) {
             (Fault::TwoWinners, Command::End { .. }, Some(record)) => record.question.ending = None,
@@ -117,7 +117,7 @@ impl Fault {
         }
     }
 
-    /// Changes what was decided.
+    /// Changes the decision.
     fn corrupt_step(
         self,
         decided: Result<Step, StoreError>,

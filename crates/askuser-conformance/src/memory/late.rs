@@ -1,5 +1,5 @@
-//! Calls that are carried out late, and those of several processes in any order: a network, or a database with many
-//! connections. Calls of one process keep their order.
+//! Runs calls late, and those of several processes in any order, like a network or a database with many connections. A
+//! process's calls keep their order.
 
 use super::fault::Fault;
 use super::{Shared, lock};
@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-/// How many events are held back at most, and for how long each while nothing else is to do.
+/// The maximum number of events held back, and the time for each while the store is idle.
 const MOST_UNSEEN: usize = 32;
 const PAUSE: Duration = Duration::from_micros(100);
 
-/// Something to do, for a process.
+/// Work of a process.
 pub(super) type Job = Box<dyn FnOnce(&Shared) + Send>;
 
 pub(super) struct Late {
@@ -42,7 +42,7 @@ impl Late {
     }
 }
 
-/// Carries out what is added, until it is closed.
+/// Runs queued work until it is closed.
 pub(super) fn start(late: &Arc<Late>, shared: Weak<Shared>) {
     let late = late.clone();
     std::thread::spawn(move || {
@@ -53,9 +53,9 @@ pub(super) fn start(late: &Arc<Late>, shared: Weak<Shared>) {
     });
 }
 
-/// Does one thing, and keeps the store until it is done; `None` when there is none any more.
+/// Runs one item and keeps the store meanwhile; `None` once the store is gone.
 fn next(late: &Late, shared: &Weak<Shared>, dice: &mut SeededRng) -> Option<Arc<Shared>> {
-    // Events are told late, in another order, and with a number of their own.
+    // Events become visible late and in another order, and get their numbers only then.
     let is_time = dice.below(8) == 0;
     let unseen = {
         let shared = shared.upgrade()?;

@@ -1,10 +1,10 @@
-//! Lists, and what people abbreviate.
+//! Lists and abbreviations.
 
 use super::data::{Data, Kept};
 use super::fault::Fault;
 use askuser::store::{Cursor, Ending, Filter, ListSection, Page, Principal, QuestionId, StoreError, UnsentWords};
 
-/// How many questions an ambiguous abbreviation lists.
+/// The number of questions listed for an ambiguous abbreviation.
 const CANDIDATES: usize = 6;
 
 impl Data {

@@ -1,7 +1,7 @@
-//! A store in memory, for tests: of surfaces, and of the rules themselves.
+//! A store in memory, for tests of surfaces and of the rules themselves.
 //!
-//! Its clock shows the time that a test sets. [`MemoryStore::late`] makes one that carries calls out late, those of several processes
-//! in any order, and tells of events later still: what a server does on a bad day.
+//! Its clock shows the time that a test sets. [`MemoryStore::late`] runs calls late and in any order among processes,
+//! and publishes events later still, like a slow server.
 
 mod asking;
 mod data;
@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Questions in memory, as one process uses them; [`MemoryStore::other`] is another process with the same ones.
+/// Questions in memory as one process sees them; [`MemoryStore::other`] is another process with the same ones.
 #[derive(Clone)]
 pub struct MemoryStore {
     shared: Arc<Shared>,
@@ -57,7 +57,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a lost reply leaves behind.
+/// The effect of a lost reply.
 fn lost() -> StoreError {
     StoreError::unknown("cannot use the store in memory", "the reply was lost")
 }
@@ -74,12 +74,12 @@ impl MemoryStore {
         MemoryStore::made(None, false)
     }
 
-    /// An empty store that carries calls out late, those of several processes in any order, and tells of events later still.
+    /// An empty store with late calls in any order among processes, and later events.
     pub fn late() -> MemoryStore {
         MemoryStore::made(None, true)
     }
 
-    /// An empty store that makes this mistake; as a late one, where only those can make it.
+    /// An empty store with this fault; a late one if the fault needs that.
     pub fn faulty(fault: Fault) -> MemoryStore {
         let is_late = matches!(
             fault,
@@ -109,18 +109,18 @@ impl MemoryStore {
         MemoryStore { shared, process: Arc::new(process) }
     }
 
-    /// The same questions, as another process uses them.
+    /// The same questions as another process.
     #[must_use]
     pub fn other(&self) -> MemoryStore {
         MemoryStore::of(self.shared.clone())
     }
 
-    /// What time it is, in milliseconds since 1970.
+    /// The time in milliseconds since 1970.
     pub fn now_ms(&self) -> u64 {
         self.shared.now_ms.load(Ordering::Relaxed)
     }
 
-    /// Sets the time, in milliseconds since 1970. What is due then ends, and watchers hear of it.
+    /// Sets the time in milliseconds since 1970. Due questions end, and watchers are notified.
     pub fn set_time(&self, ms: u64) {
         self.shared.now_ms.store(ms, Ordering::Relaxed);
         if self.shared.fault != Some(Fault::DeadlineIsNotTold) {
@@ -128,17 +128,17 @@ impl MemoryStore {
         }
     }
 
-    /// Lets time pass.
+    /// Advances the time.
     pub fn advance(&self, time: Duration) {
         self.set_time(self.now_ms() + u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
     }
 
-    /// The next question that this process puts or ends, or the next permission that it claims, is kept so, and the reply is lost.
+    /// Loses the reply of this process's next put, ending or claim, which still takes effect.
     pub fn lose_the_next_reply(&self) {
         self.process.loses_a_reply.store(true, Ordering::Relaxed);
     }
 
-    /// This process dies without a word: its calls do nothing any more, and what waited there waits no longer.
+    /// Kills this process: its later calls have no effect, and its waiters are gone.
     pub fn die(&self) {
         let number = self.process.number;
         crate::wait(self.call(move |data| {
@@ -149,7 +149,7 @@ impl MemoryStore {
         self.process.is_dead.store(true, Ordering::Relaxed);
     }
 
-    /// Has something done: it is on its way when this returns.
+    /// Queues work before it returns.
     fn call<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Data) -> Result<T, StoreError> + Send + 'static,
@@ -182,7 +182,7 @@ impl MemoryStore {
         Box::pin(async move { replied.await.unwrap_or_else(|_| Err(lost())) })
     }
 
-    /// The same for a principal, if its credential is still valid.
+    /// Queues work for a principal, if its credential is still valid.
     fn call_by<T: Send + 'static>(
         &self,
         by: &Principal,
@@ -215,7 +215,7 @@ impl MemoryStore {
         })
     }
 
-    /// Carries out a command. The reply to an ending or a claim can be lost.
+    /// Runs a command. The reply to an ending or a claim can be lost.
     fn apply(&self, by: &Principal, command: Command) -> Call<Reply> {
         let process = self.process.number;
         let is_losable = matches!(command, Command::End { .. } | Command::Claim { .. });
@@ -256,7 +256,7 @@ impl Place for MemoryStore {
     }
 }
 
-/// Calls that the data carry out as they are.
+/// Calls that the data run unchanged.
 macro_rules! forward {
     ($($name:ident($($argument:ident: $kind:ty),*) -> $output:ty;)*) => {$(
         fn $name(&self, by: &Principal, $($argument: $kind),*) -> Call<$output> {

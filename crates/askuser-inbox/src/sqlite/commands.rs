@@ -87,7 +87,7 @@ impl Database {
             let set = |name, is_on| connection.pragma_update(None, name, is_on).map_err(failed(&path, WRITING));
             set("foreign_keys", are_usual).and_then(|()| set("secure_delete", !are_usual))
         };
-        // SQLite would search every event for each row that goes. And nothing of it may be left to read in the file.
+        // SQLite would search every event for each deleted row. Deleted text must not stay readable in the file.
         pragmas(&self.connection, false)?;
         let purged = self.transact_synced(|tx, _| {
             let credential_is_live = by.credential_id().map_or(Ok(true), |id| is_live(tx, id))?;

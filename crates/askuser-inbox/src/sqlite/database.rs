@@ -19,14 +19,14 @@ use std::time::Duration;
 const FULL: i32 = 2;
 const NORMAL: i32 = 1;
 const OFF: i32 = 0;
-/// How often a call tries again while another process writes, and how long it waits in between.
+/// The number of attempts while another process writes, and the pause between them.
 pub(super) const TRIES: i32 = 2_000;
 pub(super) const PAUSE: Duration = Duration::from_millis(5);
-/// How soon to try again to end what has passed its deadline.
+/// The pause before another attempt to end expired questions.
 const OVERDUE: Duration = Duration::from_millis(100);
 /// The longest time that a purge waits for readers in other processes before it reports that text remains.
 const READERS: Duration = Duration::from_secs(2);
-/// How many waiters are looked at when a store is opened, to note those that have died.
+/// The number of waiters checked for death when a store is opened.
 const MOST_LOOKED_AT: u32 = 100;
 
 pub(super) struct Database {
@@ -34,15 +34,15 @@ pub(super) struct Database {
     pub(super) connection: Connection,
     clock: Clock,
     bell: Bell,
-    /// Where the locks of processes are, and that of this one, once it is needed.
+    /// The folder of the processes' locks, and this process's lock, created on demand.
     pub(super) locks: PathBuf,
     lock: Option<ProcessLock>,
     pub(super) requests: Requests,
-    /// Who waits in this process, by question.
+    /// The waiters of this process by question.
     pub(super) waiting: HashMap<i64, Vec<Waiter>>,
     /// The lists that this process shows.
     pub(super) lists: HashSet<String>,
-    /// Which file it was when it was opened.
+    /// The identity of the file when it was opened.
     file: Option<FileId>,
     /// The id of the credential that authenticated the current call.
     pub(super) credential: Option<String>,
@@ -50,11 +50,11 @@ pub(super) struct Database {
     pub(super) has_read_failed: bool,
     /// Something was written since this was asked for last.
     pub(super) has_written: bool,
-    /// How SQLite writes what must not be lost.
+    /// The `synchronous` mode for writes that must survive.
     synced: i32,
 }
 
-/// What a transaction is for.
+/// The purpose of a transaction.
 #[derive(Clone, Copy)]
 enum Mode {
     Read,
@@ -72,11 +72,11 @@ impl Mode {
     }
 }
 
-/// What is done inside a transaction.
+/// The work inside a transaction.
 pub(super) trait Work<T>: FnOnce(&Transaction<'_>, &mut Requests) -> Result<T, Fault> {}
 impl<T, F: FnOnce(&Transaction<'_>, &mut Requests) -> Result<T, Fault>> Work<T> for F {}
 
-/// What tells a file from another one of its name.
+/// The identity of a file: device and inode. It distinguishes a file from another one of the same name.
 pub(super) type FileId = (u64, u64);
 
 #[cfg(unix)]
@@ -97,7 +97,7 @@ impl Database {
         let failed = failed(path, "cannot open");
         let mut connection = Connection::open(path).map_err(&failed)?;
         connection.busy_handler(Some(try_again)).map_err(&failed)?;
-        // Where two processes make a new file at once, SQLite does not wait here but gives up at once.
+        // SQLite does not wait if two processes create a file at once, so this retries.
         let mut times = 0;
         loop {
             match connection.pragma_update(None, "journal_mode", "wal") {
@@ -194,7 +194,7 @@ impl Database {
         let mut tx = begin(&mut self.connection, &self.path, mode)?;
         if is_due(&tx, now).map_err(failed(&self.path, mode.doing()))? {
             drop(tx);
-            // Where that cannot be written, a later call does.
+            // If that cannot be written, a later call does it.
             let _ = self.expire(now);
             tx = begin(&mut self.connection, &self.path, mode)?;
         }
@@ -264,8 +264,8 @@ impl Database {
         question
     }
 
-    /// How long until the next deadline; `None` where there is none. One that has passed could not be written: not at once
-    /// again.
+    /// The time until the next deadline; `None` without one. An expired question could not be written, so it waits for
+    /// the next attempt.
     pub(super) fn next_due(&mut self) -> Option<Duration> {
         let (due, now) = (self.due().ok().flatten()?, self.now());
         Some(due.checked_sub(now).filter(|left| *left > 0).map_or(OVERDUE, Duration::from_millis))
@@ -338,7 +338,7 @@ const ANY_KEY: &str = "key = ?1 OR key IN (
      SELECT min(key) FROM question WHERE key > rtrim(?1, ']') || ',' AND key < rtrim(?1, ']') || '-' HAVING count(*) = 1)
      ORDER BY length(key) LIMIT 1";
 
-/// What tells a question from every other: each credential has keys of its own.
+/// The unique key of a question. Each credential has its own keys.
 pub(super) fn key_of(key: &RequestKey, credential: Option<&str>) -> String {
     let mut text = key.to_string();
     if let Some(credential) = credential {
@@ -361,7 +361,7 @@ pub(super) fn try_again(times: i32) -> bool {
     times < TRIES
 }
 
-/// Begins a transaction. Every one says how it is written: none depends on what the one before left behind.
+/// Begins a transaction. It sets its write mode each time, independent of the previous one.
 fn begin<'a>(connection: &'a mut Connection, path: &Path, mode: Mode) -> Result<Transaction<'a>, StoreError> {
     let failed = failed(path, mode.doing());
     let behavior = match mode {
@@ -402,7 +402,7 @@ pub(super) fn is_live(tx: &Transaction<'_>, id: &str) -> rusqlite::Result<bool> 
     tx.prepare_cached(sql)?.query_row([id], |row| row.get(0))
 }
 
-/// Whether a pending question has passed its deadline.
+/// Returns whether a pending question has passed its deadline.
 fn is_due(tx: &Transaction<'_>, now: u64) -> rusqlite::Result<bool> {
     let sql = "SELECT EXISTS (SELECT 1 FROM question WHERE state = 'pending' AND expires_ms <= ?1)";
     tx.prepare_cached(sql)?.query_row([now], |row| row.get(0))

@@ -12,7 +12,7 @@ fn request(call: &str, purpose: Purpose) -> Request {
     Request::new(RequestKey::new("session", call).for_purpose(purpose), set)
 }
 
-/// How the last transaction was written.
+/// The write mode of the last transaction.
 fn synchronous(database: &Database) -> i32 {
     database.connection.pragma_query_value(None, "synchronous", |row| row.get(0)).unwrap()
 }

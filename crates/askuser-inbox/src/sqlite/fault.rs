@@ -1,14 +1,14 @@
-//! What SQLite says went wrong, in words that say what to do.
+//! SQLite's errors in words that name the remedy.
 
 use super::database::{PAUSE, TRIES};
 use askuser::store::StoreError;
 use rusqlite::ErrorCode;
 use std::path::Path;
 
-/// What is being done when it writes.
+/// The operation name of a write.
 pub(super) const WRITING: &str = "cannot write";
 
-/// What went wrong inside: ours, or SQLite's.
+/// The source of an error: this crate, or SQLite.
 pub(super) enum Fault {
     Ours(StoreError),
     Sqlite(rusqlite::Error),

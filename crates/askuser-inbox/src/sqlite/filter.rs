@@ -61,7 +61,7 @@ pub(super) fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// Parameters have numbers of their own, since not every one is used.
+/// Parameters are numbered separately, because some are unused.
 pub(super) fn bind(
     statement: &mut Statement<'_>,
     by: &Principal,

@@ -1,9 +1,9 @@
-//! The store that needs nothing but a file: SQLite, built in.
+//! The store in one file: SQLite, built in.
 //!
-//! One thread owns the connection ([`thread`]); callers send it what to do and wait for the reply without blocking. What
-//! must not be lost (a question, its end, the use of a permission) is synced before a call completes. What may be lost with
-//! the machine, because it only makes life easier (which process waits, what was delivered, drafts), is written without a
-//! sync of its own: an answer may then be delivered twice, never not at all.
+//! One thread owns the connection ([`thread`]). Callers send it work and await the reply without blocking. Writes that
+//! must survive (questions, endings, claims) are synced before a call completes. Conveniences (waiters, deliveries,
+//! drafts) are written without a sync. So after a crash of the machine an answer may be delivered twice, but it is
+//! never lost.
 
 mod backup;
 mod commands;
@@ -104,12 +104,12 @@ impl SqliteStore {
         Ok(SqliteStore(Arc::new(Inner { path, thread })))
     }
 
-    /// Where it is.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.0.path
     }
 
-    /// What SQLite's own check finds wrong; nothing, if all is well.
+    /// The problems found by SQLite's own check; empty if there are none.
     pub fn integrity(&self) -> Call<Vec<String>> {
         self.call(|database| database.integrity())
     }

@@ -1,4 +1,4 @@
-//! What is in a store, and what has happened in it.
+//! Reads questions and events.
 
 use super::commands::draft_texts;
 use super::database::{Database, find, is_any_alive};
@@ -11,7 +11,7 @@ use askuser::store::{
 };
 use rusqlite::{OptionalExtension, params};
 
-/// How many questions an ambiguous abbreviation lists.
+/// The number of questions listed for an ambiguous abbreviation.
 const CANDIDATES: u32 = 6;
 /// The last number that was given, though what it was given to may be purged.
 const LAST_EVENT: &str = "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'event'), 0)";
@@ -25,7 +25,7 @@ impl Database {
     }
 
     pub(super) fn resolve(&mut self, by: &Principal, abbreviation: &str) -> Result<Vec<QuestionId>, StoreError> {
-        // Ids are hexadecimal: anything else names nothing, and is no pattern either.
+        // Ids are hexadecimal. Other text matches no question and must not act as a pattern.
         if abbreviation.is_empty() || !abbreviation.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Ok(Vec::new());
         }
@@ -123,7 +123,7 @@ impl Database {
                     break;
                 }
                 at = row.get(0)?;
-                // What cannot be read here must not hide what follows.
+                // An unreadable event must not hide those after it.
                 let id = QuestionId::parse(row.get_ref(1)?.as_str().unwrap_or_default());
                 let state = State::named(row.get_ref(2)?.as_str().unwrap_or_default());
                 if let (Some(id), Some(state), Ok(at_ms)) = (id, state, row.get(3)) {

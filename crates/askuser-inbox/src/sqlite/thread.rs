@@ -1,7 +1,7 @@
 //! The thread that owns a store's connection: it does what callers send, and tells watchers what has happened.
 //!
-//! Without watchers it sleeps until the next call. With watchers it looks whenever the file has changed, when a deadline is
-//! due, and once a minute, because a notice of a change can be lost and a question must not be.
+//! Without watchers it sleeps until the next call. With watchers it looks after every change of the file, at each
+//! deadline, and once a minute. A notification of a change may be lost, and a question must not be.
 
 use super::database::Database;
 use crate::changes::{FileWatcher, SETTLE};
@@ -13,13 +13,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-/// How long the store is left alone at most while there are watchers.
+/// The longest pause between two looks while there are watchers.
 const POLL_INTERVAL: Duration = Duration::from_secs(60);
-/// The same where the system cannot tell of changes, and how soon to look again when the store could not be read.
+/// The same without file notifications, and the pause after a failed read of the store.
 const RETRY_DELAY: Duration = Duration::from_secs(1);
-/// How long the thread stays awake after a call.
+/// The time that the thread stays awake after a call.
 const AWAKE: Duration = Duration::from_micros(150);
-/// How many events are read at once.
+/// The maximum number of events per read.
 const BATCH: u32 = 1000;
 
 /// A message to the thread.
@@ -45,7 +45,7 @@ pub(super) struct Thread {
     file_watcher: Option<FileWatcher>,
     /// Since when the store could not be read: watchers are told once it can, and not at once.
     behind: Option<Instant>,
-    /// When to look again after a notice, in case the change was not visible yet.
+    /// The times of further looks after a notification, in case the change was not visible yet.
     settle: [Instant; SETTLE.len()],
 }
 
@@ -74,7 +74,7 @@ impl Thread {
             was_called = matches!(message, Ok(Message::Call(_)));
             let may_have_changed = match message {
                 Ok(Message::Call(work)) => {
-                    // A panic rolls its transaction back, and its caller is told: the connection is as good as before.
+                    // A panic rolls its transaction back, and its caller gets an error. The connection stays usable.
                     let database = &mut self.database;
                     let _ = catch_unwind(AssertUnwindSafe(|| work(database)));
                     self.database.credential = None;
@@ -132,7 +132,7 @@ impl Thread {
         }
     }
 
-    /// How long to wait for the next message; without watchers for as long as it takes.
+    /// The time to wait for the next message; `None` without watchers.
     fn patience(&mut self) -> Option<Duration> {
         if !self.feed.is_watched() {
             return None;
@@ -161,7 +161,7 @@ impl Thread {
                 drop(found?);
             }
         }
-        // Those who are there already hear of what is past first.
+        // Existing watchers get earlier events first.
         self.tell();
         self.watch_file();
         let last = if self.feed.is_followed() { None } else { Some(self.database.last_event()?) };

@@ -278,7 +278,7 @@ wire! {
         pub(crate) ids: Vec<QuestionId>,
     }
 
-    /// A list before a person's eyes, or none.
+    /// The lease of a visible list, or its end.
     pub(crate) struct Shown {
         pub(crate) shown: bool,
     }

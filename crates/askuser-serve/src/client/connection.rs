@@ -17,10 +17,10 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// How long to wait before a request is sent again, at first and at most.
+/// The first and the longest pause before a request is repeated.
 const SOON: Duration = Duration::from_millis(50);
 const LATER: Duration = Duration::from_secs(2);
-/// How long a reply may take.
+/// The time limit of a reply.
 const REPLY: Duration = Duration::from_secs(30);
 
 /// The limits of calls to a server that is away.
@@ -74,7 +74,7 @@ impl ApiRequest {
     }
 
     pub(super) fn attempt(mut self, attempt: &Attempt) -> ApiRequest {
-        // What no header can hold is named by its digest: the same attempt, the same name.
+        // A name that no header can hold is replaced by its digest. The same attempt keeps the same name.
         let name = attempt.as_str();
         let is_plain = !name.is_empty() && name.len() <= 128 && name.bytes().all(|byte| (32..127).contains(&byte));
         let name = if is_plain { name.to_owned() } else { format!("{:x?}", crate::token::digest(name)) };
@@ -134,7 +134,7 @@ impl Connection {
         Connection::new(self.address(), token, self.patience.clone())
     }
 
-    /// What a person does at a terminal is done with the token of their device, from now on.
+    /// From now on, a person's actions at a terminal use their device's token.
     pub(super) fn set_device(&self, token: &str) {
         if let Some(token) = bearer(token) {
             let _ = self.device.set(token);
@@ -164,7 +164,7 @@ impl Connection {
         }
     }
 
-    /// Sends a request once. Returns `None` if there is no reply, or none of this kind.
+    /// Sends a request once. Returns `None` without a reply of this type.
     pub(super) async fn try_once<T: DeserializeOwned>(&self, sent: &ApiRequest) -> Option<T> {
         let (status, body) = self.try_within(REPLY, sent).await.ok()?;
         (status == 200).then(|| serde_json::from_slice(&body).ok())?
@@ -215,7 +215,7 @@ impl Connection {
                 Err(error) => chain(&error),
             };
             if self.patience.limit.is_some_and(|limit| began.elapsed() + pause > limit) {
-                // A request that reads has done nothing; any other may have been done.
+                // A failed read changed no state. The effect of any other request is unknown.
                 return Err(match sent.method {
                     Method::GET => self.unreachable(why),
                     _ => StoreError::unknown(format!("cannot reach {}", self.address()), why),
@@ -239,7 +239,7 @@ impl Connection {
         }
     }
 
-    /// The error of a call that changed nothing at the server.
+    /// The error of a call that changed no state at the server.
     pub(super) fn unreachable(&self, why: String) -> StoreError {
         StoreError::unavailable(format!("cannot reach {}", self.address()), why)
     }

@@ -1,4 +1,4 @@
-//! What this process says of itself to a server, again and again: that it waits, that it shows a list.
+//! Renews this process's leases at a server: that it waits, or shows a list.
 
 use super::connection::{ApiRequest, Connection};
 use crate::api::{Done, Empty, Gone, Lease, Renew};
@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 use tokio::sync::Notify;
 
-/// What a lease is for.
+/// The purpose of a lease.
 #[derive(Clone)]
 pub(super) enum Leased {
     Question(QuestionId),
@@ -29,7 +29,7 @@ impl Leased {
 #[derive(Default)]
 pub(super) struct Leases {
     held: Mutex<Held>,
-    /// Another server may be there, which knows of none.
+    /// Another server may have taken over without these leases.
     soon: Arc<Notify>,
 }
 
@@ -63,7 +63,7 @@ impl Leases {
         self.soon.notify_one();
     }
 
-    /// The asker has the answer: nothing waits for it any more, and the server knows.
+    /// The asker has the answer, so its lease is dropped without a message.
     pub(super) fn forget(&self, id: &QuestionId) {
         self.held().leases.retain(|_, (leased, _)| !matches!(leased, Leased::Question(of) if of == id));
     }
@@ -94,7 +94,7 @@ async fn renew(connection: Weak<Connection>, every: Duration, soon: Arc<Notify>)
             held.leases.values().map(|(_, name)| name.clone()).collect()
         };
         let renewal = ApiRequest::new(Method::POST, "/leases").body(&Renew { renew: names });
-        // A server that is away is told later.
+        // An unreachable server is told later.
         let Some(Gone { gone }) = connection.try_once(&renewal).await else { continue };
         let lost: Vec<(u64, Leased)> = {
             let held = connection.leases.held();

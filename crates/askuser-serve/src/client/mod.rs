@@ -32,10 +32,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
-/// How many questions, or events, are asked for at once.
+/// The page size for questions and events.
 const STRETCH: u32 = 500;
 
-/// Why there is no store at an address.
+/// The reason why an address cannot be opened as a store.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// Not the address of a server.
@@ -43,7 +43,7 @@ pub enum OpenError {
     Scheme {
         /// As it was given.
         address: String,
-        /// What stands before `://`.
+        /// The scheme before `://`.
         scheme: String,
     },
     /// Not an address that a token may be sent to.
@@ -64,10 +64,10 @@ pub struct HttpStore {
 type Job = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 impl HttpStore {
-    /// The store behind the server at this address, used with this token. Nothing is sent yet.
+    /// Opens the store behind the server at this address with this token. It sends no request yet.
     ///
     /// # Errors
-    /// Where a token must not be sent there.
+    /// If the token must not be sent there.
     pub fn open(address: &str, token: &str, patience: Patience) -> Result<HttpStore, OpenError> {
         let address = address.trim_end_matches('/');
         HttpStore::check(address)?;
@@ -95,10 +95,10 @@ impl HttpStore {
         self
     }
 
-    /// Whether a token may be sent there.
+    /// Checks that a token may be sent there.
     ///
     /// # Errors
-    /// Where it may not.
+    /// If it must not.
     pub fn check(address: &str) -> Result<(), OpenError> {
         match address.split_once("://") {
             Some((scheme, _)) if !["http", "https"].contains(&scheme) => {
@@ -278,7 +278,7 @@ impl Store for HttpStore {
             let no_ending = || connection.unreadable("it has not ended");
             match connection.try_send(&sent).await? {
                 Ok(question) => stored(&connection, question)?.ending.ok_or_else(no_ending),
-                // How it ended before.
+                // The earlier ending.
                 Err(mut problem) => match problem.more.question.take() {
                     Some(question) => {
                         let ending = stored(&connection, question)?.ending.ok_or_else(no_ending)?;

@@ -1,4 +1,4 @@
-//! What happens at a server: one stream of events for all watches of this process.
+//! The events of a server: one stream for all watches of this process.
 
 use super::connection::{Connection, chain, is_tls, read_problem, unknown_problem};
 use askuser::store::{StoreError, StoreEvent, Watch, Watched, Watchers};
@@ -7,16 +7,16 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-/// A stream on which nothing is heard for so long is dead: three heartbeats.
+/// The silence after which a stream counts as dead: three heartbeats.
 const SILENCE: Duration = Duration::from_secs(45);
-/// How long to wait before it is opened again, at first and at most.
+/// The first and the longest pause before it is reopened.
 const SOON: Duration = Duration::from_millis(50);
 const LATER: Duration = Duration::from_secs(2);
 
 #[derive(Default)]
 pub(super) struct Followed {
     watchers: Mutex<Watchers>,
-    /// Says `true` once the stream is open; `None` where there is none.
+    /// Becomes `true` once the stream is open; `None` without a stream.
     open: Mutex<Option<watch::Receiver<bool>>>,
 }
 
@@ -36,7 +36,7 @@ pub(super) async fn watch(connection: &Arc<Connection>, what: &Watched) -> Resul
         })
         .clone()
     };
-    // Where the stream is refused, the watch hears of that.
+    // If the stream is refused, the watch gets the error.
     let opened = open.wait_for(|is_open| *is_open);
     let limit = connection.patience.limit.unwrap_or(Duration::MAX);
     let _ = timeout(limit, opened).await.map_err(|_| connection.unreachable("no reply".into()))?;

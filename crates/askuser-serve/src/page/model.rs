@@ -8,7 +8,7 @@ use askuser::{Choice, Context, Purpose, Question, Request, sanitize};
 use askuser_markdown::{DiffLine, Kind, Look, NumberedLine, Piece, Row, has_blocks, inline};
 use serde_json::{Value, json};
 
-/// What the page needs beside the question's own JSON.
+/// The data for the page beside the question's JSON.
 pub(crate) fn model(question: &StoredQuestion) -> Value {
     let request = &question.request;
     let (origin, purpose) = (request.origin(), request.key().purpose);
@@ -45,7 +45,7 @@ fn shown(context: &Context) -> Value {
             let line = |(at, line): (usize, &str)| match numbered.get(at) {
                 Some(NumberedLine { says: DiffLine::Place, .. }) => {
                     let text = line.splitn(3, "@@").nth(2).unwrap_or_default();
-                    // Before the first numbers of a file it says nothing more.
+                    // Before the first hunk of a file the line carries no information.
                     let is_needed = !std::mem::take(&mut is_first) || !text.is_empty();
                     is_needed.then(|| json!({"text": text, "says": DiffLine::Place, "number": "⋮"}))
                 }

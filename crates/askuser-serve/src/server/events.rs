@@ -1,9 +1,9 @@
-//! What happens, as a stream of server-sent events.
+//! Streams events as server-sent events.
 //!
-//! One watch of the store serves all streams; it is there only while there are any. What happens to a question is told to people, and to
-//! the streams of the credential that asked it: however many others there are, they are not woken. A stream that is too slow for the
-//! queue is told that there is a gap. Streams end when the server does, when their credential is revoked, and after a while anyway: numbers
-//! make coming back free.
+//! One watch of the store serves all streams and exists while there are any. Events of a question go to people and to
+//! the streams of its asker's credential; other streams are not woken. A stream too slow for the queue gets a gap.
+//! Streams end with the server, when their credential is revoked, and after a time limit. Event numbers make
+//! reconnecting cheap.
 
 use super::call::{Call, Participant};
 use super::reply::{Reply, ok, raw};
@@ -27,10 +27,10 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// How much is kept for a stream that is slow: of everything, and of the questions of one credential.
+/// The queue length for slow streams: of all events, and of one credential's.
 const QUEUE: usize = 1024;
 const OWN_QUEUE: usize = 64;
-/// How many events are told again to a stream that comes back; for more there is a gap.
+/// The number of events replayed to a returning stream. More become a gap.
 const REPLAYED: u32 = 1000;
 
 /// A message to all streams.
@@ -96,7 +96,7 @@ impl Channels {
     }
 }
 
-/// Whose questions the holder of a credential hears of.
+/// The credential whose questions a caller may follow; `None` for all.
 fn heard_by(caller: &Caller) -> Option<String> {
     (caller.scope() == CredentialScope::Ask).then(|| caller.name().to_owned())
 }
@@ -255,8 +255,8 @@ impl Server {
         raw(reply)
     }
 
-    /// What they may hear of. A person sees every question; an agent's are read all at once, each question once. What cannot be read
-    /// now is not taken for another's.
+    /// The events that a caller may see. A person sees all. For an agent the questions are read at once, each one once.
+    /// An unreadable question is not taken for another's.
     async fn theirs(&self, caller: &Caller, events: Vec<StoreEvent>) -> Result<Vec<StoreEvent>, StoreError> {
         let principal = caller.principal();
         if matches!(principal.scope(), Scope::Everything | Scope::Person(_)) {
@@ -279,7 +279,7 @@ impl Server {
 
     async fn list_events(&self, caller: &Caller, after: u64, limit: Option<u32>) -> Reply<Events> {
         let stretch = self.store.events(&follower(), after, limit.unwrap_or(REPLAYED).min(REPLAYED)).await?;
-        // Events of others are left out. The next stretch begins behind them all the same.
+        // Other callers' events are left out. The next page begins behind them all the same.
         let next = stretch.events.last().map_or(after, |event| event.seq);
         let events = self.theirs(caller, stretch.events).await?;
         ok(Events { events, gap: stretch.gap, next, last: stretch.last })
@@ -288,12 +288,12 @@ impl Server {
 
 /// One stream.
 struct Stream {
-    /// What is to be sent before anything else.
+    /// The frames to send first.
     frames: VecDeque<Bytes>,
     /// `None` once it has said good-bye.
     receiver: Option<broadcast::Receiver<StreamMessage>>,
     _sender: Arc<broadcast::Sender<StreamMessage>>,
-    /// What was told, or happened before.
+    /// The number of the last event that was sent or is older than the stream.
     told: u64,
     principal: Principal,
     until: Instant,

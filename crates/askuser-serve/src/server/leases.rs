@@ -1,5 +1,5 @@
-//! Who waits, and who looks at a list, over a protocol that cannot tell: each has a lease, and renews it. One that is not renewed has
-//! died.
+//! Leases for HTTP clients. HTTP cannot tell when a client dies, so each client renews a lease. An expired lease means
+//! that the client died.
 
 use askuser::store::{AskerPresence, Attachment, Departure, QuestionId, StoredQuestion};
 use std::collections::HashMap;
@@ -80,8 +80,8 @@ impl Leases {
         }
     }
 
-    /// A question as it is told: one that asks over HTTP and was last heard of by the server before this one has had no time yet to
-    /// say that it is there.
+    /// A question as seen through leases. Its asker may have had no time yet to renew its lease after a restart of the
+    /// server.
     pub(super) fn seen(&self, mut question: StoredQuestion) -> StoredQuestion {
         if let AskerPresence::Died(at) = question.asker
             && self.began.elapsed() < self.lasts

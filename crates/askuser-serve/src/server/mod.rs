@@ -42,14 +42,15 @@ use tokio::sync::{Mutex, mpsc};
 use tokio_util::sync::CancellationToken;
 use tower_service::Service;
 
-/// How long a request may take to arrive, and a handshake.
+/// The time limit for a request's arrival and for a handshake.
 const ARRIVING: Duration = Duration::from_secs(30);
-/// How long what is under way may take once the server ends.
+/// The time that running requests get when the server ends.
 const ENDING: Duration = Duration::from_millis(100);
 
 /// Speaks the Model Context Protocol for the holder of a credential.
 pub trait Mcp: Send + Sync {
-    /// Handles one request that the gate let in. Its credential asks. An error says why that cannot be done now.
+    /// Handles an authenticated request. The caller's credential asks its questions. Returns the reason if the request
+    /// cannot be handled now.
     fn handle(
         &self,
         caller: &Caller,
@@ -58,27 +59,27 @@ pub trait Mcp: Send + Sync {
     ) -> Pin<Box<dyn Future<Output = Result<Response, String>> + Send>>;
 }
 
-/// Told of a question that is kept.
+/// Called after a question is stored. Must not block.
 type Notifier = dyn Fn(&StoredQuestion) + Send + Sync;
 
-/// How a server serves.
+/// The options of a server.
 #[non_exhaustive]
 pub struct Options {
-    /// Whose server it is: a person, whose devices come in by its link.
+    /// The owner, whose devices pair by its link.
     pub person: String,
     /// The address that a proxy in front of it has.
     pub public_url: Option<String>,
     /// Certificate and key.
     pub tls: Option<Arc<rustls::ServerConfig>>,
-    /// What `/mcp` does.
+    /// The handler of `/mcp`.
     pub mcp: Option<Arc<dyn Mcp>>,
     /// Calls the person to a question that is new. Must not wait.
     pub on_new: Option<Arc<Notifier>>,
-    /// How long an asker counts as waiting after it was heard of.
+    /// The lifetime of an asker's lease.
     pub lease: Duration,
-    /// How often a stream says that it is there.
+    /// The heartbeat interval of a stream.
     pub heartbeat: Duration,
-    /// How long a stream lasts.
+    /// The maximum lifetime of a stream.
     pub stream: Duration,
 }
 
@@ -108,7 +109,7 @@ pub async fn serve(
     options: Options,
     end: CancellationToken,
 ) -> io::Result<()> {
-    // Where it cannot be written, devices are told so when they come in.
+    // If it cannot be written, pairing devices get the error.
     let _ = credentials.add_person(&options.person).await;
     let server = Arc::new(Server {
         channels: Mutex::default(),
@@ -159,7 +160,7 @@ struct Server {
     end: CancellationToken,
 }
 
-/// Who sends a request: the holder of a credential.
+/// The caller: the holder of a credential.
 #[derive(Clone, Debug)]
 pub struct Caller {
     credential: Credential,
@@ -172,7 +173,7 @@ impl Caller {
         &self.credential.made.name
     }
 
-    /// Whose questions it asks, wherever they come from: never what a request says of itself.
+    /// The origin of its questions. The credential in it is the caller's, regardless of the request.
     pub fn origin(&self, said: Origin) -> Origin {
         said.with_credential(self.name())
     }
@@ -185,7 +186,7 @@ impl Caller {
         &self.credential.made.id
     }
 
-    /// Who acts on the store. The scope decides, and the request says at most that no person does.
+    /// The principal for the store. The scope decides it. The request may only state that no person acts.
     fn principal(&self) -> Principal {
         let principal = match self.scope() {
             CredentialScope::Answer => {
@@ -201,7 +202,8 @@ impl Server {
     async fn accept(&self, router: Router, stream: TcpStream, peer: SocketAddr) {
         let Some(permit) = self.unverified.admit(peer.ip()).await else { return };
         let _ = stream.set_nodelay(true);
-        // A phone that lost its network acknowledges nothing, and a stalled reader takes nothing: both are gone after a while.
+        // A phone without a network acknowledges no bytes, and a stalled reader takes none. Both are disconnected after
+        // a time limit.
         #[cfg(target_os = "linux")]
         {
             let patience = u32::try_from(2 * self.options.heartbeat.as_millis()).unwrap_or(u32::MAX);

@@ -1,4 +1,4 @@
-//! What was written to a client that is still there: only that has arrived.
+//! Runs callbacks once a reply has been flushed to a client that still holds its socket.
 
 use socket2::SockRef;
 use std::io;
@@ -9,7 +9,7 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-/// A connection, to whoever hands something to it.
+/// A connection, for code that attaches callbacks.
 #[derive(Clone, Default)]
 pub struct WriteReceipts(Arc<Mutex<Vec<OnFlushed>>>);
 
@@ -28,7 +28,7 @@ impl WriteReceipts {
     }
 }
 
-/// Whether the other end is still held.
+/// Checks whether the other end is still open.
 pub(super) trait PeerCheck {
     fn is_held(&self) -> bool;
 }

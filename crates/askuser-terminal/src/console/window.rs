@@ -1,4 +1,4 @@
-//! What a console does outside its screen: the window title, notifications, the bell. Only where there is a window.
+//! The window of a console: title, notifications and bell. Only if there is a window.
 
 use super::Console;
 use crate::Presentation;

@@ -1,6 +1,6 @@
-//! Which key a byte or an escape sequence stands for: legacy, xterm, rxvt, modifyOtherKeys and kitty encodings.
+//! Decodes keys from bytes and escape sequences: legacy, xterm, rxvt, modifyOtherKeys and kitty encodings.
 //!
-//! Pure functions; `None` means that a sequence is no key of ours.
+//! Pure functions. `None` means that a sequence is no supported key.
 
 use super::ESC;
 use askuser::{Key, KeyCode, Mods};

@@ -1,8 +1,7 @@
-//! What the terminal is asked, and what it replies.
+//! Queries to the terminal and its replies.
 //!
-//! Not every terminal knows its background colour, but nearly every one gives its device attributes (DA1) and replies in
-//! order. So the attributes are asked for right behind the background: once they are there, no reply about the background
-//! is to come any more.
+//! Some terminals do not report their background colour, but nearly all report their device attributes (DA1), in order.
+//! So the attributes are queried right after the background. Their reply means that no background will follow.
 
 use crate::view::Background;
 
@@ -16,7 +15,7 @@ pub(crate) struct Replies {
     background: BackgroundReply,
     /// Whether the device attributes are still to come.
     attributes_due: bool,
-    /// How many positions of the cursor are still to come.
+    /// The number of cursor positions still expected.
     cursors_due: usize,
     /// The rows of the cursor, from zero, in the replies that have come.
     cursor_rows: Vec<u16>,
@@ -46,7 +45,7 @@ impl Replies {
         self.cursors_due += times;
     }
 
-    /// Waits no longer for what has not come. A background that is told all the same is still read.
+    /// Stops waiting for missing replies. A late background is still read.
     pub(crate) fn give_up(&mut self) {
         self.cursors_due = 0;
         self.attributes_due = false;
@@ -100,8 +99,8 @@ impl Replies {
     }
 }
 
-/// Whether a byte may follow this beginning of a reply that is a control string. Of odd replies nothing is known, but that
-/// they have no control characters.
+/// Whether a byte may continue a reply that is a control string. The content of an unusual reply is unknown, but it has
+/// no control characters.
 pub(super) fn may_follow(beginning: &[u8], byte: u8) -> bool {
     let is_colour = beginning.starts_with(b"11;rgb:") || beginning.starts_with(b"11;rgba:");
     if is_colour { byte.is_ascii_hexdigit() || byte == b'/' } else { !byte.is_ascii_control() }

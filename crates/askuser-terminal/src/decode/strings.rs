@@ -6,7 +6,7 @@ const BEL: u8 = 0x07;
 /// Ends a string, in eight bits.
 const ST: u8 = 0x9c;
 
-/// How the control characters around a string are spelled.
+/// The spelling of the control characters around a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     /// As ESC and a letter.
@@ -17,7 +17,7 @@ pub(super) enum Form {
     Utf8,
 }
 
-/// Where a control string is from, as far as it has been read.
+/// The origin of a control string, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
     /// It may be the reply that the terminal was asked for.
@@ -27,8 +27,8 @@ pub(super) enum Origin {
 }
 
 impl Decoder {
-    /// All that stands in a string belongs to it, line ends too: text of others may come back in a reply. Only its end, or that
-    /// nothing follows for a while, makes keys of what comes next.
+    /// Handles a byte of a string. Line ends belong to it, too, because untrusted text may come back in a reply. Only
+    /// its end, or a pause, makes the following bytes keys again.
     pub(super) fn in_string(&mut self, byte: u8, form: Form, last: u8, origin: Origin) {
         let ends = match (form, last, byte) {
             (_, ESC, b'\\') | (_, _, BEL) | (Form::Utf8, 0xc2, ST) => true,

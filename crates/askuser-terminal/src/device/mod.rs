@@ -1,8 +1,8 @@
 //! The terminal device: raw mode, waiting for input and signals, writing, and restoring the terminal.
 //!
-//! It knows nothing of what is painted; of escape sequences it writes the caller's and its own questions. One device is in
-//! use at a time; every way out (stop, drop, panic, signal) restores the terminal. On Unix it works on file descriptors,
-//! on Windows it reads the console's events with crossterm.
+//! It does not know the painted content, and writes only the caller's bytes and its own queries. One device is in use
+//! at a time. Every exit (stop, drop, panic, signal) restores the terminal. On Unix it works on file descriptors, on
+//! Windows it reads console events with crossterm.
 
 use crate::close_signal::CloseSignal;
 use askuser::sanitize;
@@ -30,16 +30,16 @@ pub use waker::Waker;
 #[cfg(windows)]
 pub(crate) use windows::Device;
 
-/// When a lone escape byte is taken for the Esc key: an arrow key that a slow link has split begins with one too.
+/// The treatment of a lone escape byte: the Esc key, or the start of an arrow key split by a slow link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EscapeKey {
-    /// Once nothing has followed it for a while: Esc, or the other half of the key, would end or send something.
+    /// The Esc key only after a pause: Esc or the other half of the key would end the prompt or send an answer.
     Held,
     /// At once: if it was no Esc, no harm is done.
     AtOnce,
 }
 
-/// What [`Device::wait`] returned for.
+/// The result of [`Device::wait`].
 #[derive(Debug)]
 #[cfg_attr(not(unix), allow(dead_code))]
 pub(crate) enum DeviceEvent {
@@ -85,10 +85,10 @@ fn size_or_fallback(columns: u16, rows: u16) -> (u16, u16) {
     (known(columns, "COLUMNS", 80), known(rows, "LINES", 24))
 }
 
-/// How to restore the terminal in a panic, while a device is in use.
+/// The device in use, and the way to restore its terminal in a panic.
 struct InUse {
     owner: ThreadId,
-    /// What to write.
+    /// The bytes to write in a panic.
     bytes: Vec<u8>,
     restore: Restore,
     /// Messages of other threads that are not shown yet.
@@ -123,7 +123,7 @@ fn claim(restore: Restore) -> io::Result<()> {
     Ok(())
 }
 
-/// What to write to the terminal if the process panics while a device is in use.
+/// Sets the bytes written to the terminal if the process panics while a device is in use.
 pub(crate) fn on_panic(bytes: Vec<u8>) {
     if let Some(in_use) = in_use().as_mut() {
         in_use.bytes = bytes;
@@ -141,7 +141,7 @@ fn release() -> String {
     messages.iter().map(|words| format!("askuser: {words}\r\n")).collect()
 }
 
-/// Shows a message at the prompt or the conversation that this process has on its terminal. Returns `false` if there is none.
+/// Shows a message at this process's prompt or conversation. Returns `false` without one.
 pub fn notify(words: &str) -> bool {
     let mut in_use = in_use();
     let Some(in_use) = in_use.as_mut() else { return false };
@@ -184,7 +184,7 @@ fn restore_on_panic() {
     };
     let current = thread::current();
     if let Some(InUse { owner, bytes, restore, .. }) = in_use.as_mut() {
-        // Where panics unwind, a panic in another thread need not end the process, and the prompt goes on.
+        // If panics unwind, one in another thread need not end the process, and the prompt continues.
         if cfg!(panic = "abort") || *owner == current.id() || current.name() == Some("main") {
             restore(bytes);
         }

@@ -13,7 +13,7 @@ use signal_hook::consts::{
 };
 use signal_hook::low_level::emulate_default_handler;
 
-/// Who uses the terminal.
+/// The current user of the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TtyState {
     /// Not this device.
@@ -65,7 +65,7 @@ pub(super) fn is_told_to_end() -> bool {
 struct WatchedSignal {
     signal: i32,
     arrived: AtomicBool,
-    /// Whether the handler runs the default action; `None` if it never does.
+    /// The switch for running the default action in the handler; `None` if it never runs.
     default: Option<AtomicBool>,
     /// The action before ours.
     before: libc::sigaction,
@@ -119,7 +119,7 @@ impl Signals {
         let mut watched = Vec::with_capacity(TERMINATION.len() + OTHERS.len());
         for signal in TERMINATION.into_iter().chain(OTHERS) {
             let before = set_action(signal, None)?;
-            // SIGCONT and SIGWINCH do nothing by default.
+            // SIGCONT and SIGWINCH are ignored by default.
             let default = match Disposition::from(&before) {
                 Disposition::Ignored => continue,
                 Disposition::Default if !matches!(signal, SIGCONT | SIGWINCH) => Some(AtomicBool::new(true)),
@@ -181,7 +181,7 @@ impl Signals {
     }
 }
 
-/// What a signal did before its handler was installed.
+/// The disposition of a signal before its handler was installed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Disposition {
     Default,

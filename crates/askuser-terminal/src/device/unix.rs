@@ -1,7 +1,8 @@
 //! The terminal device on Unix: a file descriptor on the controlling terminal, and a self-pipe for signals.
 //!
-//! Waiting is a single poll over both. The descriptor is opened anew, so making it non-blocking affects no other process.
-//! There are no threads, and no globals but the signal handlers, which signal-hook cannot remove (see [`Signals`]).
+//! Waiting is a single poll over both. The descriptor is opened separately, so that non-blocking mode affects no other
+//! process. There are no threads, and the only globals are the signal handlers, which signal-hook cannot remove (see
+//! [`Signals`]).
 
 mod job_control;
 mod line_editor;
@@ -40,7 +41,7 @@ pub(crate) struct Device {
     saved: Option<Termios>,
     decoder: Decoder,
     buffer: Box<[u8]>,
-    /// What was typed while a reply of the terminal was awaited.
+    /// Input typed while a terminal's reply was expected.
     typed_early: Vec<TerminalInput>,
     /// The line that is being typed in line mode.
     line: LineEditor,
@@ -50,19 +51,19 @@ pub(crate) struct Device {
     escape_until: Option<Instant>,
     /// Whether the caller was told that the process is to end.
     termination_reported: bool,
-    /// Whether nothing but its own end ends the process any more.
+    /// Whether signals can no longer end the process.
     outlives_signals: bool,
     /// Keeps other prompts off the terminal.
     lock: Option<TtyLock>,
-    /// What ends a wait besides input and signals.
+    /// A source besides input and signals that ends a wait.
     wake_source: Option<WakeSource>,
     /// Bytes to write before the process is suspended, and after it is resumed.
     suspend_bytes: (Vec<u8>, Vec<u8>),
 }
 
 impl Device {
-    /// Opens the terminal. Nothing about it changes before [`Device::start`]. On a screen it delivers each key as it is pressed, in
-    /// line mode whole lines, which it edits and echoes; each ends with Ctrl-J.
+    /// Opens the terminal without changing it before [`Device::start`]. On a screen it delivers single keys. In line
+    /// mode it delivers whole lines, which it edits and echoes. Each line ends with Ctrl-J.
     pub(crate) fn open(presentation: Presentation) -> io::Result<Device> {
         let tty = open_terminal()?;
         rustix::io::ioctl_fionbio(&tty, true)?;
@@ -123,7 +124,7 @@ impl Device {
         self.state != TtyState::Idle
     }
 
-    /// What to write before the process is suspended, and after it is resumed.
+    /// Sets the bytes written before the process is suspended and after it is resumed.
     pub(crate) fn on_suspend(&mut self, before: Vec<u8>, after: Vec<u8>) {
         self.suspend_bytes = (before, after);
     }
@@ -133,13 +134,13 @@ impl Device {
         std::mem::replace(&mut self.wake_source, wake_source)
     }
 
-    /// When a lone escape byte is taken for the Esc key.
+    /// Sets the treatment of a lone escape byte.
     pub(crate) fn set_escape_key(&mut self, escape_key: EscapeKey) {
         self.escape_key = escape_key;
     }
 
-    /// Gives the terminal and the signals back as they were. Does nothing if the device is not in use. What was typed
-    /// meanwhile stays for the next reader. A signal that came too late to be told takes its usual effect now.
+    /// Restores the terminal and the signals if the device is in use. Unread input stays for the next reader. A late
+    /// signal takes its usual effect now.
     pub(crate) fn stop(&mut self) -> io::Result<()> {
         if self.state == TtyState::Idle {
             return Ok(());
@@ -148,7 +149,7 @@ impl Device {
         let restored = self.restore_tty_modes();
         let signals = Signals::get()?;
         self.state = TtyState::Idle;
-        // Else they go on being recorded, and nothing more.
+        // Otherwise they are only recorded from now on.
         if !self.outlives_signals {
             signals.set_defaults(self.state);
         }
@@ -195,7 +196,7 @@ impl Device {
     fn claim(&self, saved: Termios) -> io::Result<()> {
         let tty = self.tty.clone();
         super::claim(Box::new(move |bytes| {
-            // In a panic nothing may block: one attempt each.
+            // A panic must not block: one attempt each.
             let _ = rustix::io::write(&tty, bytes);
             let _ = tcsetattr(&tty, OptionalActions::Now, &saved);
         }))

@@ -1,7 +1,7 @@
 //! The terminal device on Windows: the console of this process, read as events by crossterm.
 //!
-//! There are no signals: Ctrl-C is a key in raw mode, and there is no job control. The console takes text as UTF-16, whatever
-//! its code page, and gets both of its modes back as they were. Run under Wine, never yet on Windows itself.
+//! There are no signals: Ctrl-C is a key in raw mode, and there is no job control. The console takes text as UTF-16 in
+//! every code page. Both of its modes are restored. Tested under Wine only.
 
 use std::io::{self, BufRead, IsTerminal};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
@@ -19,11 +19,11 @@ use crate::decode::TerminalInput;
 use crate::view::Background;
 use askuser::{Key, KeyCode};
 
-/// What the console does with keys unless it is raw: processed input, lines, echo.
+/// The console's key modes outside raw mode: processed input, lines, echo.
 const COOKED_INPUT: u32 = 0x1 | 0x2 | 0x4;
 /// Control characters and escape sequences are obeyed.
 const OBEYED_OUTPUT: u32 = 0x1 | 0x4;
-/// How often the wake source is looked at: a console and a pipe cannot be waited for together.
+/// The polling interval of the wake source: a console and a pipe cannot share a wait.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The console this process was started on, even if the standard streams are redirected.
@@ -64,15 +64,15 @@ impl Output {
     }
 
     fn write(&self, bytes: &[u8]) -> io::Result<()> {
-        // What is painted is text; a console has no use for other bytes.
+        // Painted output is text; a console cannot use other bytes.
         let text = String::from_utf8_lossy(bytes);
         self.console.write_char_buffer(text.as_bytes()).map(drop)
     }
 }
 
 impl Device {
-    /// Opens the terminal. Nothing about it changes before [`Device::start`]. On a screen it delivers each key as it is pressed, in
-    /// line mode whole lines, which its driver edits and echoes; each ends with Ctrl-J.
+    /// Opens the terminal without changing it before [`Device::start`]. On a screen it delivers single keys. In line
+    /// mode it delivers whole lines, which the console's driver edits and echoes. Each line ends with Ctrl-J.
     pub(crate) fn open(presentation: Presentation) -> io::Result<Device> {
         let output = Arc::new(Output::open()?);
         Ok(Device { output, presentation, active: false, resized: false, wake_source: None })
@@ -122,7 +122,7 @@ impl Device {
         std::mem::replace(&mut self.wake_source, wake_source)
     }
 
-    /// Does nothing: a console answers with keys, which crossterm takes for typed ones.
+    /// No query: a console answers with keys, which crossterm takes as typed.
     pub(crate) fn ask_background(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -142,10 +142,10 @@ impl Device {
         Ok(None)
     }
 
-    /// Does nothing: keys come as events, not as bytes.
+    /// No effect: keys arrive as events, not as bytes.
     pub(crate) fn set_escape_key(&mut self, _: EscapeKey) {}
 
-    /// Does nothing for a while.
+    /// Sleeps.
     pub(crate) fn pause(&mut self, duration: Duration) -> io::Result<()> {
         std::thread::sleep(duration);
         Ok(())
@@ -201,7 +201,7 @@ impl Device {
         self.output.write(bytes)
     }
 
-    /// Restores the terminal. Does nothing if the device is not started.
+    /// Restores the terminal if the device is started.
     pub(crate) fn stop(&mut self) -> io::Result<()> {
         if !std::mem::take(&mut self.active) {
             return Ok(());
@@ -222,10 +222,10 @@ impl Device {
         self.stop()
     }
 
-    /// Does nothing: there is no job control.
+    /// No effect: there is no job control.
     pub(crate) fn on_suspend(&mut self, _before: Vec<u8>, _after: Vec<u8>) {}
 
-    /// Does nothing: there is no job control.
+    /// No effect: there is no job control.
     pub(crate) fn suspend(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -247,8 +247,8 @@ impl Device {
     }
 }
 
-/// The text of a paste: a console marks it by nothing but its speed. Where an Enter has other characters around it in one
-/// reading, nobody typed it, and it must send nothing. A digit and Enter are keys: a slow machine reads them together.
+/// The text of a paste, which a console marks only by its speed. An Enter between other characters of one read was
+/// pasted and must not send an answer. A digit and Enter are keys: a slow machine reads them together.
 fn pasted(events: &[Event]) -> Option<String> {
     let typed = |event: &Event| match event {
         Event::Key(key) if key.kind == KeyEventKind::Release => None,

@@ -1,4 +1,4 @@
-//! What a [`LinePrompt`] prints: the question or the review, and what the next line is for.
+//! The output of a [`LinePrompt`]: the question or the review, and a hint for the next line.
 
 use super::LinePrompt;
 use crate::markdown;
@@ -15,7 +15,7 @@ const HELP_NOTE: &str = "  n 2   add a note to option 2\n";
 const HELP_CONFIRM: &str = include_str!("help/confirm.txt");
 const HELP_PICK: &str = include_str!("help/pick.txt");
 
-/// How much of a long list is printed at once.
+/// The number of rows of a long list that are printed at once.
 pub(super) const LISTED: usize = 20;
 
 impl LinePrompt {
@@ -142,7 +142,7 @@ impl LinePrompt {
         self.write_input_hint(out);
     }
 
-    /// What the person may type.
+    /// The input that the person may type.
     fn write_input_hint(&self, out: &mut String) {
         let _ = match self.prompt.current() {
             None => write!(out, "Send them? (Enter to send, a number to change one, ? for help): "),
@@ -173,8 +173,7 @@ impl LinePrompt {
         }
     }
 
-    /// Words of ours, then a text that others wrote: every further row is indented and marked, so that none can pass for an
-    /// option.
+    /// Our words, then untrusted text. Each continuation is indented and marked, so that it cannot pass for an option.
     pub(super) fn write_marked(&self, out: &mut String, lead: &str, text: &str) {
         const MARK: &str = "     | ";
         let whole = format!("{lead}{text}");
@@ -185,8 +184,8 @@ impl LinePrompt {
         }
     }
 
-    /// The text of a question. If it takes several rows, each has a mark: our own lines never begin like that, so a question
-    /// cannot show a list of options of its own.
+    /// The text of a question. With several rows, each has a mark that our own lines lack, so a question cannot imitate
+    /// a list of options.
     fn write_quoted(&self, out: &mut String, text: &str) {
         let columns = self.columns.unwrap_or(usize::MAX);
         let inside = columns.saturating_sub(2);
@@ -207,7 +206,7 @@ impl LinePrompt {
     }
 }
 
-/// What stands before a row of a text that others wrote.
+/// The mark before a row of untrusted text.
 fn mark(start: Start) -> &'static str {
     if start == Start::Line { Signs::ASCII.bar } else { Signs::ASCII.bar_wrapped }
 }

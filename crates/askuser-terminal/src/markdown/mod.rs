@@ -70,7 +70,7 @@ pub fn render(rows: &[Row], theme: &Theme, columns: usize) -> Vec<Line<'static>>
     rows.iter().flat_map(|row| render_row(row, theme, columns, Code::Whole, Style::new())).collect()
 }
 
-/// Renders rows in this width, none of them wider, prose in the style `base`.
+/// Renders rows, none wider than this width, with prose in the style `base`.
 pub(crate) fn render_wrapped(rows: &[Row], theme: &Theme, columns: usize, base: Style) -> Vec<Line<'static>> {
     rows.iter().flat_map(|row| render_row(row, theme, columns, Code::Wrapped, base)).collect()
 }

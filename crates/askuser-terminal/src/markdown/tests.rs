@@ -1,4 +1,4 @@
-//! What a document looks like, whole and while it comes in.
+//! The look of a document, whole and while it arrives.
 
 use super::*;
 use crate::view::{Signs, wrap};
@@ -69,7 +69,7 @@ fn it_does_not_matter_how_text_is_cut() {
         let mut pieces = Vec::new();
         let chars: Vec<char> = DOCUMENT.chars().collect();
         for chunk in chars.chunks(size) {
-            // Looking at what is not whole yet changes nothing.
+            // A preview of an unfinished part changes no state.
             let _ = stream.tail();
             pieces.extend(stream.push(&chunk.iter().collect::<String>()));
         }

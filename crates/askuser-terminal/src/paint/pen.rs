@@ -17,7 +17,7 @@ impl Pen {
         Pen { fg: style.fg.unwrap_or(Color::Reset), bg: style.bg.unwrap_or(Color::Reset), modifier: style.add_modifier }
     }
 
-    /// What of it stays between frames.
+    /// The part of it that stays between frames.
     pub(super) fn resting(self) -> Pen {
         Pen { fg: self.fg, bg: Color::Reset, modifier: self.modifier & Modifier::BOLD }
     }

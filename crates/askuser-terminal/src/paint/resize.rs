@@ -1,10 +1,10 @@
 //! Finding the frame again after a resize.
 //!
-//! A smaller terminal pushes the rows above the cursor into its history, where they cannot be erased, and a larger one
-//! brings them back. So rows of ours that are there are remembered (*stranded*) and erased on their return. Where the
-//! cursor is, the terminal tells. It may be resized again at any moment, also between that reply and what is written then:
-//! so it is asked twice more on the way, right before the old frame is erased and in the last row of the new one, and what
-//! turns out to have left the screen meanwhile is stranded too.
+//! A smaller terminal pushes the rows above the cursor into its history, where they cannot be erased. A larger one
+//! brings them back. So our rows in the history are remembered (*stranded*) and erased on their return. The terminal
+//! reports the cursor's place. It may be resized again at any moment, also between that reply and the next write. So it
+//! is asked twice more: right before the old frame is erased, and in the last row of the new one. Rows that have left
+//! the screen meanwhile are stranded, too.
 
 use super::pen::PLAIN;
 use super::{CLEAR_BELOW, Painter};
@@ -14,11 +14,11 @@ use std::io::Write;
 /// The rows erased on the assumption that the cursor was where the terminal had reported it.
 #[derive(Debug)]
 pub(super) struct Erased {
-    /// How many rows of the screen above the cursor.
+    /// The number of screen rows above the cursor.
     up: u16,
     /// The rows in them, from the top: their width, and how many rows of the screen they take.
     rows: Vec<(u16, u16)>,
-    /// How often the terminal was asked since.
+    /// The number of queries since.
     asked: usize,
 }
 
@@ -69,7 +69,7 @@ impl Painter {
         }
     }
 
-    /// How many replies about the cursor's row are to come for what [`Painter::take`] returned last.
+    /// The number of cursor replies expected for the last output of [`Painter::take`].
     pub(crate) fn asked_rows(&self) -> usize {
         self.erased.as_ref().map_or(0, |erased| erased.asked)
     }

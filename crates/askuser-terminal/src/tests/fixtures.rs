@@ -1,4 +1,4 @@
-//! What the tests of this crate share: the proposals' questions, key scripts, and hostile text and events.
+//! Shared by the tests of this crate: the proposals' questions, key scripts, hostile text and events.
 
 use askuser::input::QuestionInput;
 use askuser::prompt::{Event, PromptOptions};

@@ -66,7 +66,7 @@ fn countdown(prompt: &Prompt, theme: &Theme, phase: PromptPhase) -> (Vec<String>
     (forms.unwrap_or_default(), style)
 }
 
-/// How many lines are hidden: `↓ 12 more lines, PgDn`, the longest form first; one that is empty if none are.
+/// The number of hidden lines: `↓ 12 more lines, PgDn`, the longest form first; an empty form if none are hidden.
 pub(super) fn hidden(window: Window, theme: &Theme, phase: PromptPhase) -> Vec<String> {
     let signs = theme.signs;
     let (page_up, page_down) = if phase == PromptPhase::Asking { PAGE_KEYS } else { ("", "") };

@@ -9,27 +9,27 @@ use askuser::store::Ending;
 use askuser::{Answer, Outcome, QuestionSet, Status, report, sanitize};
 use ratatui_core::text::{Line, Span};
 
-/// How answers are shown once the prompt has closed.
+/// The confirmation once the prompt has closed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Confirm {
     /// `✔ Database: PostgreSQL`
     #[default]
     Inline,
-    /// `✔ Which database? PostgreSQL`, for a question whose header says nothing.
+    /// `✔ Which database? PostgreSQL`, for a question with the default header.
     Asked,
     /// A box with the answers in it.
     Boxed,
     /// The text of each question, and below it `✔ Database: PostgreSQL`.
     Full,
-    /// Not at all.
+    /// No confirmation.
     None,
-    /// Not here: the caller shows the outcome in a way of its own.
+    /// None here: the caller shows the outcome itself.
     Elsewhere,
 }
 
-/// The lines that show an outcome once its prompt is gone, none wider than `columns`. Print them into the scrollback, or
-/// show them in a conversation; [`PromptSession`](crate::PromptSession) has an example.
+/// The lines that show an outcome after its prompt, within `columns`. Print them into the scrollback, or show them in a
+/// conversation; [`PromptSession`](crate::PromptSession) has an example.
 pub fn closing_lines(
     set: &QuestionSet,
     outcome: &Outcome,
@@ -87,7 +87,7 @@ pub fn closing_lines(
     lines
 }
 
-/// The name of a set of questions: its headers, or its first question where a header says nothing.
+/// The name of a set of questions: its headers, or the first question if it has the default header.
 fn names(set: &QuestionSet, confirm: Confirm) -> String {
     match confirm {
         Confirm::Asked => sanitize::line(set.questions()[0].text()).into_owned(),
@@ -104,18 +104,18 @@ pub(crate) fn closed_lines(ending: &Ending, theme: &Theme, columns: u16) -> Vec<
     sentence(sign, role, &sanitize::line(&ending.words()), theme, usize::from(columns))
 }
 
-/// The line of a permission that was given with a note: nothing has run.
+/// The line of a permission with a note: the action has not run.
 pub(crate) fn not_run_lines(note: &str, theme: &Theme, columns: u16) -> Vec<Line<'static>> {
     let words = format!("Not run: {}", sanitize::line(note));
     sentence(theme.signs.not_done, Role::Muted, &words, theme, usize::from(columns))
 }
 
-/// What stays of a prompt whose answer could not be stored, or what was typed there not be saved: why.
+/// The lines with the error of an answer or a draft that could not be stored.
 pub(crate) fn failed_lines(why: &str, theme: &Theme, columns: u16) -> Vec<Line<'static>> {
     sentence(theme.signs.warning, Role::Warning, &sanitize::line(why), theme, usize::from(columns))
 }
 
-/// What was typed at a prompt and not sent, to be copied.
+/// The unsent text of a prompt, to be copied.
 pub(crate) fn unsent_lines(draft: &Draft, theme: &Theme, columns: u16) -> Vec<Line<'static>> {
     let lines = |words: String| {
         sentence(theme.signs.bullet, Role::Muted, &format!("Not sent: {words}"), theme, usize::from(columns))
@@ -123,7 +123,7 @@ pub(crate) fn unsent_lines(draft: &Draft, theme: &Theme, columns: u16) -> Vec<Li
     draft.words().into_iter().flat_map(lines).collect()
 }
 
-/// The person's words, after a sign of ours. Further rows have a bar, so that none can pass for another confirmation.
+/// The person's words after our sign. Continuations have a bar, so that none can pass for another confirmation.
 fn sentence(sign: &str, role: Role, words: &str, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     let lead = [Span::styled(format!("{sign} "), theme.style(role))];
     wrap_styled([(words, theme.style(Role::Text))], &lead, &[Span::raw("  "), bar(theme)], columns)

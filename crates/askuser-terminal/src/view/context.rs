@@ -1,7 +1,7 @@
-//! What questions are about: a command, a diff, a tool's input, exactly as it is; prose as Markdown. Nothing is left out: all
-//! of it passes the gate for what a person agrees to ([`askuser::exact`]).
+//! The context of questions: a command, a diff or a tool's input verbatim, prose as Markdown. It is complete and passes
+//! the gate for text to agree to ([`askuser::exact`]).
 //!
-//! Every row begins with a bar, so that nothing in it can pass for an option, a footer or a confirmation.
+//! Every row begins with a bar, so that it cannot pass for an option, a footer or a confirmation.
 
 use super::barred;
 use super::theme::{Role, Theme};
@@ -61,7 +61,7 @@ fn read_part(part: &Context, theme: &Theme, columns: usize) -> (Vec<Line<'static
 pub struct ShownDiffLine {
     /// Its numbers in the old and the new file, as wide as those of every other line. Empty if the diff is not whole.
     pub number: String,
-    /// What it says.
+    /// The role of the line: its kind in the diff.
     pub role: Role,
     /// All of it, past the gate for what is agreed to; of a line that says where others stand what is not in their numbers.
     pub text: String,

@@ -23,7 +23,7 @@ pub(super) enum Text<'a> {
 /// The rows of a text, and the first of them that a diff changes.
 pub(super) type Rows = Arc<(Vec<Line<'static>>, usize)>;
 
-/// The texts of the last frame. Each is kept with all that its rows depend on, so none of them is ever stale.
+/// The texts of the last frame, each with all inputs of its layout, so that none is stale.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LaidOut {
     texts: Vec<(Text<'static>, Theme, u16, Rows)>,

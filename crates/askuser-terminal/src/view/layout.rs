@@ -1,7 +1,7 @@
-//! Who gets which rows: head, context, question and options, preview, border, footer.
+//! The distribution of rows: head, context, question and options, preview, border, footer.
 //!
-//! All that has to be read to decide comes before decoration: when rows are short, a prompt is drawn compact, then without the
-//! descriptions of options without the focus; then context, options and preview scroll, each by itself.
+//! Text for the decision precedes decoration. If rows are short, the prompt becomes compact, then drops descriptions of
+//! unfocused options. Then context, options and preview scroll separately.
 
 use super::frame_line::SharedLine;
 use super::laid_out::{LaidOut, LastLine, Rows, Text};
@@ -27,7 +27,7 @@ const MOST_OF_WHY: usize = 2;
 /// The fewest rows in which one of them is the reason, where not everything fits.
 const ROOM_FOR_WHY: usize = 12;
 
-/// What is laid out, and in how much room.
+/// The parts to lay out, and the available size.
 pub(super) struct Layout<'a, 'b> {
     pub(super) prompt: &'a Prompt,
     pub(super) theme: &'b Theme,
@@ -158,7 +158,7 @@ impl Layout<'_, '_> {
         let text_columns = list.map_or(columns, |list| usize::from(list).saturating_sub(1));
         let mut composer = Composer::new(self.prompt, self.theme, self.phase, columns, text_columns, laid_out);
         if content.footer_kind == FooterKind::Hints && !content.footer.is_empty() {
-            // Enter chooses no option before the text was read, and none that is off the screen, so the footer offers neither.
+            // Enter chooses only visible options after the text was read, so the footer offers it only then.
             let is_choosing = self.prompt.mode() == InputMode::Choosing && self.prompt.current().is_some();
             let key = if is_choosing && self.prompt.is_unread_after(&viewport) {
                 Some("space")
@@ -186,7 +186,7 @@ impl Layout<'_, '_> {
         View { lines, viewport, caret, columns: self.columns }
     }
 
-    /// Whether the focused row, or the end of it, is below the screen. Typing is no choice: of Other nothing has to be read.
+    /// Whether the focused row, or its end, is below the screen. Typing is no choice, so Other never needs to be read.
     fn is_below(&self, viewport: &Viewport) -> bool {
         let Some((_, draft)) = self.prompt.current() else { return false };
         let place = self.prompt.place();

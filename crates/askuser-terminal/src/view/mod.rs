@@ -1,4 +1,4 @@
-//! What a prompt looks like: pure functions from a [`Prompt`] and an area to lines and cells.
+//! The look of a prompt: pure functions from a [`Prompt`] and an area to lines and cells.
 
 mod barred;
 mod border;
@@ -36,7 +36,7 @@ use layout::Layout;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::{Position, Rect};
 
-/// Whether a prompt is being asked or is over. It changes the colours, not the content.
+/// The phase of a prompt. It changes the colours, not the content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PromptPhase {
     /// Waiting for the person.

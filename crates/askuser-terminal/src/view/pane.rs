@@ -7,7 +7,7 @@ use super::{PromptPhase, border};
 use askuser::prompt::Window;
 use ratatui_core::text::{Line, Span};
 
-/// How many rows a pane keeps when rows are short.
+/// The number of rows that a pane keeps when rows are short.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Claim {
     /// Three of its text, and one that says how much more there is: it is being read.

@@ -9,7 +9,7 @@ const BESIDE_FROM: u16 = 99;
 /// The most columns of a prompt with a preview beside the options.
 const MAX_COLUMNS: u16 = 160;
 
-/// Where the preview is.
+/// The place of the preview.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// Below the options.

@@ -265,7 +265,7 @@ impl Composer<'_, '_> {
         let dot = format!(" {}", self.theme.signs.dot);
         for range in wrap(text, room, room) {
             let words = text[range].trim_end_matches(' ');
-            // A dot between two things separates nothing at the end of a row.
+            // A dot between two items is dropped at the end of a row.
             let words = Span::styled(words.strip_suffix(&dot).unwrap_or(words).to_owned(), style);
             self.lines.footer.push(shared(vec![Span::raw(MARGIN), words]));
         }

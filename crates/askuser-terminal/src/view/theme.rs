@@ -29,7 +29,7 @@ pub enum Role {
     Danger,
 }
 
-/// What is known about the terminal's background; it decides the colours.
+/// The known background of the terminal, which decides the colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Background {
     /// Dark: the proposals' colours.
@@ -42,11 +42,11 @@ pub enum Background {
     Told([u8; 3]),
     /// Unknown: the terminal's own sixteen colours, which its owner can read, and one grey for borders.
     Unknown,
-    /// Whatever it is, no colour and no grey are wanted: the terminal's own foreground alone.
+    /// Any background, without colours and greys: the terminal's own foreground alone.
     Contrast,
 }
 
-/// How many colours the terminal has.
+/// The number of colours of the terminal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum ColorDepth {
@@ -77,9 +77,8 @@ impl PromptStyle {
 /// Each sign on a line: its name, in Unicode, in ASCII.
 macro_rules! signs {
     ($($name:ident $unicode:literal $ascii:literal)*) => {
-        /// The characters the prompt is drawn with. A `bar` stands before every row of a text that others wrote and that takes
-        /// several: whatever it holds, it cannot pass for a row of ours. `bar_wrapped` is for the rest of a line that did not
-        /// fit.
+        /// The characters of the prompt. A `bar` precedes every row of untrusted text of several rows, so that it
+        /// cannot pass for a row of ours. `bar_wrapped` marks the rest of a wrapped line.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[allow(missing_docs)]
         pub struct Signs {
@@ -120,7 +119,7 @@ signs! {
     ellipsis         "…"   "..."
 }
 
-/// How the prompt looks: background, colour depth and characters.
+/// The look of the prompt: background, colour depth and characters.
 ///
 /// ```
 /// use askuser_terminal::{ColorDepth, Role, Signs, Theme};
@@ -133,11 +132,11 @@ signs! {
 pub struct Theme {
     /// The terminal's background.
     pub background: Background,
-    /// How many colours it has.
+    /// The number of colours.
     pub depth: ColorDepth,
     /// The characters to draw with.
     pub signs: Signs,
-    /// Which characters the terminal can show at all.
+    /// The characters that the terminal can show.
     pub charset: Charset,
     /// Everything dimmed, for a prompt whose deadline has passed.
     pub dimmed: bool,
@@ -233,7 +232,7 @@ impl Theme {
             (Some(palette), Background::Told(background))
                 if matches!(role, Role::Detail | Role::Muted) && self.has_exact_colours() =>
             {
-                // What was chosen for any background of its kind is brighter than one background needs.
+                // A colour for every background of its kind is brighter than a known background needs.
                 self.readable(colours(Role::Muted)[palette], background)
             }
             (Some(palette), _) => self.shade(colours(role)[palette]),
@@ -256,12 +255,12 @@ impl Theme {
         }
     }
 
-    /// Which of two colours the background needs, if it is known: the first on a dark one, the second on a light one.
+    /// The index of the colour for a known background: 0 on a dark one, 1 on a light one.
     fn palette(&self) -> Option<usize> {
         match self.background {
             Background::Dark => Some(0),
             Background::Light => Some(1),
-            // Where black and white are equally far.
+            // The luminance at which black and white have the same contrast.
             Background::Told(background) => Some(usize::from(luminance(background) > 0.18)),
             Background::Unknown | Background::Contrast => None,
         }
@@ -524,12 +523,13 @@ mod tests {
                 let reached = contrast(channels(drawn), channels(background));
                 assert!(reached >= least, "{style:?} in {name}: {reached:.2}");
             };
-            // What has to be read.
+            // Text that must be readable.
             for style in [Role::Text, Role::Secondary, Role::Detail].map(|role| theme.style(role)) {
                 reads(style, READABLE);
             }
             reads(theme.message(Role::Warning), READABLE);
-            // What has a sign or a place besides. No terminal's green and yellow were made for white; git uses them all the same.
+            // Text that also has a sign or a place. No terminal's green and yellow suit white, but git uses them
+            // anyway.
             reads(theme.focused(Role::Text), 3.9);
             reads(theme.message(Role::Danger), 3.9);
             let least = if is_light { 1.6 } else { 3.9 };

@@ -28,9 +28,9 @@ use ratatui_core::widgets::StatefulWidget;
 pub struct PromptWidget<'a> {
     /// Colours and symbols.
     pub theme: Theme,
-    /// Whether the prompt is being asked, was just answered, or has expired.
+    /// The phase of the prompt.
     pub phase: PromptPhase,
-    /// What the questions are about, such as a plan or a diff. It is shown above each question and scrolls by itself.
+    /// The context of the questions, such as a plan or a diff. It is shown above each question and scrolls separately.
     pub context: Option<&'a Context>,
 }
 

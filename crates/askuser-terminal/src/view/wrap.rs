@@ -1,4 +1,4 @@
-//! Wrapping text: nothing is cut off, no grapheme is split, widths are those of a terminal.
+//! Wraps text without loss at grapheme boundaries, with a terminal's widths.
 
 use ratatui_core::buffer::CellWidth;
 use ratatui_core::style::Style;
@@ -21,7 +21,7 @@ pub(crate) fn spans_width(spans: &[Span<'_>]) -> usize {
     spans.iter().map(|span| width(&span.content)).sum()
 }
 
-/// The columns a grapheme takes; none for a control character, as in a buffer.
+/// The columns of a grapheme; 0 for a control character, as in a buffer.
 pub(crate) fn grapheme_columns(grapheme: &str) -> usize {
     if grapheme.contains(char::is_control) { 0 } else { usize::from(grapheme.cell_width()) }
 }
@@ -120,8 +120,8 @@ pub(crate) fn wrap_exactly(text: &str, columns: usize) -> Vec<(Range<usize>, Sta
     rows
 }
 
-/// Returns the length of the row of so many cells that begins at `from`. A row that is not full ends with one blank, or with none
-/// if the next one begins with a blank. So blanks at a break can be counted. Only a word that is longer than the row is broken.
+/// The length of the row that begins at `from`, at most `limit` cells. A short row ends with one blank, or without one
+/// if the next row begins with a blank. So blanks at a break can be counted. Only a word longer than the row is broken.
 fn break_exactly(line: &[u8], from: usize, limit: usize) -> usize {
     let (row, rest) = line[from..].split_at(limit);
     let is_blank = |byte: &u8| *byte == b' ';
@@ -137,7 +137,7 @@ fn break_exactly(line: &[u8], from: usize, limit: usize) -> usize {
     }
 }
 
-/// What a row begins with.
+/// The beginning of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Start {
     /// A line of the text.

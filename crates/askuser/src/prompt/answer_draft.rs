@@ -1,4 +1,4 @@
-//! What a person has done with one question of a prompt: the row under the cursor, what is picked, typed and searched for.
+//! The unsent answer to one question of a prompt: cursor, choice, text and search.
 
 use crate::draft::Unsent;
 use crate::outcome::Answer;
@@ -6,19 +6,20 @@ use crate::question::Question;
 use crate::rules::Form;
 use crate::text::Text;
 
-/// What the person has done with one question so far. A surface reads it; only the prompt changes it.
+/// The person's work on one question so far. A surface reads it; only the prompt changes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnswerDraft {
     form: Form,
-    /// The row under the cursor: an option, or Other after the last of them.
+    /// The row of the cursor: an option, or Other after the last option.
     pub focus: usize,
-    /// What the person searches a list for.
+    /// The search text of a list.
     pub search: Text,
-    /// The rows that match; `None` before they search.
+    /// The matching rows; `None` without a search.
     matching: Option<Vec<usize>>,
-    /// Which rows are picked, Other after the options. A choice of nothing is no choice, so [`Self::is_picked`] tells.
+    /// The picked rows, Other after the options. Other without a text is no choice, so [`Self::is_picked`] checks that,
+    /// too.
     pub(super) picked: Vec<bool>,
-    /// What is typed under Other, picked or not.
+    /// The text under Other, picked or not.
     pub other: Text,
     pub(super) notes: Vec<Text>,
 }
@@ -59,7 +60,7 @@ impl AnswerDraft {
 
     pub(super) fn resume(&mut self, question: &Question, unsent: &Unsent) {
         let Unsent { mut answer, mut typed } = unsent.clone();
-        // A draft may be written by any program: of the options there are, and of one choice no more than one.
+        // Any program may write a draft, so unknown options and surplus choices are dropped.
         let is_option = |label: &String| question.options().iter().any(|option| option.label_verbatim() == label);
         answer.selected_options.retain(is_option);
         if !question.is_multi_select() {
@@ -86,12 +87,12 @@ impl AnswerDraft {
         Some(Unsent { answer, typed })
     }
 
-    /// The row of Other; not one of the [`rows`](Self::rows) where only options answer.
+    /// The row of Other. It is not listed in [`rows`](Self::rows) if only options answer.
     pub fn other_row(&self) -> usize {
         self.picked.len() - 1
     }
 
-    /// How many rows there are: the options, and Other if there is one.
+    /// The number of rows: the options, and Other if there is one.
     pub fn rows(&self) -> usize {
         self.other_row() + usize::from(self.form.takes_text())
     }
@@ -107,7 +108,7 @@ impl AnswerDraft {
         (place.min(count)..count).map(|place| self.matching.as_ref().map_or(place, |rows| rows[place]))
     }
 
-    /// The place of a row among those that are listed.
+    /// The position of a row in the list.
     pub(super) fn place_of(&self, row: usize) -> usize {
         self.matching.as_ref().map_or(row, |rows| rows.partition_point(|&other| other < row))
     }
@@ -116,7 +117,7 @@ impl AnswerDraft {
         self.matching.as_ref().is_none_or(|rows| rows.binary_search(&row).is_ok())
     }
 
-    /// Lists the options whose names have every word of the search in them, in any case.
+    /// Lists the options whose names contain every word of the search, in any case.
     pub(super) fn list_matches(&mut self, question: &Question) {
         let search = self.search.as_str().to_lowercase();
         let words: Vec<&str> = search.split_whitespace().collect();
@@ -165,7 +166,7 @@ impl AnswerDraft {
         rows.filter(|(row, _)| !self.notes[*row].is_blank()).collect()
     }
 
-    /// Picks a row of which there is one to pick.
+    /// Picks this row and unpicks all others.
     pub(super) fn pick_only(&mut self, row: usize) {
         self.picked.fill(false);
         self.picked[row] = true;

@@ -1,11 +1,11 @@
-//! What keys do here and now, in words: the footer and the help page.
+//! Descriptions of the keys in the current state: the footer and the help page.
 
 use super::keymap::{Action, Binding, KeyContext, TABLE};
 use super::state::{InputMode, Page, Prompt, TextField, Trigger};
 use std::borrow::Cow;
 
 impl Prompt {
-    /// The footer: keys and what they do here and now, most useful first.
+    /// The footer: the keys of the current state, most useful first.
     pub fn hints(&self) -> impl Iterator<Item = (Cow<'static, str>, &'static str)> {
         // The editor is for text; among options only Other has one.
         let typing = self.context() == KeyContext::Typing;
@@ -16,7 +16,7 @@ impl Prompt {
             Some(match row.action {
                 Action::Enter => (key.into(), self.enter_does()),
                 Action::Number(_) if self.trigger == Trigger::Popup => (format!("1-{}", self.numbers()).into(), "move"),
-                // They do what Space does.
+                // These keys act like Space.
                 Action::Number(_) if self.current().is_some_and(|(question, _)| question.is_multi_select()) => {
                     return None;
                 }
@@ -32,7 +32,7 @@ impl Prompt {
         })
     }
 
-    /// How many rows have a number.
+    /// The number of numbered rows.
     fn numbers(&self) -> usize {
         match self.page {
             Page::Question(i) => self.drafts[i].rows(),
@@ -40,12 +40,12 @@ impl Prompt {
         }
     }
 
-    /// Whether the rows are narrowed down to what the person searches for.
+    /// Whether a search filters the rows.
     pub(super) fn is_searching(&self) -> bool {
         self.current().is_some_and(|(_, draft)| !draft.search.is_empty())
     }
 
-    /// What Enter does now, in a word.
+    /// The current effect of Enter in one word.
     fn enter_does(&self) -> &'static str {
         match (self.mode, self.current()) {
             (InputMode::Typing(TextField::Discuss | TextField::Decline), _) => "send",
@@ -64,7 +64,7 @@ impl Prompt {
         }
     }
 
-    /// The page after an answer to the question on the screen, in a word.
+    /// The page after the current question, in one word.
     fn leads_to(&self) -> &'static str {
         let is_open = |&i: &usize| self.page != Page::Question(i) && self.answer(i).is_none();
         match self.drafts.len() {
@@ -74,7 +74,7 @@ impl Prompt {
         }
     }
 
-    /// The help page: keys and what they do here.
+    /// The help page: keys and their effects.
     pub fn help(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         let is_put_aside = self.trigger != Trigger::Inline && self.context() != KeyContext::Typing;
         self.bindings(|row| !row.spelled.is_empty()).map(move |row| match row.action {

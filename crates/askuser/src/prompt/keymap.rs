@@ -1,9 +1,9 @@
-//! One table of keys: it decides what a key does, and the footer, the help page and the docs are made from it.
+//! The table of keys. It decides the effect of a key, and the footer and the help page are generated from it.
 
 use crate::key::{Key, KeyCode, Mods};
 use crate::text::Edit;
 
-/// Where the person is, as far as keys are concerned.
+/// The state of the prompt, as far as keys depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyContext {
     /// Among the options of a single-select question.
@@ -20,11 +20,11 @@ pub enum KeyContext {
     Confirm,
     /// In a list that is searched, where a printable character goes into the search.
     Search,
-    /// The same where several rows may be chosen.
+    /// In a searched list where several rows may be chosen.
     SearchMulti,
 }
 
-/// What a key means.
+/// The effect of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Action {
@@ -68,23 +68,23 @@ pub enum SideText {
 pub struct Binding {
     /// The keys.
     pub keys: &'static [Key],
-    /// Where they work.
+    /// The contexts.
     pub on: &'static [KeyContext],
-    /// What they mean.
+    /// The action.
     pub action: Action,
-    /// The keys as the help page spells them; empty where another row speaks for this one.
+    /// The keys in the spelling of the help page; empty if another row covers them.
     pub spelled: &'static str,
-    /// What they do, for the help page.
+    /// The description for the help page.
     pub does: &'static str,
-    /// The footer's words for it, such as `("↑↓", "navigate")`. The prompt knows what Enter does at the moment, and how
-    /// many digits there are.
+    /// The hint of the footer, such as `("↑↓", "navigate")`. The prompt fills in the effect of Enter and the number of
+    /// digits.
     pub hint: Option<(&'static str, &'static str)>,
 }
 
 use KeyCode::{BackTab, Backspace, Char, Delete, Down, End, Enter, Esc, Home, Left, PageDown, PageUp, Right, Tab, Up};
 use KeyContext::{Confirm, Multi, Other, Review, Search, SearchMulti, Single, Typing};
 
-/// Where letters are keys.
+/// The contexts in which letters are keys.
 const LIST: &[KeyContext] = &[Single, Multi];
 const QUESTIONS: &[KeyContext] = &[Single, Multi, Confirm];
 const LETTERS: &[KeyContext] = &[Single, Multi, Review, Confirm];
@@ -116,35 +116,35 @@ const fn row(
     Binding { keys, on, action, spelled, does, hint }
 }
 
-/// What it does in a word, the prompt knows.
+/// The prompt fills in the word.
 const fn enter(on: &'static [KeyContext], does: &'static str) -> Binding {
     const ENTER: &[Key] = &[key(Enter)];
     row(ENTER, on, Action::Enter, "Enter", does, Some(("enter", "")))
 }
 
-/// Which number it is, the key tells.
+/// The key carries the number.
 const fn digits(on: &'static [KeyContext], does: &'static str, hint: &'static str) -> Binding {
     row(DIGITS, on, Action::Number(0), "1–9", does, Some(("1-9", hint)))
 }
 
-/// A row the help page does not list: an editing key people know from every other text field.
+/// An editing key that is common to all text fields and not on the help page.
 const fn edit(keys: &'static [Key], edit: Edit) -> Binding {
     row(keys, &[Typing], Action::Edit(edit), "", "", None)
 }
 
-/// The same for the text that a list is searched for, which has no other keys.
+/// The same for the search field, which has no other keys.
 const fn edit_search(keys: &'static [Key], edit: Edit) -> Binding {
     row(keys, TEXT, Action::Edit(edit), "", "", None)
 }
 
-/// Those out of range are answered too: a key that did nothing would look like a prompt that hangs.
+/// Digits out of range are answered, too: a dead key would look like a hanging prompt.
 #[rustfmt::skip]
 const DIGITS: &[Key] = &[
     key(Char('0')), key(Char('1')), key(Char('2')), key(Char('3')), key(Char('4')),
     key(Char('5')), key(Char('6')), key(Char('7')), key(Char('8')), key(Char('9')),
 ];
 
-/// Every key of the prompt. Footer hints appear in this order.
+/// All keys of the prompt. Footer hints appear in this order.
 pub static TABLE: &[Binding] = &[
     row(
         &[Key::ctrl('t')],
@@ -172,7 +172,7 @@ pub static TABLE: &[Binding] = &[
     row(&[key(Char('n'))], &[Confirm], Action::No, "", "", None),
     row(&[key(Char(' '))], &[Single], Action::Mark, "Space", "mark without going on", None),
     row(&[key(Char(' '))], &[Other], Action::Mark, "Space", "mark what was typed", None),
-    // The key only reads on.
+    // Here the key only scrolls.
     row(&[key(Char(' '))], &[Confirm], Action::Mark, "", "", None),
     digits(&[Single], "choose and continue; the last number is Other", "choose"),
     digits(&[Multi], "toggle; the last number is Other", "choose"),
@@ -251,7 +251,7 @@ pub static TABLE: &[Binding] = &[
     edit_search(&[Key::ctrl('u')], Edit::KillToStart),
 ];
 
-/// What a key means in a context; `None` where it means nothing.
+/// The action of a key in a context; `None` for an unused key.
 pub fn action(key: Key, context: KeyContext) -> Option<Action> {
     let bound = TABLE.iter().find(|binding| binding.on.contains(&context) && binding.keys.contains(&key));
     match (bound.map(|binding| &binding.action), key) {

@@ -4,8 +4,8 @@
 //! Event ──keymap──▶ Action ──update──▶ new state + Effect
 //! ```
 //!
-//! It reads no clock (time is passed in, counted from the first frame), measures no screen (a surface that scrolls
-//! reports what it shows through [`Prompt::look`]) and draws nothing. A view reads it through `&Prompt`.
+//! It reads no clock: time is passed in, counted from the first frame. It measures no screen: a scrolling surface
+//! reports its viewport through [`Prompt::look`]. It draws no frame: a view reads `&Prompt`.
 
 mod answer_draft;
 mod hints;
@@ -25,31 +25,31 @@ use crate::draft::Draft;
 use crate::key::Key;
 use crate::outcome::Outcome;
 
-/// What happens at a prompt.
+/// An input of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A key was pressed.
     Key(Key),
     /// Text was pasted.
     Paste(String),
-    /// A surface without keys, such as line mode, asks for this by name.
+    /// An action by name, from a surface without keys, such as line mode.
     Act(Action),
-    /// The external editor came back with this text.
+    /// The text from the external editor.
     Edited(String),
     /// Time has passed.
     Tick,
 }
 
-/// What the surface has to do after an event, besides showing the new state.
+/// The task of the surface after an event, besides drawing the new state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Nothing.
+    /// No task.
     Continue,
     /// Let the person edit this text elsewhere; answer with [`Event::Edited`].
     Edit(String),
     /// Close the prompt: there is an outcome.
     Finish(Outcome),
-    /// Close the prompt: the person put the question aside. It waits on, and the draft is to be filled in when it is opened
+    /// Close the prompt: the person chose Later. The question stays open, and its draft is filled in when it is opened
     /// again.
     PutAside(Draft),
     /// Close the prompt: the person interrupted the turn.

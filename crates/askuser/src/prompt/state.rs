@@ -1,4 +1,4 @@
-//! What a prompt remembers, and how a view reads it.
+//! The state of a prompt, and its readers.
 
 use super::answer_draft::AnswerDraft;
 use super::keymap::{KeyContext, SideText};
@@ -12,13 +12,13 @@ use crate::rules::Form;
 use crate::text::Text;
 use std::time::Duration;
 
-/// How a prompt behaves.
+/// The options of a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PromptOptions {
-    /// How long after the first frame keys that answer, cancel or open a text field are ignored, so that a key meant for
-    /// something else does nothing here.
+    /// The time after the first frame in which keys that answer, cancel or open a text field are ignored. They may be
+    /// meant for another program.
     pub key_delay: Duration,
-    /// When to give up waiting, counted from the first frame. Any key holds the clock: a person is there.
+    /// The time limit, counted from the first frame. Any key stops it, because a person is present.
     pub deadline: Option<Duration>,
 }
 
@@ -28,7 +28,7 @@ impl Default for PromptOptions {
     }
 }
 
-/// What is on the screen.
+/// The page on the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Page {
     /// A question.
@@ -37,14 +37,14 @@ pub enum Page {
     Review,
 }
 
-/// What the keys are for at the moment.
+/// The current purpose of keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InputMode {
     /// Moving and choosing.
     Choosing,
     /// Typing into a field.
     Typing(TextField),
-    /// Asking once more whether to cancel.
+    /// Confirming a cancellation.
     Leaving,
     /// Reading the help page.
     Help,
@@ -57,49 +57,49 @@ pub enum TextField {
     Other,
     /// A note on a row.
     Note(usize),
-    /// What to talk about first.
+    /// The message of "discuss first".
     Discuss,
-    /// Why not.
+    /// The reason of a refusal.
     Decline,
 }
 
-/// A word to the person about the key they pressed.
+/// A message to the person about the last key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
-    /// What to do.
+    /// The text.
     pub text: String,
-    /// Whether the key was refused.
+    /// The kind: advice, or the refusal of a key.
     pub kind: NoticeKind,
-    /// Until when it also shows as a red border.
+    /// The end of the time in which it also shows as a red border.
     pub flash_until: Duration,
 }
 
-/// What a notice is about.
+/// The kind of a notice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoticeKind {
-    /// The key was taken; this is what the next one does.
+    /// The key was accepted; the text announces the next key's effect.
     Advice,
-    /// The key was refused, and why.
+    /// The key was refused, with the reason.
     Rejected,
-    /// The key came before keys count; the notice goes once they do.
+    /// The key came too early. The notice disappears once keys count.
     TooEarly,
 }
 
-/// How the text of a question is shown.
+/// The style of a question's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wording {
     /// As prose, wrapped between words.
     Prose,
-    /// Exactly, to the last blank: the person agrees to what it says, such as a command.
+    /// Verbatim, to the last blank: the person agrees to it, as to a command.
     Exact,
 }
 
-/// Text that the same person typed at another surface, for the same question.
+/// Text that the same person typed at another surface for the same question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rival {
     /// The draft.
     pub draft: Draft,
-    /// The place and time of typing, and the text, in one line.
+    /// The place and time of typing, and the text, on one line.
     pub summary: String,
 }
 
@@ -135,21 +135,21 @@ impl Reading {
     }
 }
 
-/// How a prompt has come to be on the screen.
+/// The reason why a prompt is on the screen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Trigger {
-    /// The program that asks shows it, and waits right here.
+    /// The asking program shows it and waits.
     #[default]
     Inline,
-    /// The question is kept somewhere, and a person opened it. Esc puts it aside, with what they have done so far.
+    /// The question is stored, and a person opened it. Esc means Later and keeps the draft.
     Opened,
-    /// The question is kept somewhere, and opened by itself, maybe while a person is typing: keys count once the keyboard has
-    /// rested, and a digit alone answers nothing.
+    /// The question is stored and opened by itself, perhaps while a person types. Keys count once the keyboard has
+    /// rested, and a digit alone chooses no option.
     Popup,
 }
 
-/// A prompt: questions, and everything the person has done about them so far. It knows no clock and no terminal: a surface
-/// gives it events, does what comes of them, and shows what it has become.
+/// A prompt: questions and the person's work on them so far. It knows no clock and no terminal. A surface passes it
+/// events, carries out the effects, and draws the state.
 ///
 /// ```
 /// use askuser::input::QuestionInput;
@@ -175,39 +175,39 @@ pub struct Prompt {
     pub(super) purpose: Purpose,
     pub(super) why: Option<String>,
     pub(super) input: Option<String>,
-    /// The text that is shown in the place of the context.
+    /// The opened text, shown instead of the context.
     pub(super) opened: Option<SideText>,
-    /// What was filled in for the person, and what they had done another time.
+    /// The prefilled answers, and the person's earlier work.
     pub(super) known: Vec<Answer>,
     pub(super) resumed: Vec<Answer>,
     pub(super) rival: Option<Rival>,
     pub(super) options: PromptOptions,
     pub(super) drafts: Vec<AnswerDraft>,
     pub(super) page: Page,
-    /// The row under the cursor of the review page: a question, or "Send" after the last of them.
+    /// The row of the cursor on the review page: a question, or "Send" after the last one.
     pub(super) review_row: usize,
     pub(super) mode: InputMode,
     pub(super) discuss: Text,
     pub(super) decline: Text,
     pub(super) notice: Option<Notice>,
     pub(super) scroll: Scroll,
-    /// The first line of the context that is shown, once it was scrolled.
+    /// The first visible line of the context, once it was scrolled.
     pub(super) context_offset: Option<usize>,
-    /// The row whose preview was scrolled, and the first line of it that is shown.
+    /// The row whose preview was scrolled, and its first visible line.
     pub(super) preview_offset: Option<(usize, usize)>,
     pub(super) viewport: Option<Viewport>,
-    /// What has been on the screen last; the viewport may be ahead of it.
+    /// The last drawn viewport. The expected `viewport` may be ahead of it.
     pub(super) looked: Option<Viewport>,
     pub(super) reading: Reading,
     pub(super) now: Duration,
-    /// How long the border shows that a question of several was answered, and until when it does.
+    /// The duration of the border that confirms an answer to one of several questions, and its end.
     pub(super) success_flash: Duration,
     pub(super) answered_until: Duration,
     pub(super) held: bool,
-    /// Until when the person can hardly have seen the prompt.
+    /// The end of the time in which the person has hardly seen the prompt.
     pub(super) armed_at: Duration,
     pub(super) arming: Arming,
-    /// Whether a key came too early, so that those typed with it are refused too.
+    /// Whether a key came too early. The keys typed with it are refused, too.
     pub(super) is_refusing: bool,
     pub(super) trigger: Trigger,
 }
@@ -221,20 +221,20 @@ pub enum Prefilled {
     Asker,
 }
 
-/// What a key means to a prompt that is not armed yet.
+/// The effect of an early key on the arming of a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arming {
-    /// Nothing: it is armed when it would have been.
+    /// No effect.
     Steady,
-    /// That the keyboard is still busy with something else: it is armed once that rests.
+    /// The keyboard is busy with another program: the prompt is armed once it rests.
     UntilRest,
 }
 
-/// For how long a key is held, at most, before it repeats, and within what time a key is pressed twice by mistake.
+/// The longest hold of a key before it repeats, and the time of an accidental double press.
 const REPEATS_AFTER: Duration = Duration::from_millis(700);
 
 impl Prompt {
-    /// A prompt for a request: who asks, what is known already and the deadline are the request's.
+    /// A prompt for a request with its asker, known answers and deadline.
     pub fn of(request: &Request, key_delay: Duration) -> Prompt {
         let options = PromptOptions { key_delay, deadline: request.deadline() };
         let prompt = Prompt::new(request.set().clone(), options).prefilled(request.known());
@@ -286,7 +286,7 @@ impl Prompt {
         Prompt { mode: prompt.resting_mode(), ..prompt }
     }
 
-    /// What the keys are for where nothing else was asked for: where there are no options, a text.
+    /// The purpose of keys in the default mode: a text field if there are no options.
     pub(super) fn resting_mode(&self) -> InputMode {
         match self.form() {
             Some(Form::Input) => InputMode::Typing(TextField::Other),
@@ -294,35 +294,35 @@ impl Prompt {
         }
     }
 
-    /// How the question on the screen is answered; `None` on the review page.
+    /// The form of the question on the screen; `None` on the review page.
     pub(super) fn form(&self) -> Option<Form> {
         self.current().map(|(question, _)| question.form())
     }
 
-    /// Sets how the prompt has come to be on the screen; [`Trigger::Inline`] without it.
+    /// Sets the trigger; [`Trigger::Inline`] by default.
     pub fn on(self, trigger: Trigger) -> Prompt {
         let prompt = if trigger == Trigger::Popup { self.among_keys(None) } else { self };
         Prompt { trigger, ..prompt }
     }
 
-    /// Says who asks, in these words.
+    /// Sets the description of the asker.
     pub fn from_whom(self, origin: Option<String>) -> Prompt {
         Prompt { origin, ..self }
     }
 
-    /// How it has come to be on the screen.
+    /// The trigger.
     pub fn trigger(&self) -> Trigger {
         self.trigger
     }
 
-    /// Whether the person has stopped the clock by touching a key.
+    /// Whether the person has stopped the clock by a key.
     pub fn is_held(&self) -> bool {
         self.held
     }
 
-    /// For a prompt that comes while the person is at the keyboard: every key that comes too early puts off the moment it
-    /// is armed, so neither a held key nor a text typed for something else gets through. `since` is how long ago another
-    /// prompt was closed, whose last key may still be down.
+    /// Extends the arming delay for a prompt that appears while the person types. Every early key restarts the delay,
+    /// so that neither a held key nor text for another program gets through. `since` is the time since another prompt
+    /// closed, whose last key may still be down.
     pub fn among_keys(mut self, since: Option<Duration>) -> Prompt {
         if !self.options.key_delay.is_zero() {
             let held = since.map_or(Duration::ZERO, |since| REPEATS_AFTER.saturating_sub(since));
@@ -332,14 +332,13 @@ impl Prompt {
         self
     }
 
-    /// After each answer but the last, the next page shows in the colour of success for so long. It holds up no key, and says
-    /// nothing: nothing is sent yet.
+    /// Sets the time for which the next page shows in the colour of success after each answer but the last. Keys work
+    /// meanwhile, and no answer is sent yet.
     pub fn flashing_success(self, success_flash: Duration) -> Prompt {
         Prompt { success_flash, ..self }
     }
 
-    /// Fills in answers that are already known; the person sees them and may change them. Starts at the first question
-    /// without one.
+    /// Fills in known answers, which the person sees and may change. Starts at the first question without one.
     pub fn prefilled(mut self, answers: &[Answer]) -> Prompt {
         for (question, draft) in self.set.questions().iter().zip(&mut self.drafts) {
             if let Some(answer) = answers.iter().find(|answer| answer.question == question.text_verbatim()) {
@@ -351,7 +350,7 @@ impl Prompt {
         self
     }
 
-    /// Goes on from what the person had done another time. What does not fit the questions is left out.
+    /// Restores an earlier draft. Parts that do not fit the questions are dropped.
     pub fn resuming(mut self, draft: &Draft) -> Prompt {
         if draft.is_empty() {
             return self;
@@ -376,7 +375,7 @@ impl Prompt {
         self
     }
 
-    /// Shows a draft from another surface beside this one, or none any more. The person chooses between the two by a key.
+    /// Shows or clears a draft from another surface. The person chooses between the two by a key.
     pub fn offer(&mut self, rival: Option<Rival>) {
         self.rival = rival;
     }
@@ -386,7 +385,7 @@ impl Prompt {
         self.rival.as_ref()
     }
 
-    /// Returns the author of the answer to question `i` if it was filled in before the prompt was shown.
+    /// The author of the answer to question `i` if it was filled in before the prompt was shown.
     pub fn prefilled_by(&self, i: usize) -> Option<Prefilled> {
         let answer = self.answer(i)?;
         if self.resumed.contains(&answer) {
@@ -395,17 +394,17 @@ impl Prompt {
         self.known.contains(&answer).then_some(Prefilled::Asker)
     }
 
-    /// The note in an outcome that keeps the action from running.
+    /// The note in an outcome that prevents the action.
     pub fn condition<'a>(&self, outcome: &'a Outcome) -> Option<&'a str> {
         permission::condition(self.purpose, &self.set, outcome)
     }
 
-    /// Who asks, safe to show.
+    /// The asker, safe to show.
     pub fn origin(&self) -> Option<&str> {
         self.origin.as_deref()
     }
 
-    /// A text beside the question, as it was given.
+    /// A text beside the question, as given.
     pub fn side_text(&self, text: SideText) -> Option<&str> {
         match text {
             SideText::Why => self.why.as_deref(),
@@ -413,12 +412,12 @@ impl Prompt {
         }
     }
 
-    /// The text that the person opened. A surface shows it in the place of the context.
+    /// The text that the person opened. A surface shows it instead of the context.
     pub fn opened(&self) -> Option<SideText> {
         self.opened
     }
 
-    /// How the text of the questions is shown.
+    /// The style of the questions' text.
     pub fn wording(&self) -> Wording {
         match self.purpose {
             Purpose::Permission => Wording::Exact,
@@ -426,10 +425,10 @@ impl Prompt {
         }
     }
 
-    /// What the person should know of a note on this row: beside a yes it may be a condition.
+    /// The warning about a note on this row: beside a yes it may be a condition.
     pub fn note_hint(&self, row: usize) -> Option<&'static str> {
         let (question, _) = self.current()?;
-        // The last option refuses, and so does whatever is typed.
+        // The last option refuses, and so does any typed text.
         self.purpose.note_hint().filter(|_| row + 1 < question.options().len())
     }
 
@@ -438,25 +437,25 @@ impl Prompt {
         &self.set
     }
 
-    /// What is on the screen.
+    /// The page on the screen.
     pub fn page(&self) -> Page {
         self.page
     }
 
-    /// What the keys are for.
+    /// The purpose of keys.
     pub fn mode(&self) -> InputMode {
         self.mode
     }
 
-    /// What the person has done with question `i`.
+    /// The person's work on question `i`.
     ///
     /// # Panics
-    /// Where there is no such question.
+    /// If there is no such question.
     pub fn draft(&self, i: usize) -> &AnswerDraft {
         &self.drafts[i]
     }
 
-    /// The question on the screen with what was done about it; `None` on the review page.
+    /// The question on the screen with its draft; `None` on the review page.
     pub fn current(&self) -> Option<(&Question, &AnswerDraft)> {
         match self.page {
             Page::Question(i) => Some((&self.set.questions()[i], &self.drafts[i])),
@@ -464,8 +463,8 @@ impl Prompt {
         }
     }
 
-    /// The row under the cursor: an option, or Other after the last of them; on the review page a question, or "Send" after
-    /// the last of them.
+    /// The row of the cursor: an option, or Other after the last option. On the review page a question, or "Send" after
+    /// the last one.
     pub fn focus(&self) -> usize {
         match self.page {
             Page::Question(i) => self.drafts[i].focus,
@@ -473,7 +472,7 @@ impl Prompt {
         }
     }
 
-    /// The place of the row under the cursor among those that are listed; a search lists only some.
+    /// The position of the cursor's row in the list; a search lists only some rows.
     pub fn place(&self) -> usize {
         match self.page {
             Page::Question(i) => self.drafts[i].place_of(self.drafts[i].focus),
@@ -481,7 +480,7 @@ impl Prompt {
         }
     }
 
-    /// How many rows are listed.
+    /// The number of listed rows.
     pub(super) fn places(&self) -> usize {
         match self.page {
             Page::Question(i) => self.drafts[i].listed().len(),
@@ -489,24 +488,24 @@ impl Prompt {
         }
     }
 
-    /// The answer to question `i` as it stands; `None` while there is none, or no such question.
+    /// The current answer to question `i`; `None` without one.
     pub fn answer(&self, i: usize) -> Option<Answer> {
         self.drafts.get(i)?.answer(self.set.questions().get(i)?)
     }
 
-    /// The answers given so far.
+    /// The complete answers so far.
     pub fn answers(&self) -> Vec<Answer> {
         (0..self.drafts.len()).filter_map(|i| self.answer(i)).collect()
     }
 
-    /// The answers the person gave so far. Answers filled in for them are not theirs until they submit them; in a prompt that
-    /// they opened it is what they had put aside.
+    /// The answers that the person gave so far. Prefilled answers are not theirs before they submit them. In a prompt
+    /// that the person opened, prefilled answers are their earlier draft and count.
     pub fn so_far(&self) -> Vec<Answer> {
         let is_theirs = |answer: &Answer| self.trigger != Trigger::Inline || !self.known.contains(answer);
         self.answers().into_iter().filter(is_theirs).collect()
     }
 
-    /// Everything to go on from another time ([`Prompt::resuming`]): what is chosen, and every text.
+    /// The draft for [`Prompt::resuming`]: the choices and every text.
     pub fn unsent(&self) -> Draft {
         let entries = self.set.questions().iter().zip(&self.drafts);
         let answers = entries.filter_map(|(question, entry)| entry.unsent(question)).collect();
@@ -531,33 +530,33 @@ impl Prompt {
         }
     }
 
-    /// What the person is told about the last key.
+    /// The message about the last key.
     pub fn notice(&self) -> Option<&Notice> {
         self.notice.as_ref().filter(|notice| notice.kind != NoticeKind::TooEarly || self.now < self.armed_at)
     }
 
-    /// Whether the border shows a rejected key just now.
+    /// Whether the border shows a rejected key now.
     pub fn is_flashing(&self) -> bool {
         self.notice.as_ref().is_some_and(|notice| self.now < notice.flash_until)
     }
 
-    /// Whether a question of several was answered just now.
+    /// Whether one of several questions was just answered.
     pub fn is_answer_fresh(&self) -> bool {
         self.now < self.answered_until
     }
 
-    /// How much time is left; `None` when there is no limit or the person has stopped the clock.
+    /// The remaining time; `None` without a limit, or if the person has stopped the clock.
     pub fn time_left(&self) -> Option<Duration> {
         let deadline = self.options.deadline.filter(|_| !self.held)?;
         Some(deadline.saturating_sub(self.now))
     }
 
-    /// When something will change by itself, counted from the first frame; `None` when nothing will until an event.
+    /// The time of the next change without an event, counted from the first frame; `None` if there is none.
     pub fn next_change(&self) -> Option<Duration> {
         let flash = self.notice.as_ref().map(|notice| notice.flash_until).filter(|&until| until > self.now);
         let fresh = Some(self.answered_until).filter(|&until| until > self.now);
         let countdown = self.time_left().map(|left| {
-            // The countdown shows minutes while there are many and seconds at the end: wake no oftener than it changes.
+            // The countdown shows minutes first and seconds at the end. Wake up no more often than it changes.
             let step = if left > Duration::from_secs(60) { 60_000 } else { 1_000 };
             let rest = left.as_millis() % step;
             self.now
@@ -567,24 +566,25 @@ impl Prompt {
         flash.into_iter().chain(fresh).chain(countdown).chain(armed).min()
     }
 
-    /// Where the page should start.
+    /// The first line of the page.
     pub fn scroll(&self) -> Scroll {
         self.scroll
     }
 
-    /// The first line to show of the context, or of an opened text, once the person has scrolled it; until then the surface decides.
+    /// The first line of the context or the opened text, once the person has scrolled it. Until then the surface
+    /// decides.
     pub fn context_offset(&self) -> Option<usize> {
         self.context_offset
     }
 
-    /// The first line to show of the preview of the focused option, once the person reads it; each is read from its
+    /// The first line of the focused option's preview, once the person has scrolled it. Each preview starts at its
     /// beginning.
     pub fn preview_offset(&self) -> Option<usize> {
         self.preview_offset.filter(|(row, _)| *row == self.focus()).map(|(_, offset)| offset)
     }
 
-    /// Says what the surface shows, so that keys can scroll, and so that nothing off the screen is chosen unread. A
-    /// surface that may show less than the whole says it after each event; until it has, all is taken to be seen.
+    /// Reports the drawn viewport, so that keys can scroll and unread rows cannot be chosen. A surface that scrolls
+    /// calls it after each event; without a report, everything counts as seen.
     pub fn look(&mut self, viewport: Viewport) {
         if self.opened.is_none() {
             self.reading.draw(&viewport);
@@ -593,8 +593,8 @@ impl Prompt {
         self.foresee(viewport);
     }
 
-    /// Says what the surface is about to show, so that keys that come at once do what they would do then. Nothing that is agreed
-    /// to counts as read by that.
+    /// Sets the viewport about to be drawn, so that keys before the drawing have the effect they would have after it.
+    /// It does not count text to agree to as read.
     pub fn foresee(&mut self, viewport: Viewport) {
         self.viewport = Some(viewport);
     }
@@ -604,12 +604,12 @@ impl Prompt {
         self.reading = Reading::Done;
     }
 
-    /// Whether a row of the text that the person agrees to was not drawn yet. No option can be chosen until then.
+    /// Whether some row of the text to agree to was not drawn yet. Until then no option can be chosen.
     pub fn is_unread(&self) -> bool {
         matches!(self.reading, Reading::Unread { .. })
     }
 
-    /// Whether the same holds after this viewport is drawn.
+    /// Whether that still holds after this viewport is drawn.
     pub fn is_unread_after(&self, viewport: &Viewport) -> bool {
         let mut reading = self.reading.clone();
         if self.opened.is_none() {
@@ -618,7 +618,7 @@ impl Prompt {
         matches!(reading, Reading::Unread { .. })
     }
 
-    /// Where the person is, as far as keys are concerned.
+    /// The context of keys.
     pub fn context(&self) -> KeyContext {
         match (self.mode, self.current()) {
             (InputMode::Typing(_), _) => KeyContext::Typing,
@@ -634,7 +634,7 @@ impl Prompt {
         }
     }
 
-    /// The page after question `from`: the next one without an answer, else the review, or the end of a single question.
+    /// The page after question `from`: the next unanswered one, else the review, or the end of a single question.
     pub(super) fn next_page(&self, from: usize) -> Page {
         let count = self.drafts.len();
         let open = (0..count).map(|step| (from + step) % count).find(|&i| self.answer(i).is_none());
@@ -645,16 +645,16 @@ impl Prompt {
         }
     }
 
-    /// Whether an escape byte may count as Esc before it is known that nothing follows it. It may be the first half of
-    /// another key that a slow link has split: here neither Esc nor the other half could end or send anything.
+    /// Whether an escape byte may count as Esc before the next byte. It may be the first half of a key on a slow link.
+    /// Here neither Esc nor the other half could end the prompt or send an answer.
     pub fn is_esc_harmless(&self) -> bool {
         match self.mode {
             InputMode::Help => true,
             InputMode::Leaving => false,
-            // With something to lose, Esc asks first; while a list is searched, it only ends the search.
+            // With unsent work, Esc asks first. In a search it only ends the search.
             InputMode::Choosing => self.has_something_to_lose() && !self.is_searching(),
             InputMode::Typing(TextField::Other) if self.form() == Some(Form::Input) => self.has_something_to_lose(),
-            // On the row of Other, the Enter of Alt-Enter begins to type again, unless what was typed is ticked.
+            // On Other's row, the Enter of Alt-Enter starts typing again, unless Other is ticked.
             InputMode::Typing(TextField::Other) => self
                 .current()
                 .is_none_or(|(question, draft)| !(question.is_multi_select() && draft.is_picked(draft.other_row()))),
@@ -663,7 +663,7 @@ impl Prompt {
         }
     }
 
-    /// Whether closing now would lose something the person did.
+    /// Whether closing now would discard the person's work.
     pub(super) fn has_something_to_lose(&self) -> bool {
         let is_empty =
             self.drafts.iter().all(AnswerDraft::is_empty) && self.discuss.is_blank() && self.decline.is_blank();

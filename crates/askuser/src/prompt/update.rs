@@ -1,7 +1,6 @@
-//! How events change a prompt.
+//! The transitions of a prompt.
 //!
-//! Two rules run through all of it: only the person deletes what they typed, and a key answers nothing
-//! that is not on the screen.
+//! Two rules hold throughout: only the person deletes their text, and a key chooses only rows on the screen.
 
 use super::answer_draft::AnswerDraft;
 use super::keymap::{Action, KeyContext, SideText, action};
@@ -14,24 +13,24 @@ use crate::rules::Form;
 use crate::text::{Edit, Fit, Text};
 use std::time::Duration;
 
-/// How long a rejected key shows as a red border.
+/// The time for which a rejected key shows as a red border.
 const FLASH: Duration = Duration::from_millis(400);
 
-/// Who types on has not seen the prompt yet: even a slow typist presses the next key within this.
+/// The pause after which a typist has stopped, long enough for a slow one.
 const REST: Duration = Duration::from_millis(700);
 
-/// The notice for a key that came too early to answer. It goes by itself once keys count.
+/// The notice for a key that came too early. It disappears once keys count.
 const TOO_EARLY: &str = "Not taken: keys count once you stop typing for a moment";
 
-/// The notice for a key that would choose an option before the text was read. Space reads on and Enter chooses, so that a
-/// key held down does not do both.
+/// The notice for a choice before the text was read. Space scrolls and Enter chooses, so that a held key does not do
+/// both.
 const READ_ON: &str = "Read it to its end first: Space";
 
-/// The notice for a key that would choose where nothing is listed.
+/// The notice for a choice in an empty list.
 const NO_MATCH: &str = "Nothing matches; Esc clears the search";
 
 impl Prompt {
-    /// Takes one event; `now` is the time since the first frame.
+    /// Handles an event. `now` is the time since the first frame.
     pub fn update(&mut self, event: Event, now: Duration) -> Effect {
         self.now = now;
         self.held |= matches!(event, Event::Key(_) | Event::Paste(_) | Event::Act(_));
@@ -74,7 +73,7 @@ impl Prompt {
         Effect::Continue
     }
 
-    /// Whether an action is possible here. Where a command of ours asks, the person who started it is there to answer.
+    /// Whether an action is possible here. The person who started one of our commands is there to answer it.
     pub(super) fn takes(&self, action: &Action) -> bool {
         match action {
             Action::Note => self.form().is_some_and(Form::takes_notes),
@@ -91,25 +90,25 @@ impl Prompt {
         }
     }
 
-    /// Whether the person can hardly have seen the prompt yet. A text field is only there because they asked for it, or
-    /// for the command that shows nothing else.
+    /// Whether the person has hardly seen the prompt yet. A text field that they opened does not count. The text field
+    /// that is the whole prompt does.
     fn is_arming(&self) -> bool {
         self.now < self.armed_at && (!matches!(self.mode, InputMode::Typing(_)) || self.is_unseen(self.now))
     }
 
-    /// Whether what is typed now was begun for something else: the person can hardly have seen the prompt.
+    /// Whether the current input was meant for another program, because the person has hardly seen the prompt.
     pub fn is_unseen(&self, now: Duration) -> bool {
         let is_asked_for = matches!(self.mode, InputMode::Typing(_)) && self.mode != self.resting_mode();
         self.arming == Arming::UntilRest && now < self.armed_at && !is_asked_for
     }
 
-    /// Whether a key does something about a question, and so does nothing before the person can have seen it: it answers,
-    /// it cancels, or it opens a field that takes the keys after it.
+    /// Whether a key must wait until the person can have seen the prompt: it answers, cancels, or opens a field for the
+    /// next keys.
     fn has_to_wait(&self, key: Key) -> bool {
         match action(key, self.context()) {
-            // The rest of what was typed with a refused key means something else without it.
+            // The rest of the input after a refused key has another meaning without it.
             _ if self.is_refusing => true,
-            // What narrows a list down does nothing that cannot be seen.
+            // Everything that a search filter does is visible.
             Some(Action::Edit(_)) => self.form() != Some(Form::Pick) || self.arming == Arming::UntilRest,
             _ => matches!(
                 key.code,
@@ -124,7 +123,7 @@ impl Prompt {
         }
     }
 
-    /// Takes neither this nor what is typed with it, and says why.
+    /// Refuses a key and the input typed with it, with a notice.
     fn refuse_early(&mut self) -> Effect {
         self.arming = Arming::UntilRest;
         self.is_refusing = true;
@@ -168,12 +167,12 @@ impl Prompt {
             (_, Action::Editor) => return self.edit_other(),
             (_, Action::Escape) if self.opened.is_some() => self.show_beside(None),
             (_, Action::Escape) if self.is_searching() => self.search(Edit::KillToStart),
-            // A prompt that is put aside keeps its draft.
+            // A prompt closed by Later keeps its draft.
             (_, Action::Escape) if self.trigger == Trigger::Inline && self.has_something_to_lose() => {
                 self.mode = InputMode::Leaving;
             }
             (_, Action::Escape) => return self.leave(),
-            // A character on the row of Other.
+            // A character on Other's row.
             (_, Action::Edit(edit @ Edit::Insert(_))) if self.context() == KeyContext::Other => {
                 self.type_into(TextField::Other);
                 self.edit(TextField::Other, edit);
@@ -205,7 +204,7 @@ impl Prompt {
         if !multi {
             self.drafts[i].pick_only(focus);
         } else if !self.drafts[i].is_touched() {
-            // One key does not send what the person has not chosen.
+            // A single key must not send an answer that the person has not chosen.
             self.drafts[i].picked[focus] = true;
             return self.advise("Selected. Enter again to continue".to_owned());
         }
@@ -230,12 +229,12 @@ impl Prompt {
         }
     }
 
-    /// Shows a text in the place of the context, or the context again, from its first row.
+    /// Shows a text instead of the context, or the context again, from its first row.
     fn show_beside(&mut self, text: Option<SideText>) {
         if text.is_none_or(|text| self.side_text(text).is_some()) {
             self.opened = text;
             self.context_offset = None;
-            // The drawn rows are those of another text.
+            // The drawn rows belong to another text.
             self.looked = None;
         }
     }
@@ -258,7 +257,7 @@ impl Prompt {
         Effect::Continue
     }
 
-    /// Picks a row; where several may be picked, the second time takes it back.
+    /// Picks a row. In a multi-select question the second time unpicks it.
     fn toggle(&mut self, i: usize, row: usize) -> Effect {
         if row == self.drafts[i].other_row() && self.drafts[i].other.is_blank() {
             return self.type_into(TextField::Other);
@@ -287,7 +286,7 @@ impl Prompt {
         };
         let rows = self.drafts[i].rows();
         if !(1..=rows).contains(&n) {
-            // On Other it is the beginning of a text, such as "5 days".
+            // On Other it starts a text, such as "5 days".
             if let (KeyContext::Other, Some(digit)) = (self.context(), char::from_digit(n as u32, 10)) {
                 return self.act(Action::Edit(Edit::Insert(digit)));
             }
@@ -301,7 +300,7 @@ impl Prompt {
         }
     }
 
-    /// Question `i` has its answer: on to the next page, or to the end.
+    /// Continues after the answer to question `i`: to the next page, or to the end.
     fn go_on(&mut self, i: usize) -> Effect {
         if self.drafts.len() == 1 {
             return self.submit();
@@ -372,7 +371,7 @@ impl Prompt {
         self.review_row = self.drafts.len();
         self.scroll = Scroll::At(0);
         self.preview_offset = None;
-        // The next page's content is not known until it is laid out.
+        // The next page's lines are unknown until it is laid out.
         (self.viewport, self.looked) = (None, None);
     }
 
@@ -384,7 +383,7 @@ impl Prompt {
             && let Some(row) = viewport.rows.get(focus)
         {
             if row.start < viewport.page.offset && row.end > viewport.page.offset {
-                // The row begins above: read it back to its beginning before leaving it.
+                // The row begins above: scroll back to its beginning before leaving it.
                 self.scroll = Scroll::At(viewport.page.offset.saturating_sub(viewport.page.step()).max(row.start));
                 return;
             }
@@ -401,8 +400,8 @@ impl Prompt {
             && let Some(row) = viewport.rows.get(focus)
         {
             if row.end > viewport.page.end() {
-                // The row ends below, or begins there: read on to it, and to its end, before leaving it. Nothing on the
-                // way is skipped.
+                // The row ends below, or begins there: scroll to it and to its end before leaving it. No part is
+                // skipped.
                 let whole = row.end.saturating_sub(viewport.page.height);
                 let goal = if viewport.page.offset < row.start { whole.min(row.start) } else { whole };
                 self.scroll = Scroll::At((viewport.page.offset + viewport.page.step()).min(goal));
@@ -415,8 +414,8 @@ impl Prompt {
         self.focus_or_scroll(Some(focus + 1).filter(|_| focus < last), 1);
     }
 
-    /// Moves the cursor to the next row; from one that was scrolled away, to the nearest that is on the screen. Where there is none,
-    /// the page scrolls.
+    /// Moves the cursor to the next row; from a row off the screen, to the nearest visible one. Without one, the page
+    /// scrolls.
     fn focus_or_scroll(&mut self, place: Option<usize>, pages: isize) {
         match place {
             Some(place) => self.focus_at(place),
@@ -424,7 +423,7 @@ impl Prompt {
         }
     }
 
-    /// Moves the cursor to a place among the rows that are listed.
+    /// Moves the cursor to a position in the list.
     fn focus_at(&mut self, place: usize) {
         let row = match self.page {
             Page::Review => Some(place),
@@ -435,14 +434,14 @@ impl Prompt {
         }
     }
 
-    /// Moves the cursor through a long list by a screenful.
+    /// Moves the cursor by a screenful through a long list.
     fn leaf(&mut self, pages: isize) {
         let step = self.viewport.as_ref().map_or(1, |viewport| viewport.page.step());
         let place = self.place().saturating_add_signed(pages * step as isize);
         self.focus_at(place.min(self.places().saturating_sub(1)));
     }
 
-    /// Narrows a list down, or widens it again.
+    /// Changes the filter of a list.
     fn search(&mut self, edit: Edit) {
         let Page::Question(i) = self.page else { return };
         let draft = &mut self.drafts[i];
@@ -452,7 +451,7 @@ impl Prompt {
             return;
         }
         draft.list_matches(&self.set.questions()[i]);
-        // Other rows are listed: nothing is known of where they are.
+        // Other rows are listed, at unknown positions.
         (self.viewport, self.looked) = (None, None);
         self.reveal();
     }
@@ -464,8 +463,8 @@ impl Prompt {
             Page::Question(i) => {
                 let (question, draft) = (&self.set.questions()[i], &mut self.drafts[i]);
                 draft.focus = row;
-                // Enter sends what is marked. Where Enter would type, it sends nothing, and the mark stays. A row
-                // that is not on the screen yet is marked by Enter itself.
+                // Enter sends the marked rows. Where Enter would type, it sends none, and the marks stay. A row off the
+                // screen is marked by Enter itself.
                 let sends = row < draft.other_row() || !draft.other.is_blank();
                 if !question.is_multi_select() && draft.is_touched() && sends && seen {
                     draft.pick_only(row);
@@ -475,7 +474,8 @@ impl Prompt {
         self.reveal();
     }
 
-    /// Reads on, or back: the preview to its end, then the context, then the page; back, the page before the context.
+    /// Scrolls forward through the preview, then the context, then the page. Backward the page comes before the
+    /// context.
     fn turn_pages(&mut self, pages: isize) {
         if self.form() == Some(Form::Pick) {
             return self.leaf(pages);
@@ -494,7 +494,8 @@ impl Prompt {
         self.scroll = Scroll::At(viewport.page.paged(pages).unwrap_or(viewport.page.offset));
     }
 
-    /// Brings what a key would choose onto the screen instead. Typing is no choice, so Other never waits for this.
+    /// Scrolls to the row that a key would choose, instead of choosing it. Typing is no choice, so Other never waits
+    /// for this.
     fn show_first(&mut self) -> Effect {
         self.reveal();
         let is_ticked = self.current().is_some_and(|(question, _)| question.is_multi_select());
@@ -505,7 +506,7 @@ impl Prompt {
         self.scroll = Scroll::Reveal(self.viewport.as_ref().map_or(0, |viewport| viewport.page.offset));
     }
 
-    /// Whether a row may be chosen: it is on the screen, and the text that it would permit was read.
+    /// Whether a row may be chosen: it is visible, and the text that it would permit was read.
     fn is_seen(&self, row: usize) -> bool {
         let place = self.current().map_or(row, |(_, draft)| draft.place_of(row));
         let is_shown = |viewport: &Option<Viewport>| viewport.as_ref().is_none_or(|viewport| viewport.shows(place));
@@ -518,7 +519,7 @@ impl Prompt {
         is_shown(&self.viewport) && is_read
     }
 
-    /// Any key closes the help page, except those that scroll it where it is longer than the screen.
+    /// Closes the help page on any key. Keys that scroll keep it open if it is longer than the screen.
     fn read_help(&mut self, key: Key) {
         let long = self.viewport.as_ref().is_some_and(|viewport| viewport.page.total > viewport.page.height);
         match action(key, KeyContext::Review) {
@@ -546,7 +547,7 @@ impl Prompt {
 
     fn stop_typing(&mut self) {
         if let Page::Question(i) = self.page {
-            // A choice of nothing is no choice.
+            // An empty choice is no choice.
             let other = self.drafts[i].other_row();
             self.drafts[i].picked[other] = self.drafts[i].is_picked(other);
         }
@@ -565,7 +566,7 @@ impl Prompt {
                 }
                 let row = self.drafts[i].other_row();
                 if self.set.questions()[i].is_multi_select() {
-                    // As with a note, Enter ends the text; another one confirms the question.
+                    // As with a note, the first Enter ends the text, and the second one confirms the question.
                     self.drafts[i].picked[row] = true;
                     self.stop_typing();
                     return Effect::Continue;
@@ -605,7 +606,7 @@ impl Prompt {
                 let line = text.lines().next().unwrap_or_default().to_owned();
                 self.search(Edit::Paste(line));
             }
-            // Pasting over the options would be read as keys by a lesser prompt; here it is never a choice.
+            // Pasted text is never a choice, unlike its characters as keys.
             InputMode::Choosing | InputMode::Leaving | InputMode::Help => {
                 return self.reject("Choose Other or press n before pasting".into());
             }
@@ -613,7 +614,7 @@ impl Prompt {
         Effect::Continue
     }
 
-    /// Replaces everything that was done here by the draft from another surface.
+    /// Replaces the draft by the one from another surface.
     fn keep_other(&mut self) {
         let Some(rival) = self.rival.take() else { return };
         let limit = self.discuss.limit();
@@ -636,7 +637,7 @@ impl Prompt {
 
     fn edited(&mut self, text: &str) -> Effect {
         if let InputMode::Typing(field) = self.mode {
-            // Editors add a final newline that was not typed.
+            // Editors add a final newline.
             if self.field_mut(field).set(text.trim_end_matches(['\n', '\r'])) == Fit::Refused {
                 let limit = self.field(field).limit();
                 self.reject(format!("{} characters, at most {limit}", text.chars().count()));
@@ -655,7 +656,7 @@ impl Prompt {
         }
     }
 
-    /// Tells the person that something a surface did for them went wrong.
+    /// Shows an error of the surface to the person.
     pub fn warn(&mut self, text: String) {
         self.reject(text);
     }

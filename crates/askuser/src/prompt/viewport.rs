@@ -1,55 +1,55 @@
-//! What a surface shows of a prompt: which lines of a page that may be longer than the screen, and which rows are among them.
+//! The visible part of a prompt: lines of a page that may exceed the screen, and the rows among them.
 
 use std::ops::Range;
 
-/// Where the view of a long page starts.
+/// The first line of a long page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scroll {
     /// At this line.
     At(usize),
-    /// At this line or as near to it as shows the focused row, or the caret.
+    /// At this line, or as near to it as keeps the focused row or the caret visible.
     Reveal(usize),
 }
 
-/// What a view shows of a page that may be longer than the screen.
+/// The visible part of a page that may exceed the screen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Viewport {
-    /// What is shown of the page itself.
+    /// The visible part of the page itself.
     pub page: Window,
-    /// The lines that each listed row (an option, then Other) takes; none on pages without rows.
+    /// The lines of each listed row (an option, then Other); empty on pages without rows.
     pub rows: Vec<Range<usize>>,
-    /// What is shown of the context, which scrolls by itself.
+    /// The visible part of the context, which scrolls separately.
     pub context: Window,
-    /// What is shown of the preview of the focused option, which scrolls by itself.
+    /// The visible part of the focused option's preview, which scrolls separately.
     pub preview: Window,
 }
 
-/// The part that is shown of a page, or of a text that scrolls by itself.
+/// The visible part of a page or a scrolled text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Window {
-    /// The first line shown.
+    /// The first visible line.
     pub offset: usize,
-    /// How many lines are shown.
+    /// The number of visible lines.
     pub height: usize,
-    /// How many lines there are.
+    /// The total number of lines.
     pub total: usize,
 }
 
 impl Window {
-    /// The first line below it.
+    /// The first line below the visible part.
     pub fn end(&self) -> usize {
         self.offset + self.height
     }
 
-    /// How far a page scrolls: a line of overlap keeps the reader's place.
+    /// The distance of a page scroll: one line of overlap keeps the reader's place.
     pub(super) fn step(&self) -> usize {
         self.height.saturating_sub(1).max(1)
     }
 
-    /// Where it starts after scrolling by so many pages; `None` where there is nothing further that way.
+    /// The first line after scrolling by this many pages; `None` at the end.
     pub(super) fn paged(&self, pages: isize) -> Option<usize> {
         if self.height == 0 {
-            // Nothing of it has been read.
+            // No part of it was read.
             return (pages.is_positive() && self.total > 0).then_some(0);
         }
         let to = self.offset.saturating_add_signed(pages * self.step() as isize);
@@ -58,7 +58,7 @@ impl Window {
     }
 }
 
-/// The field of a request that holds the text the person agrees to.
+/// The field of a request that contains the text to agree to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AgreedText {
     Context,
@@ -67,7 +67,7 @@ pub(super) enum AgreedText {
 }
 
 impl Viewport {
-    /// The part that is shown of the text the person agrees to.
+    /// The visible part of the text to agree to.
     pub(super) fn agreed(&self, source: AgreedText) -> Window {
         let total = match source {
             AgreedText::Context => return self.context,
@@ -77,8 +77,7 @@ impl Viewport {
         Window { offset, height: self.page.end().min(total) - offset, total }
     }
 
-    /// Whether the row in this place of the list is on the screen: all of it, or its beginning where it is longer than the
-    /// screen.
+    /// Whether the row at this position is visible: in full, or its beginning if it is taller than the screen.
     pub fn shows(&self, row: usize) -> bool {
         let (page, end) = (&self.page, self.page.end());
         self.rows.get(row).is_none_or(|row| {

@@ -1,5 +1,4 @@
-//! From JSON to questions: shape, lengths, and texts that must differ. One fault never hides the next: every violation is reported
-//! at once.
+//! Parses questions from JSON: shape, lengths, and texts that must differ. It reports every violation at once.
 
 use super::{Choice, Content, Question, QuestionSet, Untrusted};
 use crate::alike::{alike, is_other};
@@ -19,7 +18,7 @@ impl QuestionSet {
     /// Reads a JSON text.
     ///
     /// # Errors
-    /// Everything that is wrong with it, at once.
+    /// All errors at once.
     pub fn from_json(text: &str, rules: &Rules) -> Result<QuestionSet, Violations> {
         serde_json::from_str(text)
             .map_err(|error| {
@@ -29,10 +28,10 @@ impl QuestionSet {
             .and_then(|value| QuestionSet::parse(value, rules))
     }
 
-    /// Reads a JSON value as a model sent it.
+    /// Parses a JSON value from a model.
     ///
     /// # Errors
-    /// Everything that is wrong with it, at once.
+    /// All errors at once.
     pub fn parse(input: Value, rules: &Rules) -> Result<QuestionSet, Violations> {
         let mut reader = Reader { rules, mended: Vec::new(), bad: Gathered::default() };
         let mut value = input.clone();
@@ -59,7 +58,7 @@ impl QuestionSet {
     }
 }
 
-/// An input that is being read: by which rules, what was mended in it, and what is wrong with it.
+/// The state of parsing: the rules, the repairs and the violations.
 struct Reader<'a> {
     rules: &'a Rules,
     mended: Vec<String>,
@@ -126,7 +125,7 @@ impl Reader<'_> {
 
     /// A label, and whether the model recommends it.
     fn label(&mut self, label: String, path: String, names: &mut Distinct<'_>) -> Option<(Untrusted, bool)> {
-        // A line of a list is never recommended, and one may well be called Other.
+        // A line of a list is never recommended, and may be called Other.
         let is_tool = self.rules.form() == Form::Tool;
         let is_line = self.rules.form() == Form::Pick;
         let (name, recommended) = if is_line { (shown_line(&label), false) } else { name_of(&label) };
@@ -142,11 +141,11 @@ impl Reader<'_> {
         Some((Untrusted::new(label, &name), recommended))
     }
 
-    /// The preview of an option: none where it is absent, null or blank.
+    /// The preview of an option: `None` if it is missing, null or blank.
     fn preview(&mut self, value: Option<Value>, path: &str) -> Option<Untrusted> {
         let value = value.filter(|value| !value.is_null())?;
         let text = self.text(Some(value), path, Span { min: 0, max: self.rules.limits().preview_chars })?;
-        // Blank lines around it go; the indent of its first line is the text's.
+        // Blank lines around it are removed; the indent of its first line stays.
         let shown = sanitize::block(&text).trim_end().trim_start_matches('\n').to_owned();
         (!sanitize::is_blank(&text)).then(|| Untrusted::new(text, &shown))
     }
@@ -166,7 +165,7 @@ impl Reader<'_> {
         read
     }
 
-    /// The text of a field: there, not blank, within its length.
+    /// The text of a field: required, not blank, within its length.
     fn text(&mut self, value: Option<Value>, path: &str, span: Span) -> Option<String> {
         let text = self.given(value, path, string)?;
         let chars = text.chars().count();
@@ -183,7 +182,7 @@ impl Reader<'_> {
         None
     }
 
-    /// The items of an array: as many as allowed, each well formed.
+    /// The items of an array within its size, each well formed.
     fn list<T>(
         &mut self,
         value: Option<Value>,
@@ -200,7 +199,7 @@ impl Reader<'_> {
         } else if count > span.max {
             self.bad.add(path, format!("{count} {noun}"), format!("at most {}", span.max));
         }
-        // Items past the limit are still read for their own faults, but a flood of them adds nothing new.
+        // Items past the limit are checked up to twice the limit. A flood of them would add no new kind of error.
         let items = items.into_iter().take(span.max.saturating_mul(2)).enumerate();
         let read = |(i, item)| {
             let path = format!("{path}[{i}]");
@@ -210,7 +209,7 @@ impl Reader<'_> {
     }
 }
 
-/// Each takes the value of its kind out of JSON.
+/// Each extracts the value of its kind from JSON.
 macro_rules! kinds {
     ($($name:ident: $kind:ident($type:ty))*) => {
         $(fn $name(value: Value) -> Option<$type> {
@@ -239,7 +238,7 @@ fn shown_block(text: &str) -> String {
     sanitize::trim(&sanitize::block(text)).to_owned()
 }
 
-/// A label as a person reads it, and whether "(Recommended)", in any case, was left out of its end.
+/// A label for people, and whether it ended with "(Recommended)", in any case.
 pub(crate) fn name_of(label: &str) -> (String, bool) {
     const SUFFIX: &str = "(recommended)";
     let safe = sanitize::line(label);
@@ -248,11 +247,11 @@ pub(crate) fn name_of(label: &str) -> (String, bool) {
         Some((name, suffix)) if suffix.eq_ignore_ascii_case(SUFFIX) => (name.trim_end(), true),
         _ => (safe, false),
     };
-    // Cleaned once more: a joiner at the end of the name has nothing to join any more.
+    // Cleaned again: a joiner at the new end has no partner any more.
     (shown_line(name), recommended)
 }
 
-/// Texts that have to differ, with where each stands: two that a person could not tell apart are the same.
+/// Texts that must differ, with their places. Two texts that look alike count as the same.
 struct Distinct<'a> {
     rules: &'a Rules,
     texts: Vec<(String, String)>,
@@ -265,7 +264,7 @@ impl Distinct<'_> {
     }
 
     fn add(&mut self, path: String, shown: &str, limit: &str, bad: &mut Gathered) {
-        // Lines of a list are the user's own: they may differ in case alone, as the names of files do.
+        // Lines of a list come from the user and may differ in case alone, as file names do.
         if self.rules.form() == Form::Pick {
             match self.lines.get(shown) {
                 Some(first) => bad.add(path, format!("looks the same as {first}"), limit),

@@ -1,7 +1,7 @@
-//! Who may use a store through a server: tokens and paired devices, each with exactly one scope.
+//! Credentials of a store behind a server: tokens and paired devices, each with exactly one scope.
 //!
-//! A store keeps digests, never secrets, and compares nothing: a server finds a credential by the part of a token that is its
-//! id, and compares digests itself.
+//! A store keeps digests instead of secrets and compares none. A server looks a credential up by the id in a token, and
+//! compares digests itself.
 
 use super::{Call, RegisterCommand, RegisterReply as Reply, Watch, replied};
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// A SHA-256 of a secret.
 pub type Digest = [u8; 32];
 
-/// What a credential is for. There is none that asks and answers.
+/// The scope of a credential. No scope both asks and answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -24,92 +24,92 @@ pub enum CredentialScope {
 
 named!(CredentialScope { Ask = "ask", Answer = "answer", Admin = "admin" });
 
-/// A credential to be made.
+/// A new credential.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewCredential {
-    /// The part of the token that names it; random.
+    /// The random part of the token that identifies it.
     pub id: String,
-    /// What people call it. Questions belong to the name, so that a renewed token still has those of the old one.
+    /// The display name. Questions belong to the name, so a renewed token keeps them.
     pub name: String,
-    /// What it is for.
+    /// The scope.
     pub scope: CredentialScope,
     /// Whether it came by pairing.
     pub is_device: bool,
-    /// Whose answers it gives; without one it acts under its own name. A device has one.
+    /// The person whose answers it gives. Without one it acts under its own name. A device has one.
     pub person: Option<String>,
-    /// Of the token's secret part.
+    /// The digest of the token's secret part.
     pub digest: Digest,
-    /// Where it was paired from.
+    /// The address from which it was paired.
     pub address: Option<String>,
 }
 
 impl NewCredential {
-    /// Who acts with it.
+    /// The name under which it acts.
     pub fn acts_as(&self) -> &str {
         self.person.as_deref().unwrap_or(&self.name)
     }
 }
 
-/// Somebody whom questions can be for, on any of their devices.
+/// A person to whom questions may be addressed, on any of their devices.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Person {
-    /// Names them.
+    /// The name.
     pub name: String,
-    /// When they were added, in milliseconds since 1970.
+    /// The time of adding, in milliseconds since 1970.
     pub added_ms: u64,
 }
 
-/// What removing a person has left behind.
+/// The effects of removing a person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Removed {
-    /// How many of their tokens and devices were revoked.
+    /// The number of their revoked tokens and devices.
     pub revoked: u64,
-    /// How many questions wait for them and for nobody else: only their askers can end these.
+    /// The number of pending questions addressed to them alone. Only their askers can end these.
     pub waiting: u64,
 }
 
-/// A credential as it is kept. Times are the store's, in milliseconds since 1970.
+/// A stored credential. Times are the store's, in milliseconds since 1970.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Credential {
-    /// What it was made with; the address is the last that used it.
+    /// The data it was made with; the address is the last one that used it.
     pub made: NewCredential,
-    /// When it was made.
+    /// The time of creation.
     pub made_ms: u64,
-    /// When it was used last; noted once a minute at most.
+    /// The time of the last use, with a resolution of a minute.
     pub seen_ms: Option<u64>,
 }
 
-/// How a device comes in.
+/// The way in which a device pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PairingKind {
-    /// By a link that the person opened: who has it may come in.
+    /// By a link that the person opened. Its holder may pair.
     Link,
-    /// By a code that the device shows: somebody at a terminal has to let it in.
+    /// By a code on the device, which a person at a terminal must approve.
     Code,
 }
 
-/// A device that is about to come in, once, before the time is over.
+/// A pairing in progress. It works once, before its end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pairing {
-    /// Names it; for a [`PairingKind::Code`] the code itself, without its dash.
+    /// The id; for a [`PairingKind::Code`] the code itself, without its dash.
     pub id: String,
-    /// Link or code.
+    /// The kind.
     pub kind: PairingKind,
-    /// Of what the device shows to come in.
+    /// The digest of the secret that the device shows.
     pub digest: Digest,
-    /// From where, as far as a server knows.
+    /// The address of the device, if known.
     pub address: Option<String>,
-    /// What the device says it is.
+    /// The device's own description.
     pub browser: Option<String>,
-    /// When it is over, in milliseconds since 1970.
+    /// The end of its lifetime, in milliseconds since 1970.
     pub expires_ms: u64,
-    /// How often it was tried with a wrong secret.
+    /// The number of attempts with a wrong secret.
     pub tries: u32,
-    /// Whether somebody at a terminal has let it in.
+    /// Whether a person at a terminal has approved it.
     pub is_approved: bool,
-    /// Whose device it becomes, once that is known.
+    /// The owner of the device, once known.
     pub person: Option<String>,
 }
 
@@ -127,11 +127,11 @@ impl Pairing {
 /// Credentials that no server accepted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailedCredentials {
-    /// How many.
+    /// The number of these credentials.
     pub count: u64,
-    /// When the last one came, in milliseconds since 1970.
+    /// The time of the last one, in milliseconds since 1970.
     pub last_ms: u64,
-    /// From where.
+    /// The address of the last one.
     pub address: String,
 }
 

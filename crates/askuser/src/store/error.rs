@@ -1,18 +1,18 @@
-//! Why a store did not do what it was asked to, by what a caller can do about it.
+//! Errors of a store, by the caller's remedy.
 
 use super::Ending;
 use crate::request::Request;
 use crate::violation::Violations;
 use std::error::Error;
 
-/// Why a store did not do what it was asked to. Nothing has changed then, unless it says that this is unknown.
+/// An error of a store. The call changed no state, unless the error says that this is unknown.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// There is no such question.
+    /// The question does not exist.
     #[error("there is no question {0}")]
     NotFound(String),
-    /// It had ended already, and this is how.
+    /// The question had ended already in this way.
     #[error("the question has ended")]
     Ended(Box<Ending>),
     /// The key is taken.
@@ -25,53 +25,53 @@ pub enum StoreError {
         /// The one that was to be put.
         asked: String,
     },
-    /// Not an outcome of the question it is meant for.
+    /// The outcome does not fit the question.
     #[error("the answer does not fit: {0}")]
     Misfit(#[source] Violations),
-    /// The principal may not do that.
+    /// The principal has no right to do that.
     #[error("not allowed: {0}")]
     Forbidden(String),
-    /// The principal's credential does not count, or not any more.
+    /// The principal's credential is not valid.
     #[error("{0}")]
     Unauthorized(String),
-    /// The store cannot be read or written now. A later try may succeed.
+    /// The store is not available now. A retry may succeed.
     #[error("{what}")]
     Unavailable {
-        /// What was being done, and with which store.
+        /// The operation and the store.
         what: String,
-        /// What went wrong.
+        /// The cause.
         source: Box<dyn Error + Send + Sync>,
     },
-    /// It may have been done or not: repeat it with the same attempt.
+    /// The effect is unknown: repeat it with the same attempt.
     #[error("{what}")]
     Unknown {
-        /// What was being done, and with which store.
+        /// The operation and the store.
         what: String,
-        /// What went wrong.
+        /// The cause.
         source: Box<dyn Error + Send + Sync>,
     },
-    /// What is stored cannot be read, by this program or at all. To try again is of no use.
+    /// The stored data cannot be read, by this program or by any. A retry is useless.
     #[error("{what}")]
     Damaged {
-        /// What was being done, and with which store.
+        /// The operation and the store.
         what: String,
-        /// What is wrong.
+        /// The problem.
         source: Box<dyn Error + Send + Sync>,
     },
 }
 
 impl StoreError {
-    /// The store cannot do this now.
+    /// The store is not available now.
     pub fn unavailable(what: impl Into<String>, source: impl Into<Box<dyn Error + Send + Sync>>) -> StoreError {
         StoreError::Unavailable { what: what.into(), source: source.into() }
     }
 
-    /// It is unknown whether this was done.
+    /// The effect is unknown.
     pub fn unknown(what: impl Into<String>, source: impl Into<Box<dyn Error + Send + Sync>>) -> StoreError {
         StoreError::Unknown { what: what.into(), source: source.into() }
     }
 
-    /// What is stored cannot be read.
+    /// The stored data cannot be read.
     pub fn damaged(what: impl Into<String>, source: impl Into<Box<dyn Error + Send + Sync>>) -> StoreError {
         StoreError::Damaged { what: what.into(), source: source.into() }
     }
@@ -81,7 +81,7 @@ impl StoreError {
         StoreError::Unauthorized("the token or device was revoked".into())
     }
 
-    /// The key of what was asked is that of a question that is stored.
+    /// An error for a key that belongs to another stored question.
     pub fn other_question(stored: &Request, asked: &Request) -> StoreError {
         let shown = |request: &Request| {
             let context = request.context().map(|context| format!(", about {}", serde_json::json!(context)));
@@ -91,12 +91,12 @@ impl StoreError {
         StoreError::OtherQuestion { key: asked.key().to_string(), stored: shown(stored), asked: shown(asked) }
     }
 
-    /// It had ended so already.
+    /// An error with the earlier ending.
     pub fn ended(ending: Ending) -> StoreError {
         StoreError::Ended(Box::new(ending))
     }
 
-    /// The error and its causes in one line, each once.
+    /// The error and its causes in one line, without repetitions.
     pub fn chain(&self) -> String {
         crate::error_chain(self)
     }

@@ -1,4 +1,4 @@
-//! A store as one principal uses it.
+//! A store bound to a principal.
 
 use super::{
     Attempt, Call, Change, Claim, Draft, DraftSave, End, Ending, Events, Filter, NotifierFailure, Page, Principal,
@@ -9,7 +9,7 @@ use crate::request::Request;
 use std::fmt;
 use std::sync::Arc;
 
-/// A store, and who uses it. See [`Store`] for what each call does.
+/// A store and its principal. [`Store`] describes each call.
 #[derive(Clone)]
 pub struct Handle {
     store: Arc<dyn Store>,
@@ -25,7 +25,7 @@ macro_rules! forward {
     )*};
 }
 
-/// The same about one question, however it is named.
+/// The same about one question, by any of its names.
 macro_rules! forward_to_one {
     ($($name:ident($($argument:ident: $kind:ty),*) -> $output:ty;)*) => {$(
         #[doc = concat!("[`Store::", stringify!($name), "`]")]
@@ -41,12 +41,12 @@ impl Handle {
         Handle { store, principal }
     }
 
-    /// The same store, used by another one.
+    /// The same store with another principal.
     pub fn by(&self, principal: Principal) -> Handle {
         Handle { store: self.store.clone(), principal }
     }
 
-    /// Who uses it.
+    /// The principal.
     pub fn principal(&self) -> &Principal {
         &self.principal
     }
@@ -77,32 +77,32 @@ impl Handle {
         drafts() -> Vec<SavedDraft>;
     }
 
-    /// The newest unsent text of this person; an empty draft if there is none.
+    /// This person's newest unsent text; an empty draft if there is none.
     pub fn draft(&self, which: impl Into<QuestionRef>) -> Call<Draft> {
         let drafts = self.drafts(which);
         Box::pin(async move { Ok(drafts.await?.into_iter().next().map(|saved| saved.draft).unwrap_or_default()) })
     }
 
-    /// Ends a question with an outcome of this principal's.
+    /// Ends a question with an outcome of this principal.
     pub fn answer(&self, which: impl Into<QuestionRef>, outcome: Outcome, attempt: &Attempt) -> Call<Ending> {
         self.end(which, &outcome.into(), attempt)
     }
 
-    /// Takes a question back.
+    /// Withdraws a question.
     pub fn withdraw(&self, which: impl Into<QuestionRef>, attempt: &Attempt) -> Call<Ending> {
         self.end(which, &End::Withdraw, attempt)
     }
 
-    /// Completes when the question has ended. Dropping it stops the waiting, and nothing else.
+    /// Completes when the question has ended. Dropping it only stops the waiting.
     ///
     /// # Errors
-    /// Where the store is gone, or there is no such question. A store that cannot be read for a while is waited for.
+    /// If the store is closed, or the question does not exist. A temporarily unreadable store is waited for.
     pub async fn wait(&self, id: &QuestionId) -> Result<Ending, StoreError> {
         let mut watch = self.watch(&Watched::Question(id.clone())).await?;
         loop {
             match self.get(id).await {
                 Ok(StoredQuestion { ending: Some(ending), .. }) => return Ok(ending),
-                // It says that the watcher lagged once it can be read again.
+                // The watcher reports a lag once the store can be read again.
                 Ok(_) | Err(StoreError::Unavailable { .. }) => {}
                 Err(error) => return Err(error),
             }
@@ -112,7 +112,7 @@ impl Handle {
         }
     }
 
-    /// Completes when every call that was made before is done, by this handle or another.
+    /// Completes when every earlier call is done, by this handle or another.
     pub fn flush(&self) -> Call<()> {
         self.store.flush()
     }
@@ -124,16 +124,16 @@ impl fmt::Debug for Handle {
     }
 }
 
-/// Says that a process is there: it waits for an answer, or looks at a list. Dropping it says that it has left.
+/// The presence of a process: it waits for an answer, or shows a list. Dropping it reports that it left.
 #[must_use = "dropping it says that the process has left"]
 pub struct Attachment(Option<Box<dyn FnOnce(Departure) -> Call<()> + Send + Sync>>);
 
-/// How a process stops being there.
+/// The reason why a process is no longer present.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Departure {
-    /// It said so.
+    /// It reported that it left.
     Left,
-    /// Nothing was heard of it any more.
+    /// It stopped responding.
     Died,
 }
 
@@ -143,15 +143,15 @@ impl Attachment {
         Attachment(Some(Box::new(end)))
     }
 
-    /// Ends it, and completes when the store knows.
+    /// Ends it. Completes when the store has recorded that.
     ///
     /// # Errors
-    /// Where the store cannot be written.
+    /// If the store cannot be written.
     pub async fn detach(self) -> Result<(), StoreError> {
         self.end(Departure::Left).await
     }
 
-    /// Ends it for a process that cannot do so itself any more.
+    /// Ends it for a process that died.
     pub fn end(mut self, how: Departure) -> Call<()> {
         match self.0.take() {
             Some(end) => end(how),

@@ -1,65 +1,65 @@
-//! Which questions to list, page by page.
+//! Filters and pages of questions.
 
 use super::{Principal, QuestionId, StoredQuestion};
 use crate::request::Request;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A selection of questions. Lists are in the order of asking, histories in the order of ending. Questions for the reader come
-/// before questions for others.
+/// A selection of questions, in the order of asking. A list of ended questions only is in the order of ending. Pending
+/// questions for the reader precede those for others.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Only those that wait, or only those that do not.
+    /// Only pending ones, or only ended ones.
     pub pending: Option<bool>,
-    /// Only those asked at this time or later, in milliseconds since 1970.
+    /// Only those asked at or after this time, in milliseconds since 1970.
     pub since_ms: Option<u64>,
-    /// Only those whose agent's name contains this, in any case.
+    /// Only those whose agent's name contains this text, in any case.
     pub from: Option<String>,
-    /// Only those whose words contain each of these, in any order and case.
+    /// Only those whose text contains each of these words, in any order and case.
     pub containing: Option<String>,
-    /// Only those that are for the person who reads.
+    /// Only those that are for the reader, alone or among others.
     pub mine: bool,
-    /// The latest first, instead of the earliest.
+    /// The latest first instead of the earliest.
     pub latest_first: bool,
-    /// Only those behind this place.
+    /// Only those behind this cursor.
     pub after: Option<Cursor>,
-    /// At most so many.
+    /// The maximum number.
     pub limit: Option<u32>,
 }
 
 impl Filter {
-    /// What waits.
+    /// Pending questions.
     pub fn pending() -> Filter {
         Filter { pending: Some(true), ..Filter::default() }
     }
 
-    /// What has ended.
+    /// Ended questions.
     pub fn ended() -> Filter {
         Filter { pending: Some(false), ..Filter::default() }
     }
 
-    /// The words to find, in lower case.
+    /// The search words in lower case.
     pub fn words(&self) -> impl Iterator<Item = String> {
         self.containing.iter().flat_map(|text| text.split_whitespace()).map(str::to_lowercase)
     }
 
-    /// The page behind this place.
+    /// The page behind this cursor.
     pub fn after(self, cursor: Cursor) -> Filter {
         Filter { after: Some(cursor), ..self }
     }
 
-    /// At most so many.
+    /// Sets the maximum number.
     pub fn at_most(self, limit: u32) -> Filter {
         Filter { limit: Some(limit), ..self }
     }
 
-    /// What waits for the person who reads.
+    /// Pending questions for the reader.
     pub fn mine() -> Filter {
         Filter { mine: true, ..Filter::pending() }
     }
 
-    /// The parts of the list that a principal reads, in their order, each with the filter for it: places are numbers of the
-    /// store there.
+    /// The sections of the list that a principal reads, in order, each with its filter. Within a section, the cursor is
+    /// the number of the question in the store.
     pub fn parts(&self, by: &Principal) -> Vec<(ListSection, Filter)> {
         if !by.is_a_person() || !(self.mine || self.pending == Some(true)) {
             return vec![(ListSection::All, self.clone())];
@@ -85,12 +85,12 @@ impl Filter {
         parts.into_iter().map(|part| (part, Filter { after: after(part), ..self.clone() })).collect()
     }
 
-    /// Whether the list is in the order in which the questions ended.
+    /// Whether the list is in the order of ending.
     pub fn is_history(&self) -> bool {
         self.pending == Some(false)
     }
 
-    /// The place of a question in a part of this list: by its number in the store, in a history by its time of ending first.
+    /// The cursor of a question in a section: its number in the store; in a history the time of ending first.
     pub fn place(&self, part: ListSection, n: u64, ended_ms: Option<u64>) -> Cursor {
         let rank = match part {
             _ if self.is_history() => ended_ms.unwrap_or_default(),
@@ -107,12 +107,12 @@ impl Filter {
     }
 }
 
-/// A part of a list: a person reads what an agent waits for, then what an agent works on without, then what is for others.
+/// A section of a list: questions for the reader precede those for others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ListSection {
-    /// It has no parts.
+    /// A list without sections.
     All,
-    /// What is for the reader. Of what is pending, the questions whose asker waits.
+    /// Questions for the reader.
     Mine,
     /// Pending questions for the reader whose asker works on.
     InBackground,
@@ -124,12 +124,12 @@ pub enum ListSection {
 const IN_BACKGROUND: u64 = 1;
 const OTHERS: u64 = 2;
 
-/// A place in a list, as text `RANK-NUMBER`. It stays valid while other questions come and go.
+/// A position in a list, as text `RANK-NUMBER`. It stays valid while other questions come and go.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(into = "String", try_from = "String")]
 pub struct Cursor {
-    /// The part of the list; in a history the time of ending, in milliseconds since 1970.
+    /// The section of the list; in a history the time of ending, in milliseconds since 1970.
     pub rank: u64,
     /// The number of the question in its store.
     pub n: u64,
@@ -163,18 +163,18 @@ impl TryFrom<String> for Cursor {
     }
 }
 
-/// Some of a list.
+/// A page of a list.
 #[derive(Clone, Debug, Default)]
 pub struct Page {
-    /// In the order of the filter.
+    /// The questions in the order of the filter.
     pub questions: Vec<StoredQuestion>,
-    /// The questions of the page that cannot be read here: damaged, or written by a later version.
+    /// The unreadable questions of the page: damaged, or written by a later version.
     pub unreadable: Vec<QuestionId>,
-    /// Where the next page begins; `None` at the end.
+    /// The start of the next page; `None` at the end.
     pub next: Option<Cursor>,
 }
 
-/// The words of a question to search by, in lower case: everything that a person reads of it, and who asks where.
+/// The searchable text of a question in lower case: everything that a person reads of it, and its asker.
 pub fn words(request: &Request) -> String {
     let mut words = String::new();
     let mut add = |text: &str| {

@@ -1,12 +1,12 @@
-//! Where questions wait for their person: the one interface to a file, a server or a database that keeps them.
+//! Stores of questions: one interface to a file, a server or a database.
 //!
-//! A question is put before a person sees it, and ends once. A final state absorbs: a later attempt is told how it ended, by
-//! whom, through what and when. A caller cannot set any of that: a store is used through a [`Handle`] that is
-//! bound to a [`Principal`], and the store stamps who, through what and when.
+//! A question is stored before a person sees it, and ends once. A later attempt gets that ending with its author,
+//! surface and time. A caller cannot set these. A store is used through a [`Handle`] bound to a [`Principal`], and the
+//! store records them.
 //!
-//! **A call is on its way when the method returns**; its future only waits for the reply. Dropping the future takes nothing
-//! back. So a call may be made where nothing can be waited for: in `drop`, in a callback. No call blocks. Calls that one
-//! process makes about one question take effect in the order in which it made them; those of several processes in any.
+//! **A call is under way when the method returns.** Its future only awaits the reply, and dropping it cancels no call.
+//! So `drop` and callbacks may make calls. No call blocks. One process's calls about one question take effect in order;
+//! those of several processes in any order.
 
 mod command;
 mod credential;
@@ -49,40 +49,42 @@ use serde::{Deserialize, Serialize};
 use std::future::Future;
 use std::pin::Pin;
 
-/// A call that is on its way.
+/// A call under way.
 pub type Call<T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send>>;
 
-/// The longest draft that is kept, in bytes of JSON: every field of four questions may be full.
+/// The maximum size of a draft, in bytes of JSON: every field of four questions may be full.
 pub const MAX_DRAFT: usize = 3 * 1024 * 1024;
 
-/// Keeps questions until they are answered. What every store must do is what `askuser-conformance` tests.
+/// Stores questions until they are answered. `askuser-conformance` tests the contract.
 ///
-/// Every method but [`Store::flush`] fails with [`StoreError::Forbidden`] where the principal may not do it, with
-/// [`StoreError::Unauthorized`] if its credential was revoked, with [`StoreError::NotFound`] where there is no such question,
-/// and as the store itself does.
+/// Every method but [`Store::flush`] fails with the store's own errors, and with:
+/// - [`StoreError::Forbidden`] if the principal has no right to the call
+/// - [`StoreError::Unauthorized`] if its credential was revoked
+/// - [`StoreError::NotFound`] if the question does not exist
 pub trait Store: Send + Sync {
-    /// Stores a request unless its key is known, or its series has a question that is open to it. Returns what is stored. It is
-    /// on the disk when this completes, and this caller is attached to it.
+    /// Stores a request, unless its key exists or its series has a question to attach to. Returns the stored question.
+    /// It is on disk when this completes, and the caller is attached to it.
     ///
-    /// [`StoreError::OtherQuestion`] where the key names a different question.
+    /// [`StoreError::OtherQuestion`] if the key belongs to a different question.
     fn put(&self, by: &Principal, request: &Request, series: Option<&Series>) -> Call<Put>;
 
     /// A question.
     fn get(&self, by: &Principal, which: &QuestionRef) -> Call<StoredQuestion>;
 
-    /// Some of the ids that begin so; all, if there are fewer than a handful. For people who abbreviate.
+    /// Some of the ids with this prefix; all of them if there are only a few. For abbreviations.
     fn resolve(&self, by: &Principal, abbreviation: &str) -> Call<Vec<QuestionId>>;
 
-    /// Ends a pending question, synced. Of all attempts one wins; the same attempt repeated gets the same ending.
+    /// Ends a pending question, synced. One attempt wins; the same attempt repeated gets the same ending.
     ///
-    /// [`StoreError::Ended`] where another one was first; [`StoreError::Misfit`] where it is no outcome of the question.
+    /// [`StoreError::Ended`] if another attempt was first; [`StoreError::Misfit`] if the outcome does not fit the
+    /// question.
     fn end(&self, by: &Principal, which: &QuestionRef, end: &End, attempt: &Attempt) -> Call<Ending>;
 
-    /// Uses up a permission that was given, synced, and counts it as delivered. Of all attempts one wins, and only until
-    /// [`PERMISSION_LASTS`] has passed; a claim that cannot be written is none.
+    /// Claims a given permission, synced, and counts it as delivered. One attempt wins, within [`PERMISSION_LASTS`]. A
+    /// claim that cannot be written does not count.
     fn claim(&self, by: &Principal, id: &QuestionId, attempt: &Attempt) -> Call<Claim>;
 
-    /// Waits for the answer, until the attachment is dropped. How a store notices that a waiter has died is its own business.
+    /// Waits for the answer until the attachment is dropped. Each store detects dead waiters in its own way.
     fn attach(&self, by: &Principal, id: &QuestionId) -> Call<Attachment>;
 
     /// Notes that the asker is being told of the answer, if there is one. Returns when that was done before, or when the answer was
@@ -92,56 +94,56 @@ pub trait Store: Send + Sync {
     /// The asker has the answer, and has stored it.
     fn delivered(&self, by: &Principal, id: &QuestionId) -> Call<()>;
 
-    /// A person holds the clock: the question has no deadline any more.
+    /// Removes the deadline, because a person has stopped the clock.
     fn hold(&self, by: &Principal, which: &QuestionRef) -> Call<()>;
 
-    /// Stores text that this person has typed and not sent. Returns the drafts that the save did not replace, because its writer
-    /// has not seen them. A draft outlives its question. It is bounded by [`MAX_DRAFT`].
+    /// Saves unsent text of this person. Returns the drafts that the save did not replace, because its writer has not
+    /// seen them. A draft outlives its question. [`MAX_DRAFT`] bounds it.
     fn save_draft(&self, by: &Principal, which: &QuestionRef, save: &DraftSave) -> Call<Vec<SavedDraft>>;
 
     /// Returns this person's unsent text from every surface, newest first.
     fn drafts(&self, by: &Principal, which: &QuestionRef) -> Call<Vec<SavedDraft>>;
 
-    /// Questions that the principal sees.
+    /// The questions that the principal may see.
     fn list(&self, by: &Principal, filter: &Filter) -> Call<Page>;
 
-    /// How many questions a list has, from its cursor on, whatever its limit.
+    /// The number of questions in a list from its cursor on, ignoring its limit.
     fn count(&self, by: &Principal, filter: &Filter) -> Call<u64>;
 
-    /// What happened after this sequence number, the earliest first, at most `limit` of it.
+    /// At most `limit` events after this number, earliest first.
     fn events(&self, by: &Principal, after: u64, limit: u32) -> Call<Events>;
 
-    /// What happens from now on, in this process or in another. A passed deadline is something that happens.
+    /// Watches later events of every process, including expiries.
     fn watch(&self, by: &Principal, what: &Watched) -> Call<Watch>;
 
-    /// A list of questions is before a person's eyes, until the attachment is dropped.
+    /// Reports a visible list of questions until the attachment is dropped.
     fn show_list(&self, by: &Principal) -> Call<Attachment>;
 
-    /// Whether a list of questions is before a person's eyes.
+    /// Returns whether a list of questions is visible.
     fn is_list_shown(&self, by: &Principal) -> Call<bool>;
 
-    /// Remembers that calling a person to a question failed; `None` forgets it.
+    /// Stores the error of a notification to a person; `None` clears it.
     fn note_failure(&self, by: &Principal, failure: Option<&NotifierFailure>) -> Call<()>;
 
-    /// How calling a person to a question failed last.
+    /// The error of the last notification to a person.
     fn last_failure(&self, by: &Principal) -> Call<Option<NotifierFailure>>;
 
-    /// Removes the questions of all people that ended before this time, with their drafts and events, and syncs the store. Their
-    /// numbers and places are not used again. See [`Events::gap`].
+    /// Removes the questions of all people that ended before this time, with their drafts and events, and syncs the
+    /// store. Their numbers and cursors are not reused. See [`Events::gap`].
     fn purge(&self, by: &Principal, before_ms: u64) -> Call<Purged>;
 
-    /// Completes when every call that was made before is done.
+    /// Completes when every earlier call is done.
     fn flush(&self) -> Call<()>;
 }
 
-/// What is known of a request that was put.
+/// The result of putting a request.
 #[derive(Debug)]
 pub struct Put {
-    /// Whether it was not there before.
+    /// Whether the question is new.
     pub is_new: bool,
-    /// What is stored: pending, or ended already. Of a series it may be another request with the same questions.
+    /// The stored question: pending, or ended. In a series it may be another request with the same questions.
     pub question: StoredQuestion,
-    /// Says that the caller waits for it.
+    /// The presence of the waiting caller.
     pub attachment: Attachment,
 }
 
@@ -152,18 +154,18 @@ pub struct Purged {
     /// The number of questions that were removed.
     #[serde(rename = "purged")]
     pub count: u64,
-    /// The reason why text of removed questions may still be in the store's files.
+    /// The reason why text of removed questions may remain in the store's files.
     pub remains: Option<String>,
 }
 
-/// A person could not be called to a question.
+/// A failed notification of a person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NotifierFailure {
-    /// When, in milliseconds since 1970; the store says.
+    /// The store's time, in milliseconds since 1970.
     pub at_ms: u64,
-    /// What failed.
+    /// The failed operation.
     pub what: String,
-    /// How, in its own words.
+    /// The error.
     pub why: String,
 }

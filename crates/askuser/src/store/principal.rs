@@ -1,5 +1,5 @@
-//! Who acts on a store, and what they may do. A store is never used by a bare call: it stamps its records with the principal,
-//! and refuses what that principal may not do.
+//! Principals and their rights. Every call of a store has a principal. The store records it and refuses calls beyond
+//! its rights.
 //!
 //! | | asks | sees | answers | withdraws | waits, claims | drafts, holds the clock, purges |
 //! |---|---|---|---|---|---|---|
@@ -11,18 +11,18 @@
 //!
 //! A question is for everybody unless it names its audience ([`Request::audience`]).
 //!
-//! An agent with a credential that a server has checked *settles* its own questions: it reports what was answered at its own
-//! terminal or in its client's dialog. [`Ending::Settled`](super::Ending::Settled) records that, never as a person's answer. Of a
-//! question with an audience it may say only that one of these has answered there.
+//! An agent with a verified credential *settles* its own questions: it reports an answer from its own terminal or its
+//! client's dialog. [`Ending::Settled`](super::Ending::Settled) records that, never as a person's answer. For a
+//! question with an audience it may only report an answer of one of these people.
 //!
-//! In a local file this is a record of honest programs; behind a server it is a wall.
+//! In a local file these rights bind only honest programs. Behind a server they are enforced.
 
 use super::{End, StoreError};
 use crate::outcome::{Outcome, Status};
 use crate::request::{Origin, Request};
 use crate::resolution::{Resolution, Via};
 
-/// The acting person, agent, rule or observer, and the id of the credential that authenticated it.
+/// A person, agent, rule or observer, with the id of the credential that authenticated it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Principal {
     kind: Kind,
@@ -37,27 +37,27 @@ enum Kind {
     Observer,
 }
 
-/// What a principal is about to do.
+/// An operation of a principal.
 #[derive(Clone, Copy, Debug)]
 pub enum Operation<'a> {
-    /// Put this request.
+    /// Puts this request.
     Ask(&'a Request),
-    /// Read this question.
+    /// Reads this question.
     See(&'a Request),
-    /// End this question so.
+    /// Ends this question in this way.
     End(&'a Request, &'a End),
-    /// Wait for this question, take its answer, use its permission.
+    /// Waits for this question, takes its answer, or uses its permission.
     Use(&'a Request),
-    /// Keep a draft of an answer to this question, or stop its clock.
+    /// Saves a draft at this question, or stops its clock.
     Consider(&'a Request),
-    /// Follow everything that happens.
+    /// Follows all events.
     Follow,
-    /// Remove what ended long ago.
+    /// Removes questions that ended long ago.
     Purge,
 }
 
 impl Principal {
-    /// A person at the surface that this says. Where no person is asked at such a surface, it is a policy that acts.
+    /// A person at this surface. At a surface without a person, a policy acts.
     pub fn person(name: impl Into<String>, via: Via) -> Principal {
         let kind = match via.is_a_person() {
             true => Kind::Person { name: name.into(), via, device: None },
@@ -66,13 +66,13 @@ impl Principal {
         Principal { kind, credential_id: None }
     }
 
-    /// An agent that asks from there, with the credential that a server has checked, if it has one.
+    /// An agent from this origin, with its verified credential, if it has one.
     pub fn agent(origin: &Origin) -> Principal {
         let kind = Kind::Agent { name: origin.agent.clone(), credential: origin.credential.clone() };
         Principal { kind, credential_id: None }
     }
 
-    /// A process that an agent started. It reads everything and decides nothing, also at a terminal.
+    /// A process started by an agent. It may read everything and decide on no question, also at a terminal.
     pub fn observer() -> Principal {
         Principal { kind: Kind::Observer, credential_id: None }
     }
@@ -86,18 +86,18 @@ impl Principal {
         Principal { kind, ..self }
     }
 
-    /// The same principal, authenticated by the credential of this id. Every store checks that credential in the transaction of each
-    /// call. A request authenticated before a revocation changes nothing after it.
+    /// The same principal with the credential of this id. Every store checks the credential in the transaction of each
+    /// call. So a request authenticated before a revocation has no effect after it.
     pub fn with_credential_id(self, id: impl Into<String>) -> Principal {
         Principal { credential_id: Some(id.into()), ..self }
     }
 
-    /// The id of the credential that authenticated this principal.
+    /// The id of the authenticating credential.
     pub fn credential_id(&self) -> Option<&str> {
         self.credential_id.as_deref()
     }
 
-    /// Their name, where they have one.
+    /// The name, if there is one.
     pub fn name(&self) -> Option<&str> {
         match &self.kind {
             Kind::Person { name, .. } => Some(name),
@@ -106,7 +106,7 @@ impl Principal {
         }
     }
 
-    /// At which surface they act; an agent is at none.
+    /// The surface of a person; an agent has none.
     pub fn via(&self) -> Option<Via> {
         match &self.kind {
             Kind::Person { via, .. } | Kind::Policy { via } => Some(*via),
@@ -114,7 +114,7 @@ impl Principal {
         }
     }
 
-    /// On which of their devices, where that is known.
+    /// The device, if known.
     pub fn device(&self) -> Option<&str> {
         match &self.kind {
             Kind::Person { device, .. } => device.as_deref(),
@@ -122,7 +122,7 @@ impl Principal {
         }
     }
 
-    /// The credential of an agent, whose word settles its own questions.
+    /// The credential of an agent, which may settle its own questions.
     pub fn settles_as(&self) -> Option<&str> {
         match &self.kind {
             Kind::Agent { credential, .. } => credential.as_deref(),
@@ -135,7 +135,7 @@ impl Principal {
         matches!(self.kind, Kind::Person { .. })
     }
 
-    /// Which questions they see; a list holds no others.
+    /// The questions that the principal may see. Lists contain only these.
     pub fn scope(&self) -> Scope<'_> {
         match &self.kind {
             Kind::Person { name, .. } => Scope::Person(name),
@@ -145,7 +145,7 @@ impl Principal {
         }
     }
 
-    /// Refuses what they may not do. Every store asks this, with the question as it is stored.
+    /// Refuses operations beyond the principal's rights. Every store calls it with the stored question.
     ///
     /// # Errors
     /// [`StoreError::Forbidden`], with the reason.
@@ -200,12 +200,12 @@ impl Principal {
         }
     }
 
-    /// Whether a question is for this person, who may then answer it.
+    /// Whether this person may answer a question.
     pub fn is_asked(&self, request: &Request) -> bool {
         matches!(&self.kind, Kind::Person { name, .. } if request.is_for(name))
     }
 
-    /// Whether they may read a question.
+    /// Whether the principal may read a question.
     pub fn sees(&self, request: &Request) -> bool {
         match self.scope() {
             Scope::Everything | Scope::Person(_) => true,
@@ -214,7 +214,7 @@ impl Principal {
         }
     }
 
-    /// An outcome with their provenance: what the store records.
+    /// An outcome with this principal's provenance, as the store records it.
     pub(super) fn stamp(&self, outcome: Outcome, at_ms: u64) -> Resolution {
         let resolution = match &self.kind {
             Kind::Person { name, via, device } => {
@@ -222,23 +222,23 @@ impl Principal {
                 Resolution { by, device, ..Resolution::new(outcome, *via) }
             }
             Kind::Policy { via } => Resolution::new(outcome, *via),
-            // Refused before it comes to this; the answer would belong to no principal.
+            // Refused earlier: the answer would have no author.
             Kind::Agent { .. } | Kind::Observer => Resolution::unavailable("an agent cannot answer"),
         };
         resolution.with_time(at_ms)
     }
 }
 
-/// Which questions a principal sees.
+/// The questions that a principal may see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope<'a> {
-    /// All there are.
+    /// All questions.
     Everything,
-    /// All there are, for this person: [`Filter::parts`](super::Filter::parts) tells those that are for them from others.
+    /// All questions, for this person. [`Filter::parts`](super::Filter::parts) separates theirs from others'.
     Person(&'a str),
-    /// Those of this agent, asked without a credential.
+    /// Questions of this agent without a credential.
     Of(Option<&'a str>),
-    /// Those that were asked with the credential of this name.
+    /// Questions asked with the credential of this name.
     OfCredential(&'a str),
 }
 
@@ -254,7 +254,7 @@ mod tests {
         Request::new(RequestKey::new("session", "call"), set).with_origin(Origin::default().with_agent("tester"))
     }
 
-    /// The letters of the acts that a principal may do with a question.
+    /// The letters of the operations that a principal may do with a question.
     fn allowed(principal: &Principal, request: &Request) -> String {
         let answer = End::from(Outcome::cancelled());
         let reported = Some(Reported { by: Some("ada".into()), via: None });

@@ -16,9 +16,9 @@ pub(super) const UNREADABLE: &str = "cannot read a stored question";
 pub struct QuestionId(String);
 
 impl QuestionId {
-    /// How long an id may be.
+    /// The maximum length of an id.
     const MAX: usize = 32;
-    /// The shortest there is.
+    /// The minimum length of an id.
     const MIN: usize = 12;
 
     /// An id as it is written, in any case; `None` for a text that is none, an abbreviation for instance.
@@ -46,7 +46,7 @@ impl fmt::Display for QuestionId {
     }
 }
 
-/// How a question is named: by its store, or by its asker.
+/// The name of a question: its id in the store, or the key of its asker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum QuestionRef {
     /// The one with this id.
@@ -99,21 +99,21 @@ impl Attempt {
 pub struct StoredQuestion {
     /// Names it.
     pub id: QuestionId,
-    /// What is asked.
+    /// The request.
     pub request: Arc<Request>,
-    /// When it was put.
+    /// The time of asking.
     pub asked_ms: u64,
-    /// When it gives up.
+    /// The deadline; `None` without one.
     pub expires_ms: Option<u64>,
-    /// How it ended; `None` while it is pending.
+    /// The ending; `None` while it is pending.
     pub ending: Option<Ending>,
     /// When the asker was first told that there is an answer.
     pub sent_ms: Option<u64>,
     /// When the asker got the answer.
     pub delivered_ms: Option<u64>,
-    /// Whether the asker still waits for the answer.
+    /// The presence of the asker, who may still wait for the answer.
     pub asker: AskerPresence,
-    /// When this was read.
+    /// The time of this reading.
     pub read_ms: u64,
     /// Its place in a list.
     pub cursor: Cursor,
@@ -143,17 +143,17 @@ impl StoredQuestion {
         }
     }
 
-    /// Where it stands.
+    /// The state.
     pub fn state(&self) -> State {
         self.ending.as_ref().map_or(State::Pending, Ending::state)
     }
 
-    /// How long it may still be answered; `None` for as long as it takes.
+    /// The time in which it may still be answered; `None` without a deadline.
     pub fn time_left(&self) -> Option<Duration> {
         self.expires_ms.map(|at| Duration::from_millis(at.saturating_sub(self.read_ms)))
     }
 
-    /// How long ago it was asked.
+    /// The time since it was asked.
     pub fn age(&self) -> Duration {
         Duration::from_millis(self.read_ms.saturating_sub(self.asked_ms))
     }
@@ -199,7 +199,7 @@ pub(super) fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Whether the asker still waits. The question is there either way.
+/// The presence of the asker. The question exists in any case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AskerPresence {
     /// A process waits for the answer.

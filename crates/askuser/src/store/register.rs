@@ -164,7 +164,7 @@ type Admitted = (Vec<RegisterWrite>, RegisterReply);
 /// Decides a call.
 ///
 /// # Errors
-/// Why it changes nothing.
+/// The reason why it changes no state.
 pub fn admit(register: &Register, now_ms: u64, command: &RegisterCommand) -> Result<Admitted, StoreError> {
     use RegisterCommand as Command;
     use RegisterReply as Reply;

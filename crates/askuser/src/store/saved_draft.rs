@@ -24,7 +24,7 @@ pub struct DraftVersion {
 }
 
 impl DraftVersion {
-    /// The version of a writer that has saved nothing yet. No other writer has its name.
+    /// The version of a new writer, whose name is unique.
     pub fn of_new_writer() -> DraftVersion {
         let random = [0; 2].map(|_: u8| format!("{:016x}", RandomState::new().hash_one(0)));
         DraftVersion { writer: random.concat(), edit: 0 }

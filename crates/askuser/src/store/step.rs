@@ -11,10 +11,10 @@ use super::{
 use crate::request::{Purpose, Request};
 use std::sync::Arc;
 
-/// A question with everything that a store keeps of it.
+/// A question with all of its stored state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
-    /// The question as callers read it.
+    /// The question for callers.
     pub question: StoredQuestion,
     /// The attempt that ended it.
     pub attempt: Option<Attempt>,
@@ -35,7 +35,7 @@ pub struct Candidate {
     pub is_waited_for: bool,
 }
 
-/// The rows that a backend has looked up for a command.
+/// The rows that a backend has read for a command.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
     /// The record that [`Command::question`] names.
@@ -51,7 +51,7 @@ pub struct Found {
 /// Decides a command: the rights to write, attempts, deadlines, audience, lifetimes, series and versions of drafts.
 ///
 /// # Errors
-/// Why the command changes nothing.
+/// The reason why the command changes no state.
 pub fn step(found: &Found, now_ms: u64, by: &Principal, command: &Command) -> Result<Step, StoreError> {
     if !found.credential_is_live {
         return Err(StoreError::revoked());
@@ -149,7 +149,7 @@ impl Candidate {
         let is_undelivered = question.delivered_ms.is_none();
         let is_in_its_way = match (question.state(), question.request.key().purpose) {
             (State::Pending, Purpose::Permission) => !self.is_waited_for,
-            // What the asker reported itself permits no later call.
+            // A report by the asker itself permits no later call.
             (State::TimedOut | State::Withdrawn, _) | (State::Settled, Purpose::Permission) => false,
             (_, Purpose::Permission) => {
                 is_own && is_undelivered && !self.is_waited_for && lasts(question.ending.as_ref(), now_ms)
@@ -161,14 +161,14 @@ impl Candidate {
 }
 
 impl Record {
-    /// A question that is put now. The store gives it its place.
+    /// A new question. The store assigns its cursor.
     fn new(id: &QuestionId, request: &Arc<Request>, series: Option<&Series>, now_ms: u64) -> Record {
         let question = StoredQuestion::new(id.clone(), request.clone(), now_ms, Cursor::default());
         let conversation = series.map(|series| series.conversation.clone());
         Record { question, attempt: None, claim: None, conversation, revision: 0 }
     }
 
-    /// The record at a time. A question past its deadline has timed out, whether that is written or not.
+    /// The record at a time. After its deadline a question has timed out, even if that is not written yet.
     fn at(&self, now_ms: u64) -> Record {
         let mut record = self.clone();
         record.question.read_ms = now_ms;
@@ -190,7 +190,7 @@ impl Record {
         Write::Update(Box::new(Record { revision: self.revision + 1, ..self }))
     }
 
-    /// Of all attempts one wins. The same attempt of the same author with the same answer gets its ending again.
+    /// One attempt wins. The same attempt of the same author with the same answer gets its ending again.
     fn end(mut self, now_ms: u64, by: &Principal, end: &End, attempt: &Attempt) -> Result<Step, StoreError> {
         by.check(Operation::End(&self.question.request, end))?;
         let end = end.clone().of(self.question.request.set()).map_err(StoreError::Misfit)?;
@@ -202,7 +202,7 @@ impl Record {
                 if is_repeated { Ok(Step::reply(Reply::Ended(ending))) } else { Err(StoreError::ended(ending)) }
             }
             None => {
-                // A clock that was set back ends nothing before it was asked.
+                // The time of ending is never before the time of asking, even if the clock was set back.
                 let ending = end.stamped(by, now_ms.max(self.question.asked_ms));
                 self.question.expires_ms = None;
                 self.question.ending = Some(ending.clone());
@@ -212,7 +212,8 @@ impl Record {
         }
     }
 
-    /// A permission is used once, during its lifetime. Its own asker may claim a settled one, so that it serves no other call.
+    /// A permission is used once, within its lifetime. Its own asker may claim a settled one, so that it serves no
+    /// other call.
     fn claim(mut self, now_ms: u64, by: &Principal, attempt: &Attempt) -> Result<Step, StoreError> {
         by.check(Operation::Use(&self.question.request))?;
         let is_permission = self.question.request.key().purpose == Purpose::Permission;

@@ -1,4 +1,4 @@
-//! What happens in a store, as it happens.
+//! Watches of a store's events.
 
 use super::{QuestionId, State, StoreError};
 use serde::{Deserialize, Serialize};
@@ -8,54 +8,54 @@ use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
 
-/// Something that happened to a question. Events are only ever added.
+/// An event of a question. Events are append-only.
 ///
-/// They become visible in the order of their numbers: a reader that has seen one never finds a smaller number later.
+/// They become visible in the order of their numbers. A reader that has seen one never finds a smaller number later.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StoreEvent {
-    /// Grows, and never repeats in a store.
+    /// The number. It grows and is never reused in a store.
     pub seq: u64,
     /// The question.
     pub id: QuestionId,
-    /// The state it took.
+    /// The new state.
     pub state: State,
-    /// When, in milliseconds since 1970.
+    /// The time in milliseconds since 1970.
     pub at_ms: u64,
 }
 
-/// A stretch of events.
+/// A page of events.
 #[derive(Clone, Debug, Default)]
 pub struct Events {
-    /// The earliest first.
+    /// The events, earliest first.
     pub events: Vec<StoreEvent>,
-    /// Whether some are missing between the number asked for and the first of these: a follower reads everything anew.
+    /// Whether events are missing before the first one. A follower must then read all questions again.
     pub gap: bool,
-    /// The number of the latest event there is, whether it is among these or not.
+    /// The number of the store's latest event, inside this page or not.
     pub last: u64,
 }
 
-/// What to watch.
+/// The subject of a watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Watched {
-    /// Everything.
+    /// All events.
     All,
-    /// One question.
+    /// Events of one question.
     Question(QuestionId),
 }
 
-/// What a watcher hears.
+/// A message to a watcher.
 #[derive(Debug)]
 pub enum Change {
-    /// This happened.
+    /// An event.
     Event(StoreEvent),
-    /// More happened than was kept for a slow watcher, or the store could not be read for a while: look at everything anew.
+    /// The watcher was too slow, or the store was unreadable for a while: read all questions again.
     Lagged,
-    /// The store is gone, and nothing more is heard.
+    /// The store is closed. This is the last message.
     Disconnected(StoreError),
 }
 
-/// A stream of changes, from the moment it was made. Dropping it ends the watching.
+/// A stream of changes from the time of its creation. Dropping it ends the watch.
 pub struct Watch {
     queue: Arc<Mutex<Queue>>,
 }
@@ -65,11 +65,11 @@ struct Queue {
     waker: Option<Waker>,
 }
 
-/// How many changes are kept for a watcher that does not look.
+/// The number of changes queued for a slow watcher.
 const CAPACITY: usize = 1024;
 
 impl Watch {
-    /// A watch, and the end by which its store tells it.
+    /// A watch and its sending end.
     pub fn new() -> (WatchSender, Watch) {
         let queue = Arc::new(Mutex::new(Queue { changes: VecDeque::new(), waker: None }));
         (WatchSender(Arc::downgrade(&queue)), Watch { queue })
@@ -80,7 +80,7 @@ impl Watch {
         poll_fn(|context| self.poll_next(context)).await
     }
 
-    /// The next change, if there is one; the task is woken when there is.
+    /// The next change, if there is one; otherwise the task is woken by it.
     pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Change> {
         let mut queue = lock(&self.queue);
         match queue.changes.pop_front() {
@@ -99,12 +99,12 @@ impl fmt::Debug for Watch {
     }
 }
 
-/// Tells a [`Watch`] what happens.
+/// The sending end of a [`Watch`].
 #[derive(Clone, Debug)]
 pub struct WatchSender(Weak<Mutex<Queue>>);
 
 impl WatchSender {
-    /// Tells it; `false` once it was dropped. It never waits: of more than a watcher keeps it learns that it lagged.
+    /// Sends a change; `false` if the watch was dropped. It never blocks: a full queue turns into a lag.
     pub fn send(&self, change: Change) -> bool {
         let Some(queue) = self.0.upgrade() else { return false };
         let waker = {
@@ -128,24 +128,24 @@ impl WatchSender {
     }
 }
 
-/// The watchers of a store: which of them is told of what.
+/// The watchers of a store by subject.
 #[derive(Debug, Default)]
 pub struct Watchers {
     all: Vec<WatchSender>,
-    /// Most wait for one question each: however many there are, an event finds its own.
+    /// Most watchers wait for one question, so events look theirs up by id.
     of_one: HashMap<QuestionId, Vec<WatchSender>>,
-    /// How many were added since those that were dropped were forgotten, and how many were left then.
+    /// The number of additions since dropped watchers were removed, and the number left then.
     added: usize,
     left: usize,
 }
 
 impl Watchers {
-    /// Whether there are none, as far as that was noticed: one that was dropped is noticed when it is to be told something.
+    /// Whether there are no watchers. A dropped watcher is noticed at its next message.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty() && self.of_one.is_empty()
     }
 
-    /// One more, that hears of this.
+    /// Adds a watcher of this subject.
     pub fn add(&mut self, what: &Watched) -> Watch {
         self.added += 1;
         if self.added > CAPACITY + self.left {
@@ -159,7 +159,7 @@ impl Watchers {
         watch
     }
 
-    /// Tells those that watch this question.
+    /// Sends an event to the watchers of its question and to those of all events.
     pub fn tell(&mut self, event: &StoreEvent) {
         self.all.retain(|watcher| watcher.send(Change::Event(event.clone())));
         if let Some(watchers) = self.of_one.get_mut(&event.id) {
@@ -170,12 +170,12 @@ impl Watchers {
         }
     }
 
-    /// Tells all of them to look at everything anew.
+    /// Sends a lag to all watchers.
     pub fn tell_lagged(&mut self) {
         self.keep(|watcher| watcher.send(Change::Lagged));
     }
 
-    /// Tells all of them that the store is gone, and why.
+    /// Sends the end of the store and its reason to all watchers.
     pub fn disconnect(&mut self, why: &StoreError) {
         let why = why.chain();
         self.keep(|watcher| {
@@ -185,7 +185,7 @@ impl Watchers {
         *self = Watchers::default();
     }
 
-    /// Forgets those that were dropped.
+    /// Removes dropped watchers.
     pub fn forget_closed(&mut self) {
         self.added = 0;
         self.keep(|watcher| !watcher.is_closed());
@@ -201,11 +201,11 @@ impl Watchers {
     }
 }
 
-/// The watchers of a store of several processes, and the last event that they were told of.
+/// The watchers of a store with several processes, and the last event sent to them.
 #[derive(Debug, Default)]
 pub struct Feed {
     watchers: Watchers,
-    /// The watchers of revocations, and the number of revocations that they were told of.
+    /// The watchers of revocations, and the last sent number of revocations.
     of_revocations: Watchers,
     revoked: u64,
     last: u64,
@@ -234,7 +234,7 @@ impl Feed {
         self.watchers.add(what)
     }
 
-    /// Adds a watcher of revocations, of which there were so many.
+    /// Adds a watcher of revocations with their current number.
     pub fn watch_revocations(&mut self, revoked: u64) -> Watch {
         self.revoked = revoked;
         self.of_revocations.add(&Watched::All)
@@ -246,22 +246,22 @@ impl Feed {
         self.of_revocations.forget_closed();
     }
 
-    /// The store could not be read. The next events are preceded by [`Change::Lagged`].
+    /// Records that the store could not be read. [`Change::Lagged`] precedes the next events.
     pub fn fall_behind(&mut self) {
         self.is_behind = true;
     }
 
-    /// Tells all watchers of events that the store is gone.
+    /// Tells the event watchers that the store is closed.
     pub fn disconnect(&mut self, why: &StoreError) {
         self.watchers.disconnect(why);
     }
 
-    /// The number of the last event that the watchers were told of.
+    /// The number of the last event sent to the watchers.
     pub fn last(&self) -> u64 {
         self.last
     }
 
-    /// Tells of revocations, if there are more than before.
+    /// Reports new revocations.
     pub fn tell_revocations(&mut self, revoked: u64) {
         if revoked != std::mem::replace(&mut self.revoked, revoked) || self.is_behind {
             self.of_revocations.tell_lagged();
@@ -269,7 +269,7 @@ impl Feed {
         self.is_behind &= self.is_followed();
     }
 
-    /// Tells of the events after [`Feed::last`]. Returns whether there may be more.
+    /// Sends the events after [`Feed::last`]. Returns whether there may be more.
     pub fn tell(&mut self, stretch: Events) -> bool {
         if stretch.gap || std::mem::take(&mut self.is_behind) {
             (self.last, self.is_behind) = (stretch.last, false);
@@ -282,7 +282,7 @@ impl Feed {
             self.watchers.tell(&event);
         }
         let has_more = !is_empty && self.last < stretch.last;
-        // An event that is not readable here is passed over.
+        // An unreadable event is skipped.
         self.last = if has_more { self.last } else { self.last.max(stretch.last) };
         has_more
     }

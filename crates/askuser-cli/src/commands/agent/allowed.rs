@@ -1,5 +1,5 @@
-//! What a person has allowed for good in a folder, kept where the agent's tools cannot write without asking. The file is
-//! for people to read and write too: docs/permissions.md.
+//! Lasting permissions of a folder, in a file that the agent's tools cannot write without asking. People may read and
+//! edit it: docs/permissions.md.
 
 use crate::state_folder::{check_state_folder, state_folder, trusted};
 use askuser_agent::atomic_file::{self, FilePermissions};
@@ -18,7 +18,7 @@ pub(crate) fn here(cwd: &Path) -> Option<Arc<dyn Allowed>> {
     Some(Arc::new(File { file, folder: cwd.display().to_string() }))
 }
 
-/// What to tell a user whose earlier permissions are not used.
+/// The warning to a user whose earlier permissions are ignored.
 pub(crate) fn warning() -> Option<String> {
     let file = File { file: state_folder().ok()?.join("allowed.json"), folder: String::new() };
     let error = file.read().err()?;
@@ -41,7 +41,7 @@ const MAX_BYTES: u64 = 16 << 20;
 const EVERYWHERE: &str = "*";
 
 impl File {
-    /// A file that cannot be read, or that another user could have written, allows nothing.
+    /// An unreadable file, or one that another user could have written, allows no call.
     fn read(&self) -> io::Result<Rules> {
         if let Some(state) = self.file.parent() {
             check_state_folder(state).map_err(|failure| io::Error::other(failure.message))?;
@@ -72,7 +72,7 @@ impl File {
         atomic_file::replace(&self.file, &serde_json::to_vec_pretty(&rules)?, FilePermissions::OwnerOnly)
     }
 
-    /// What is allowed here, and where that is written.
+    /// The rules of this folder, with their scopes.
     fn here<'a>(&'a self, rules: &'a Rules) -> impl Iterator<Item = (Scope, &'a BTreeMap<String, BTreeSet<String>>)> {
         let places = [(Scope::Folder, self.folder.as_str()), (Scope::Everywhere, EVERYWHERE)];
         places.into_iter().filter_map(|(scope, place)| Some((scope, rules.0.get(place)?)))
@@ -102,7 +102,7 @@ fn words(rule: &PermissionRule) -> (&str, Cow<'_, str>) {
     }
 }
 
-/// What is meant by them. What nothing is called lets nothing through.
+/// The meaning of a rule. An unknown name allows no call.
 fn rule(tool: &str, rule: &str) -> PermissionRule {
     match (tool, rule.strip_prefix(EDIT_FILE), rule.strip_prefix(EDIT_IN)) {
         (COMMANDS, ..) => PermissionRule::Command(rule.to_owned()),
@@ -185,7 +185,7 @@ mod tests {
             (file("Write", "/x/.env"), "Write", "edit /x/.env"),
             (PermissionRule::Tool("Deploy".into()), "Deploy", "Deploy"),
             (own("Deploy", "edit staging"), "Deploy", "edit staging"),
-            // By hand, or by a version of which nothing is known.
+            // Written by hand, or by an unknown version.
             (own("edits", "all"), "edits", "all"),
             (own("Edit", "edit"), "Edit", "edit"),
         ] {

@@ -1,9 +1,10 @@
 //! Keeps the providers' keys out of `/proc/PID/environ`, which only Linux has.
 //!
-//! Linux shows there what a program was started with, for as long as it runs, and to root for every process: a command of an
-//! agent that runs as root would find the key. So the program becomes itself once more, without these variables, and reads
-//! them from a pipe at once. The reading end of that pipe stays open, since only `unsafe` code could close a descriptor by its
-//! number: commands inherit a pipe that has ended. What root reads from memory is out of reach.
+//! Linux shows there the environment that a program was started with, for as long as it runs. Root sees it for every
+//! process, so a command of an agent that runs as root would find the key. So the program executes itself again without
+//! these variables, and reads them from a pipe at once. The reading end of that pipe stays open, because only `unsafe`
+//! code could close a descriptor by its number. So commands inherit a pipe that has ended. This does not protect the
+//! memory from root.
 
 use crate::environment;
 use crate::failure::Failure;
@@ -23,13 +24,13 @@ pub(crate) fn take_out_of_environment(secrets: &Secrets, words: &[OsString]) -> 
     const US: &str = "/proc/self/exe";
     let set = |name: &String| Some((name.clone(), std::env::var(name).ok()?));
     let variables: BTreeMap<String, String> = secrets.withheld().iter().filter_map(set).collect();
-    // Where there is no /proc, nothing can be read there either.
+    // Without /proc the environment is not readable there.
     if variables.is_empty() || !std::path::Path::new(US).exists() {
         return Ok(());
     }
     let again = || -> io::Result<io::Error> {
         let (reader, mut writer) = io::pipe()?;
-        // What a pipe does not hold would never be read: an error is better than waiting for that.
+        // Text beyond the pipe's buffer would never be read, so an error is better than a deadlock.
         rustix::io::ioctl_fionbio(&writer, true)?;
         writer.write_all(&serde_json::to_vec(&variables)?)?;
         rustix::io::fcntl_setfd(&reader, rustix::io::FdFlags::empty())?;

@@ -1,5 +1,5 @@
-//! `askuser agent export`: a session as Markdown. What the person and the model wrote is quoted, what tools read and wrote is fenced, so
-//! that nothing in it can pass for a heading of ours: who said what.
+//! `askuser agent export`: a session as Markdown. Text of the person and the model is quoted, and text of tools is
+//! fenced, so that no text can pass for our headings.
 
 use super::app::tool_calls::{details, shown_name};
 use super::session;

@@ -1,4 +1,5 @@
-//! The branch of a repository. Its file is read and git is not run: a repository's own settings could make that run anything.
+//! The branch of a repository. Its file is read and git is not run, because a repository's own settings could make git
+//! run any program.
 
 use crate::ownership;
 use askuser::sanitize;

@@ -25,10 +25,10 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::UnboundedReceiver;
 
-/// How long a turn that broke off waits for its last lines to be taken.
+/// The time that an aborted turn gets to write its last lines.
 const LAST_WORDS: Duration = signals::GRACE;
 
-/// How many calls and questions without a person are named.
+/// The maximum number of unanswered calls and questions that are named.
 const MOST_LINES: usize = 5;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub(crate) struct Wanted {
     output: Output,
 }
 
-/// Whether no terminal is wanted, and what instead.
+/// The prompt and the format of a headless run; `None` for a run in a terminal.
 pub(crate) fn wanted(args: &ArgMatches, opening: Option<&str>) -> Result<Option<Wanted>, Failure> {
     let output = args.get_one::<String>("output").map(String::as_str);
     let prompt = args.get_one::<String>("prompt").map(String::as_str);
@@ -138,7 +138,7 @@ struct Tally {
     questions: Vec<EndedQuestion>,
     /// The calls that still run, by the calls that lead to them and their own ids.
     running: HashMap<Vec<String>, RunningCall>,
-    /// What no person was there to permit or to answer, and what would help.
+    /// The missing permissions and answers, and the remedies.
     lacking: Vec<String>,
     mode: PermissionMode,
 }
@@ -184,7 +184,7 @@ async fn converse(
     };
     let first = wanted.prompt.map(|prompt| Some(FrontEndRequest::Say(prompt))).or(first);
     if let Some(request) = first {
-        // What was cut off makes room for the user's first words.
+        // The interrupted turn gives way to the user's first message.
         if matches!(request, Some(FrontEndRequest::Say(_))) {
             talk.handle.yield_to_user();
         }
@@ -225,7 +225,7 @@ impl Talk<'_> {
         }
     }
 
-    /// The process is told to end: a front end that still reads is told why the events stop.
+    /// Ends the run after a signal. A front end that still reads gets the reason.
     fn ended_by(&self, signal: Signal) -> Failure {
         signals::end(signal);
         let failure = signal.failure();
@@ -265,7 +265,7 @@ impl Talk<'_> {
                     self.handle.stop();
                     return Ok(false);
                 }
-                // Nothing is recorded: the session can be taken up where it was.
+                // No result is recorded, so the session can be resumed here.
                 return Err(self.ended_by(signal));
             }
             request = next_request(&mut self.requests) => {
@@ -343,7 +343,7 @@ impl Tally {
         }
     }
 
-    /// What a call needed a person for, and what would help.
+    /// The call that needs a person, and the remedy.
     fn what_lacks(&self, key: &RequestKey, answers: &[Answer]) -> Option<String> {
         let RunningCall { tool, about, questions } = self.running.get(&path(&key.tasks, &key.call))?;
         Some(match key.purpose {
@@ -398,7 +398,7 @@ impl Tally {
                 .hint(format!("the session is kept: {}", again.command(session))));
         }
         if output == Output::Text && !self.text.is_empty() {
-            // On a terminal a model's words must do nothing but be read.
+            // A model's text must not control a terminal.
             let on_screen = io::stdout().is_terminal().then(|| sanitize::block(&self.text));
             print(on_screen.as_deref().unwrap_or(&self.text))?;
         }

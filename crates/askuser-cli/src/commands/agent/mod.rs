@@ -33,7 +33,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What `askuser agent` does; `words` are the command and its arguments.
+/// Runs `askuser agent`; `words` are the command and its arguments.
 pub(crate) fn run(words: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
     let words: Vec<OsString> = words.collect();
     #[cfg(target_os = "linux")]
@@ -56,7 +56,7 @@ pub(crate) fn run_with_keys(words: impl Iterator<Item = OsString>) -> Result<u8,
     let settings = Layers::detect(&args)?.settings()?;
     keep_memory_private();
     failure::outlive_file_size_limit();
-    // Whatever can be wrong is found before a session is begun.
+    // All errors are found before a session begins.
     let resumed = resumed(&args)?;
     let chosen = args.contains_id("model") || args.contains_id("script");
     let before = resumed.as_ref().and_then(Transcript::model).filter(|_| !chosen);
@@ -132,7 +132,8 @@ pub(crate) fn run_with_keys(words: impl Iterator<Item = OsString>) -> Result<u8,
     }
 }
 
-/// What ends commands without a sandbox when this process is gone: itself, under another name. Without a path to itself there is none.
+/// The supervisor that ends unsandboxed commands when this process is gone: this program under another name. Empty if
+/// its path is unknown.
 fn supervisor() -> Vec<OsString> {
     match std::env::current_exe() {
         Ok(program) if cfg!(unix) && program.is_file() => vec![program.into(), "supervise".into()],
@@ -144,7 +145,7 @@ fn supervisor() -> Vec<OsString> {
 pub(super) fn secrets(passed: &[String], others: &[String]) -> Secrets {
     let mut addresses: Vec<&str> = provider::address_variables().chain(["ASKUSER_BASE_URL"]).collect();
     addresses.extend(others.iter().map(String::as_str));
-    // The token of a store at an address asks in this agent's name: commands get none.
+    // The token of a remote store asks in this agent's name, so commands do not get it.
     let keys: Vec<&str> = provider::key_variables().chain([store::TOKEN, "PGPASSWORD"]).collect();
     Secrets::in_variables(keys, addresses, environment::variable, passed)
 }
@@ -154,7 +155,7 @@ fn keep_memory_private() {
     #[cfg(target_os = "linux")]
     {
         use rustix::process::{DumpableBehavior, set_dumpable_behavior};
-        // Where the kernel refuses, the variables are still withheld and the values redacted.
+        // If the kernel refuses, the variables are still withheld and the values redacted.
         let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     }
 }

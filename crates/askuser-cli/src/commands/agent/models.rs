@@ -1,5 +1,5 @@
-//! Which model answers: by its name, by its provider alone, or by the first key in the environment. `askuser agent models`
-//! lists what there is to choose from.
+//! The choice of a model: by its name, by its provider, or by the first key in the environment. `askuser agent models`
+//! lists the candidates.
 
 use crate::config::{BaseUrl, Layers, Settings};
 use crate::environment;
@@ -21,7 +21,7 @@ const LIST_TIMEOUT: Duration = Duration::from_secs(15);
 #[derive(Clone)]
 pub(crate) struct Models {
     settings: Settings,
-    /// How many tokens the models take that were listed, by their full names.
+    /// The context sizes of listed models, by full name.
     windows: Arc<Mutex<HashMap<String, u64>>>,
 }
 
@@ -36,7 +36,7 @@ impl Models {
         Models { settings: settings.clone(), windows: Arc::default() }
     }
 
-    /// The model to begin with. Where the user has chosen none, they are told which it is and why.
+    /// The initial model. Without the user's choice, a notice names it and the reason.
     pub(crate) fn first(&self) -> Result<Arc<dyn Model>, Failure> {
         if let Some(name) = &self.settings.model {
             let model = wait_for(self.connect(name))??;
@@ -68,8 +68,8 @@ impl Models {
         Ok(model)
     }
 
-    /// The model that answered before in a session. Its address is not kept with the session: where one was set then and
-    /// none is now, it is not looked for elsewhere.
+    /// The model of a resumed session. Its address is not stored. If the address was set then and is missing now, the
+    /// model is not sought elsewhere.
     pub(crate) fn again(&self, before: &RecordedModel) -> Result<Arc<dyn Model>, Failure> {
         let RecordedModel { name, at_custom_address, .. } = before;
         let model = self.connect_by_name(name).map_err(|failure| {
@@ -111,8 +111,8 @@ impl Models {
         Ok(Arc::new(Listed { model, windows: self.windows.clone() }))
     }
 
-    /// Asks the provider of a named model for its list, beside everything else: the list may say how many tokens the model
-    /// takes.
+    /// Requests the model list of a named model's provider, in the background. The list may state the size of the
+    /// model's context.
     fn look_for_window(&self, name: &str) {
         let is_known = self.windows().contains_key(name);
         let Some(provider) = provider::provider(provider_of(name)).filter(|_| !is_known) else { return };
@@ -126,7 +126,7 @@ impl Models {
         lock(&self.windows)
     }
 
-    /// What the provider of the current model offers; where a script is followed, the first whose key is set.
+    /// The models of the current provider; for a script, of the first provider with a key.
     pub(crate) async fn offered(&self, current: &str) -> Result<Offered, Failure> {
         let own = provider::provider(provider_of(current));
         let with_key = || providers_with_key().map(|(provider, _)| provider).next();
@@ -134,7 +134,7 @@ impl Models {
         Ok(Offered { provider, models: self.list(provider).await? })
     }
 
-    /// What a provider offers, the newest first.
+    /// The models of a provider, newest first.
     pub(crate) async fn list(&self, provider: &ModelProvider) -> Result<Vec<ModelInfo>, Failure> {
         let config = ProviderConfig::new(&environment::variable)
             .with_base_url(self.base_url(provider.name)?)
@@ -286,7 +286,7 @@ fn show(provider: &ModelProvider, models: &[ModelInfo], as_json: bool) -> String
     models.iter().map(line).collect()
 }
 
-/// What is known of a model besides its name.
+/// The facts about a model besides its name.
 pub(crate) fn describe(model: &ModelInfo) -> String {
     let title = model.title.as_deref().map(askuser::sanitize::line);
     let window = model.context_window.map(|tokens| format!("{tokens} tokens"));

@@ -1,4 +1,4 @@
-//! `/permissions`: what is allowed without asking, to list, add to and take back.
+//! `/permissions`: lists, adds and removes the rules that allow calls without asking.
 
 use askuser_agent::{AllowedRule, PermissionRules};
 

@@ -1,5 +1,5 @@
-//! The other end of `--output stream-json`: a front end in any language reads events, one JSON object per line, and
-//! writes answers, messages and interrupts the same way. `docs/agent-protocol.md` is its description.
+//! The protocol of `--output stream-json`. A front end in any language reads events, one JSON object per line, and
+//! writes answers, messages and interrupts in the same way. `docs/agent-protocol.md` describes it.
 
 use crate::json::escape_invisible;
 use askuser::store::Ending;
@@ -14,10 +14,10 @@ use tokio::sync::{mpsc, oneshot};
 /// More than any line can need.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// How long a signal may take that comes with the end of the input.
+/// The wait for a signal that comes with the end of the input.
 const SIGNALS_FIRST: Duration = Duration::from_millis(200);
 
-/// What a front end wants, besides answering.
+/// A request of a front end other than an answer.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum FrontEndRequest {
     Say(String),
@@ -26,7 +26,7 @@ pub(crate) enum FrontEndRequest {
     Interrupt,
 }
 
-/// Standard output, line by line, from a thread of its own: a front end that does not read must not make us deaf.
+/// Standard output, line by line, from a separate thread: a front end that does not read must not block the input.
 #[derive(Clone)]
 pub(crate) struct Lines(mpsc::Sender<Out>);
 
@@ -82,12 +82,12 @@ impl Lines {
 pub(crate) struct FrontEnd {
     queue: QuestionQueue,
     lines: Lines,
-    /// Questions that were put up, by their id: a second answer is told that it is over.
+    /// The ids of questions that were asked. A second answer is reported as too late.
     asked: Arc<Mutex<HashSet<String>>>,
 }
 
 impl FrontEnd {
-    /// Reads from a thread of its own, until the end.
+    /// Reads on a separate thread until the end of input.
     pub(crate) fn listen(
         input: impl BufRead + Send + 'static,
         lines: Lines,
@@ -104,8 +104,8 @@ impl FrontEnd {
         let listening = front_end.clone();
         std::thread::spawn(move || {
             listening.read(input, &sender);
-            // A front end that ends us closes our input and sends a signal, in either order: the signal counts, and leaves the
-            // question open.
+            // A front end that ends this process closes its input and sends a signal, in either order. The signal
+            // counts, and leaves the question open.
             std::thread::sleep(SIGNALS_FIRST);
             listening.queue.end("standard input has ended");
         });
@@ -137,7 +137,7 @@ impl FrontEnd {
         match message["type"].as_str() {
             Some("answer") => self.answer(message),
             Some("user") => match message["text"].as_str() {
-                // The run may be over; then nothing listens.
+                // The run may be over, and the receiver gone.
                 Some(text) if !text.trim().is_empty() => drop(requests.send(FrontEndRequest::Say(text.to_owned()))),
                 _ => self.lines.refuse(None, "text: missing or blank, must be a string".into()),
             },
@@ -206,7 +206,7 @@ mod tests {
         Request::new(RequestKey::new("session", id), set)
     }
 
-    /// A front end whose standard input is this pipe, and what it is told.
+    /// A front end whose standard input is this pipe, with its messages.
     fn front_end() -> (FrontEnd, PipeWriter, mpsc::UnboundedReceiver<FrontEndRequest>, io::PipeReader) {
         let ((input, typed), (told, output)) = (io::pipe().unwrap(), io::pipe().unwrap());
         let (front_end, requests) = FrontEnd::listen(io::BufReader::new(input), Lines::write(output));

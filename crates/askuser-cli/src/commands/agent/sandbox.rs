@@ -7,8 +7,8 @@ use crate::store;
 use askuser_agent::{Sandbox, SandboxSettings, check_kept};
 use std::path::{Path, PathBuf};
 
-/// askuser's own files: sessions, permissions, settings, the store and tokens. They are hidden from sandboxed commands. Every edit
-/// of one needs a permission.
+/// askuser's own files: sessions, permissions, settings, the store and tokens. They are hidden from sandboxed commands.
+/// Every edit of one needs a permission.
 pub(crate) fn protected(settings: &Settings) -> Vec<PathBuf> {
     session::protected().into_iter().chain(store::files(settings)).collect()
 }
@@ -24,7 +24,7 @@ pub(crate) fn check_given(settings: &Settings, folder: &Path, added: &[PathBuf])
     Ok(())
 }
 
-/// The sandbox of this folder, or why there is none.
+/// The sandbox of this folder, or the reason why it is missing.
 pub(crate) fn here(settings: &Settings, folder: &Path, added: &[PathBuf]) -> Result<Sandbox, String> {
     Sandbox::new(of(settings, folder), folder, added)
 }

@@ -1,4 +1,4 @@
-//! Where sessions are kept, and which one to resume.
+//! The folder of sessions, and the choice of one to resume.
 
 use crate::config;
 use crate::failure::{Failure, OrFail};
@@ -29,14 +29,14 @@ impl Again {
     }
 }
 
-/// What decides about sessions, permissions and settings: only the user changes it without asking.
+/// The files that control sessions, permissions and settings. Only the user may change them without asking.
 pub(crate) fn protected() -> Vec<PathBuf> {
     let config = config::user_folder(|name| std::env::var(name).ok());
     let real = |folder: PathBuf| folder.canonicalize().unwrap_or(folder);
     state_folder().ok().into_iter().chain(config).map(real).collect()
 }
 
-/// Where sessions are. Sessions that another user could have written there are not resumed.
+/// The folder of sessions. Sessions that another user could have written are not resumed.
 pub(crate) fn folder() -> Result<PathBuf, Failure> {
     let state = state_folder()?;
     check_state_folder(&state)?;

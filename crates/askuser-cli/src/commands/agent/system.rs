@@ -1,8 +1,8 @@
-//! What the model is told before anything else: its task, where it is, and what the project says about itself.
+//! The system prompt: the task, the environment, and the project's own notes.
 //!
-//! A project is not trusted: what it says of itself are bounded, regular files in its own folders, from the repository's root
-//! down to the working folder. Links are not followed, since they would send any file of the user's to the provider, and
-//! nothing is opened that could block.
+//! A project is not trusted. Its notes are bounded regular files in its own folders, from the repository's root down to
+//! the working folder. Links are not followed, because they could send any file of the user to the provider. Opening
+//! never blocks.
 
 use super::git_state;
 use crate::store::words;
@@ -51,10 +51,9 @@ pub(crate) fn prompt(cwd: &Path) -> String {
     prompt
 }
 
-/// What all folders say, the nearest last, with the name of each file below the first folder. The nearest come first where
-/// there is not room for all.
+/// The notes of all folders, nearest last, each with its path. If they do not all fit, the nearest have priority.
 fn all_notes(cwd: &Path) -> Vec<(String, String)> {
-    // Without links, so that none of the folders is one, and the repository is the one it is really in.
+    // With links resolved, so that each folder is a real one and the repository is the right one.
     let Ok(cwd) = cwd.canonicalize() else { return Vec::new() };
     let root = match ownership::repository(&cwd) {
         Ok(root) => root.unwrap_or(&cwd),
@@ -75,7 +74,7 @@ fn all_notes(cwd: &Path) -> Vec<(String, String)> {
     all
 }
 
-/// What a folder says of itself, and the name of that file; at most as much as there is room for.
+/// The notes of a folder with their file name, within the remaining room.
 fn folder_notes(folder: &Path, below: &Path, room: u64) -> Option<(String, String)> {
     for file in NOTES {
         let name = below.join(file).display().to_string();
@@ -100,7 +99,7 @@ fn is_another_name(path: &Path) -> bool {
     NOTES.iter().any(|name| target.strip_prefix(".").unwrap_or(&target) == Path::new(name))
 }
 
-/// How much is read of a file that is longer.
+/// The note about a shortened file.
 fn how_much(bytes: u64) -> String {
     match bytes {
         0 => format!("is not read: those of the folders below it have {MAX_TOTAL_BYTES} bytes already"),
@@ -154,7 +153,7 @@ mod tests {
         std::fs::write(path, text).unwrap();
     }
 
-    /// The names and texts of what a folder is told.
+    /// The file names and texts of a folder's notes.
     fn told(folder: &Path) -> Vec<(String, String)> {
         all_notes(folder)
     }

@@ -1,4 +1,4 @@
-//! Where there is something to ask: the question goes to the inbox, and the answer to Claude Code.
+//! Asks through the inbox and returns the answer to Claude Code.
 
 use super::decision;
 use super::elicitation::Form;
@@ -22,7 +22,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub(super) const AGENT: &str = "claude-code";
 
 pub(super) fn run(kind: HookEvent, event: &Value, settings: &Settings) -> Result<(), Failure> {
-    // Its dialogs are those of a client that an agent's command has started: no person sits there, and none is asked for it.
+    // The dialogs of a client that an agent's command has started have no person, so no question is asked.
     if !actor(Via::Hook).is_a_person() {
         return Ok(());
     }
@@ -82,8 +82,8 @@ fn tool_use(event: &Value) -> Option<ToolUse> {
     Some(askuser_markdown::tool_use(tool, input, folder, &regular_file::read_if_there))
 }
 
-/// Withdraws the questions that were decided in Claude Code's own dialog. A later event alone tells that: Claude Code leaves a
-/// hook running whose decision it does not need.
+/// Withdraws the questions that were decided in Claude Code's own dialog. Only a later event shows that, because Claude
+/// Code leaves a hook running whose decision it does not need.
 fn withdraw_decided(kind: HookEvent, event: &Value, settings: &Settings) -> Result<(), Failure> {
     let of_event = key(event, String::new());
     let is_decided = |question: &&StoredQuestion| {
@@ -99,7 +99,7 @@ fn withdraw_decided(kind: HookEvent, event: &Value, settings: &Settings) -> Resu
     })
 }
 
-/// Whether a question was asked for the call that an event tells of. Claude Code adds the answers to the input of its questions.
+/// Whether a question was asked for the call of an event. Claude Code adds the answers to the input of its questions.
 fn is_about(request: &Request, event: &Value) -> bool {
     match request.context() {
         Some(Context::ToolUse(call)) => {
@@ -112,7 +112,7 @@ fn is_about(request: &Request, event: &Value) -> bool {
     }
 }
 
-/// Takes back what was decided in a dialog of Claude Code's. It may have been answered in the inbox meanwhile.
+/// Withdraws a question that was decided in a dialog of Claude Code. It may have been answered in the inbox meanwhile.
 fn withdraw(claude: &Handle, which: impl Into<QuestionRef>) -> Result<(), Failure> {
     match block_on(claude.withdraw(which, &attempt()?)) {
         Ok(_) | Err(StoreError::Ended(_) | StoreError::NotFound(_)) => Ok(()),
@@ -127,7 +127,8 @@ fn ask(
     form: Option<&Form>,
     settings: &Settings,
 ) -> Result<(), Failure> {
-    // A file or a rule cannot speak here, where everything counts as the user's; a rule that says to ask no person is kept.
+    // Answers of files and rules do not apply here, because Claude Code takes every reply as the user's. A rule to ask
+    // no person still applies.
     if kind.is_question() && settings.headless.is_some() {
         return Ok(());
     }

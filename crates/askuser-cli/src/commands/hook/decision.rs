@@ -6,7 +6,8 @@ use askuser::permission::{FILE_CHANGED, MayPermit, Verdict, verdict};
 use askuser::{QuestionSet, Resolution, Status, report};
 use serde_json::{Value, json};
 
-/// The `hookSpecificOutput`; `None` leaves it to Claude Code. An allowed call runs only if it `is_unchanged` since it was shown.
+/// The `hookSpecificOutput`; `None` leaves it to Claude Code. An allowed call runs only if it `is_unchanged` since it
+/// was shown.
 pub(super) fn of(
     kind: HookEvent,
     set: &QuestionSet,
@@ -15,7 +16,8 @@ pub(super) fn of(
     is_unchanged: &dyn Fn() -> bool,
 ) -> Option<Value> {
     let status = resolution.outcome().status();
-    // Silence decides nothing. Claude Code takes every answer for its user's: what a file or a rule says has no place in its forms.
+    // An unanswered question gets no reply. Claude Code takes every reply as its user's, so answers of files and rules
+    // are not passed on.
     if matches!(status, Status::TimedOut | Status::Unavailable { .. }) || !resolution.is_a_persons() {
         return None;
     }

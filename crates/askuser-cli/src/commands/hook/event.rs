@@ -17,7 +17,7 @@ pub(crate) enum HookEvent {
     QuestionsBeforeTool,
     /// Questions of the model, while Claude Code shows them too.
     QuestionsInDialog,
-    /// Whether a tool may run, while Claude Code asks that too.
+    /// The permission of a tool, while Claude Code asks the same.
     Permission,
     Elicitation,
     /// A tool has run: what was asked about it is decided.

@@ -1,5 +1,5 @@
-//! `askuser hook`: Claude Code calls it before most of its actions, and nearly always there is nothing to do. That is decided
-//! first, at the cost of a process: no settings are read and no store is opened for it.
+//! `askuser hook`: Claude Code runs it before most of its actions, and most need no reply. That is decided first,
+//! without reading settings or opening a store.
 
 mod asking;
 mod background;
@@ -58,7 +58,7 @@ pub(super) fn run(words: impl ExactSizeIterator<Item = OsString>) -> Result<u8, 
     Ok(exit::ANSWERED)
 }
 
-/// Whether any process may be waiting for an answer from the inbox.
+/// Returns `true` if a process may be waiting for an answer from the inbox.
 fn a_question_waits(settings: &Settings) -> Result<bool, Failure> {
     let folder = askuser_inbox::waiting_folder(&inbox_file(settings)?);
     Ok(std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()))

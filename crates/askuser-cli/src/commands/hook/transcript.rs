@@ -13,7 +13,8 @@ use std::time::{Duration, Instant};
 
 /// The most of a transcript that is read, from its end.
 const MAX_READ: u64 = 4 << 20;
-/// The time that a transcript has to hold the call. Claude Code writes it about 0.1 s late at the beginning of a session.
+/// The time within which the transcript must contain the call. Claude Code writes it about 0.1 s late at the beginning
+/// of a session.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// A line of the transcript.
@@ -84,7 +85,8 @@ pub(super) fn tail(path: &Path) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The words before the call; empty if the model said none in this turn, `None` if the transcript does not hold the call yet.
+/// The text before the call; empty if the model wrote none in this turn, `None` if the transcript does not contain the
+/// call yet.
 fn words_before(lines: &str, event: &Value) -> Option<String> {
     let messages = lines.lines().rev().filter_map(|line| serde_json::from_str::<Line>(line).ok()?.message);
     let mut has_call = false;
@@ -111,7 +113,7 @@ fn words_before(lines: &str, event: &Value) -> Option<String> {
     has_call.then(String::new)
 }
 
-/// Whether a call of the transcript is that of an event, by its id or, where the event has none, by its tool and input.
+/// Whether a call of the transcript is that of an event: by its id, or else by its tool and input.
 fn is_call(id: &str, name: &str, input: &Value, event: &Value) -> bool {
     let is_same_input = || match name {
         QUESTION_TOOL => input.get("questions") == event["tool_input"].get("questions"),

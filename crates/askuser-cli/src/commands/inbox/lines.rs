@@ -1,4 +1,5 @@
-//! The list line by line, for screen readers and terminals that cannot be drawn on: it is printed, and a line says what to do.
+//! The list line by line, for screen readers and terminals that cannot be drawn on. It is printed, and the person types
+//! a line to act.
 
 use super::live::{News, Row, Section, broken, console, withdraw};
 use super::open;
@@ -13,7 +14,7 @@ use askuser_terminal::{Console, ConsoleEvent, Options, TerminalInput, wrap};
 
 const PAGE: u32 = 20;
 
-/// What a line asks for.
+/// The request of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Asked<'a> {
     List,
@@ -204,7 +205,8 @@ impl Lines {
         Ok(Lines { console, news })
     }
 
-    /// Prints lines, wrapped. What follows the first row of one is indented: a text of theirs cannot pass for a row of ours.
+    /// Prints lines, wrapped. Rows after the first of a line are indented, so that an agent's text cannot pass for a
+    /// row of ours.
     fn print(&mut self, lines: &[String]) {
         let columns = usize::from(self.console.size().0).saturating_sub(1).max(8);
         for line in lines {
@@ -216,7 +218,7 @@ impl Lines {
         }
     }
 
-    /// Reads a line, and says meanwhile what is new. Nothing if the person leaves.
+    /// Reads a line and prints news meanwhile. `None` if the person leaves.
     fn read(&mut self, prompt: &str, store: &Handle, settings: &Settings) -> Result<Option<String>, Failure> {
         self.console.print_prompt(prompt);
         let (mut inputs, mut line) = (Vec::new(), String::new());

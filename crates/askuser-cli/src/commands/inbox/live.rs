@@ -22,7 +22,7 @@ use std::task::{Context, Poll, Wake};
 use std::time::{Duration, Instant};
 use update::{Effect, Event};
 
-/// How often ages are shown anew.
+/// The interval at which ages are updated.
 const TICK: Duration = Duration::from_secs(10);
 
 /// The longest time without a first frame: until the list has arrived.
@@ -216,14 +216,14 @@ pub(super) async fn withdraw(question: &StoredQuestion, store: &Handle) -> Notic
     }
 }
 
-/// What happens in the store while a list is shown.
+/// The events of the store while a list is shown.
 pub(super) struct News {
     watch: Watch,
     waker: std::task::Waker,
 }
 
 impl News {
-    /// From here on nothing is missed, and the console is woken for it.
+    /// Starts the watch. It misses no later event, and wakes the console for each.
     pub(super) fn watch(store: &Handle, console: &Console) -> Result<News, Failure> {
         let waker = Arc::new(WakeConsole(console.waker())).into();
         Ok(News { watch: done(store.watch(&Watched::All))?, waker })

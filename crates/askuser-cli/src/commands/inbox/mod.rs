@@ -77,7 +77,7 @@ fn open(question: &StoredQuestion, store: &Handle, settings: &Settings) -> Optio
 /// Prints what waits, and everything that changes from then on.
 fn print(store: &Handle, args: &ArgMatches) -> Result<u8, Failure> {
     let (json, count) = (args.get_flag("json"), args.get_flag("count"));
-    // From here on nothing is missed.
+    // The watch starts before the first read, so it misses no event.
     let mut watch = args.get_flag("follow").then(|| done(store.watch(&Watched::All))).transpose()?;
     let mut last_count = None;
     let mut print_count = || {

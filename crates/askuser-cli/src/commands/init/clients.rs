@@ -8,13 +8,14 @@ use std::path::{Path, PathBuf};
 /// The name of our server in every configuration.
 pub(super) const SERVER: &str = "askuser";
 
-/// A program that can use `askuser mcp`; or something else that is added to a file of another program and removed again.
+/// A program that can use `askuser mcp`, or another entry that is added to a file of another program and removed again.
 pub(in crate::commands) struct Client {
     /// As it is typed: `askuser init NAME`.
     pub(in crate::commands) name: &'static str,
     /// As people call it, and as a sentence goes on: "Add … to the file?"
     pub(in crate::commands) title: &'static str,
-    /// The released version that has asked a person with this file in `tests/clients/run`. The others follow their documentation.
+    /// The released version that has asked a person with this file in `tests/clients/run`. The others follow their
+    /// documentation.
     pub(in crate::commands) tried: Option<&'static str>,
     /// A second file that the same question changes, unless the server alone is wanted.
     pub(super) beside: Option<&'static Client>,
@@ -30,15 +31,15 @@ pub(in crate::commands) struct Client {
     user_file: fn(&Home<'_>) -> PathBuf,
     /// Its file in a project, if it reads one there.
     project_file: Option<&'static str>,
-    /// What is on the PATH where it is installed, besides a program of its name.
+    /// Programs on the PATH that show it is installed, besides one of its name.
     pub(super) programs: &'static [&'static str],
     /// The command that has to be given the file, where its program does not look for it.
     pub(super) named_by: Option<&'static str>,
-    /// What it is good for, where it is no server but something beside it.
+    /// The benefit of an entry that is no server.
     pub(super) offer: Option<&'static str>,
 }
 
-/// Where this user's files are.
+/// The folders of this user's files.
 pub(in crate::commands) struct Home<'a> {
     pub(in crate::commands) folder: PathBuf,
     pub(in crate::commands) variable: &'a dyn Fn(&str) -> Option<String>,
@@ -66,7 +67,7 @@ impl Home<'_> {
         (self.variable)(variable).map(PathBuf::from).filter(|path| path.is_absolute())
     }
 
-    /// Where Claude Code keeps what is not in its `.claude.json`.
+    /// The folder of Claude Code's files other than `.claude.json`.
     fn claude(&self) -> PathBuf {
         self.moved("CLAUDE_CONFIG_DIR", ".claude")
     }
@@ -75,7 +76,7 @@ impl Home<'_> {
         self.moved("XDG_CONFIG_HOME", ".config")
     }
 
-    /// Where programs made like VS Code keep what a user sets.
+    /// The settings folder of programs derived from VS Code.
     fn vscode(&self) -> PathBuf {
         let base = match () {
             () if cfg!(windows) => self.moved("APPDATA", "AppData/Roaming"),
@@ -117,13 +118,14 @@ impl Client {
         self.project_file.map(|file| or_with_comments(project.join(file)))
     }
 
-    /// What there is to do by hand before its program reads this file; nothing for most.
+    /// The manual step before its program reads this file, or an empty string.
     pub(super) fn by_hand(&self, file: &str) -> String {
         let command = self.named_by.filter(|_| self.is_server());
         command.map_or_else(String::new, |command| format!("; at the command line, name the file: {command} {file}"))
     }
 
-    /// Whether it seems to be installed: its program is on the PATH, or it has made a folder or a file for its settings.
+    /// Whether it seems to be installed: its program is on the PATH, or it has made a folder or a file for its
+    /// settings.
     pub(super) fn is_installed(&self, home: &Home<'_>, is_on_path: &dyn Fn(&str) -> bool) -> bool {
         let file = self.user_file(home);
         let folder = file.parent().filter(|folder| *folder != home.folder && *folder != home.config());
@@ -145,7 +147,7 @@ fn stdio(command: &str) -> Value {
     json!({"type": "stdio", "command": command, "args": ["mcp"]})
 }
 
-/// What most of them have in common.
+/// The common defaults.
 const USUAL: Client = Client {
     name: "",
     title: "",

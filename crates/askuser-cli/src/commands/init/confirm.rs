@@ -24,7 +24,7 @@ pub(super) fn agrees(question: &str, header: &str, diff: &str, settings: &Settin
     Ok(is_answered_with(&ask(set, Some(Context::Diff(diff.into())), Vec::new(), settings)?, YES))
 }
 
-/// Whether the person chose this, and nothing else.
+/// Whether the person chose exactly this option.
 pub(in crate::commands) fn is_answered_with(resolution: &Resolution, label: &str) -> bool {
     let is_it = |answer: &Answer| answer.selected_options == [label] && answer.custom_input.is_none();
     *resolution.outcome().status() == Status::Answered && resolution.outcome().answers().iter().all(is_it)

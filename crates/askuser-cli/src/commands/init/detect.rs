@@ -6,14 +6,14 @@ use crate::failure::Failure;
 use askuser::input::QuestionInput;
 use askuser::{QuestionSet, Rules, Status};
 
-/// What is ticked before the person has a say.
+/// The initial ticks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ticked {
     All,
     None,
 }
 
-/// Lets the person choose among these, one line each; none of them if they cancel.
+/// Lets the person choose among these, one per line. Cancelling makes an empty choice.
 pub(super) fn choose<T: Copy>(
     question: &str,
     header: &str,

@@ -1,5 +1,4 @@
-//! A configuration file of another program: read as a whole, changed as a whole or not at all, and never over what that
-//! program saves at the same moment.
+//! A configuration file of another program: read and changed as a whole, and never over that program's concurrent save.
 
 use crate::failure::{Failure, reason};
 use askuser_agent::regular_file::{self, Links};
@@ -24,7 +23,7 @@ pub(in crate::commands) struct File {
     /// Without its byte order mark.
     pub(in crate::commands) text: String,
     has_mark: bool,
-    /// `None` if there is none yet.
+    /// `None` if the file does not exist yet.
     original: Option<Original>,
 }
 
@@ -132,7 +131,7 @@ fn remove_empty(folders: &[PathBuf]) {
     }
 }
 
-/// Whether no link stands between a project's folder and one of its files.
+/// Checks that the path from a project's folder to its file is free of links.
 fn check_folders(root: &Path, file: &Path) -> Result<(), Failure> {
     let inside = file.ancestors().skip(1).take_while(|folder| *folder != root);
     match inside.into_iter().find(|folder| folder.is_symlink()) {

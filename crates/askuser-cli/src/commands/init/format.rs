@@ -1,4 +1,4 @@
-//! The formats of configuration files: one entry is added, updated, found or removed, and nothing else changes.
+//! The formats of configuration files: adds, updates, finds or removes one entry without other changes.
 
 use super::clients::SERVER;
 use super::jsonc::HookFile;
@@ -10,7 +10,7 @@ pub(super) enum Format {
     /// With or without comments and trailing commas.
     Json,
     Toml,
-    /// A file that holds our server and nothing else.
+    /// A file that contains only our server.
     YamlFileOfItsOwn,
     /// Any file, to which a line is added.
     Line(&'static str),
@@ -20,7 +20,7 @@ pub(super) enum Format {
 
 /// Each is given the name of the table that holds the servers. An error is what follows the name of the file.
 impl Format {
-    /// The file with the entry in it. An entry that is there keeps whatever else it says.
+    /// The file with the entry added. An existing entry keeps its other fields.
     pub(super) fn add(self, text: &str, servers: &str, value: &Map<String, Value>) -> Result<String, String> {
         let edited = match self {
             Format::Json => jsonc::add(text, servers, value)?,
@@ -33,7 +33,7 @@ impl Format {
             }
             Format::Hooks(hooks) => return hooks.add(text, value["command"].as_str().unwrap_or(SERVER)),
         };
-        // Whatever the editors do: the file must say what it said, and our entry.
+        // In spite of the editors, the file must keep its content and have our entry.
         let mut expected = self.read(text)?;
         let table = expected.entry(servers).or_insert_with(|| Map::new().into());
         let found = table.as_object_mut().map(|table| table.entry(SERVER).or_insert_with(|| Map::new().into()));
@@ -76,7 +76,7 @@ impl Format {
         matches!(self, Format::Line(_) | Format::Hooks(_))
     }
 
-    /// What stands in the file for the entry.
+    /// The entry in the file.
     pub(super) fn find(self, text: &str, servers: &str) -> Result<Option<Value>, String> {
         match self {
             Format::YamlFileOfItsOwn => Ok(yaml::find(text)),
@@ -86,7 +86,7 @@ impl Format {
         }
     }
 
-    /// Whether two files are the same except for the entry, and for a table that held nothing else.
+    /// Whether two files differ only in the entry, and in a table that contained only it.
     pub(super) fn differs_only_in(self, one: &str, other: &str, servers: &str) -> bool {
         let rest = |text: &str| {
             let mut fields = self.read(text).ok()?;

@@ -5,7 +5,7 @@ use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
 use jsonc_parser::{CollectOptions, ParseOptions, ast, parse_to_ast};
 use serde_json::{Map, Value, json};
 
-/// What editors accept as JSON with comments, and not more.
+/// The JSON with comments that editors accept.
 const OPTIONS: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_trailing_commas: true,
@@ -48,8 +48,8 @@ pub(super) fn add(text: &str, servers: &str, value: &Map<String, Value>) -> Resu
     Ok(written(&root, text))
 }
 
-/// A new entry of an object that stands in one line stands there too: the editor would spread the object over several, and
-/// with it what is not ours.
+/// Adds an entry to an object on one line, on that line. The editor would spread the object over several lines,
+/// together with entries that are not ours.
 fn add_in_line(text: &str, servers: &str, value: &Map<String, Value>) -> Option<String> {
     let parsed = parse_to_ast(text, &CollectOptions::default(), &OPTIONS).ok()?;
     let Some(ast::Value::Object(root)) = parsed.value else { return None };

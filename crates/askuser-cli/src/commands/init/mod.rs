@@ -184,7 +184,7 @@ enum Done {
 struct Change {
     file: File,
     after: String,
-    /// What undoes it; none if it undoes one itself.
+    /// The undo record; `None` for an undo itself.
     splice: Option<Splice>,
 }
 
@@ -197,7 +197,7 @@ impl<'a> Setup<'a> {
         Ok(Setup { home: home()?, programs, settings, args, removing, project: None, http: None })
     }
 
-    /// What was named, or what the person chooses among what is here; `None` if they choose nothing.
+    /// The named clients, or the person's choice among the installed ones; `None` for an empty choice.
     fn chosen(&self) -> Result<Option<Vec<&'static Client>>, Failure> {
         let named: Vec<&String> = self.args.get_many("client").unwrap_or_default().collect();
         if !named.is_empty() {
@@ -275,7 +275,7 @@ impl<'a> Setup<'a> {
         self.parts(client).into_iter().all(|part| is_kept(part) || has_all(part))
     }
 
-    /// What the person wants beside the server.
+    /// The extras that the person wants beside the server.
     fn extras(&self) -> Result<Vec<&'static Client>, Failure> {
         let is_useful = |extra: &Client| extra.programs.iter().any(|program| self.programs.find(program).is_some());
         let extras = EXTRAS.iter().filter(|extra| is_useful(extra) && !self.is_there(extra));
@@ -283,12 +283,13 @@ impl<'a> Setup<'a> {
         if offers.is_empty() {
             return Ok(Vec::new());
         }
-        // To want nothing of it cancels nothing, and each that is wanted is confirmed by itself.
+        // Declining all extras cancels no change. Each wanted one is confirmed separately.
         let settings = Settings { confirm: Confirm::None, ..self.settings.clone() };
         detect::choose("Anything else? Esc for nothing.", "Set up", &offers, Ticked::None, &settings)
     }
 
-    /// Makes every change that is agreed to: the exit code, and what was changed. One that fails keeps no other from it.
+    /// Makes every change that the person agrees to. Returns the exit code and the changed clients. A failed change
+    /// does not stop the others.
     fn change_all(&self, clients: Vec<&'static Client>) -> Result<(u8, Vec<&'static Client>), Failure> {
         let is_alone = clients.len() == 1;
         let (mut code, mut changed) = (exit::ANSWERED, Vec::new());
@@ -401,7 +402,7 @@ impl<'a> Setup<'a> {
             write(&diff)?;
             return Ok(Done::Nothing);
         }
-        // What, and for a client where.
+        // The subject, and for a client the place.
         let (what, place) = match (client.is_server(), removing) {
             (true, true) => ("askuser ", format!("from {}", client.title)),
             (true, false) => ("askuser ", format!("to {}", client.title)),
@@ -444,7 +445,7 @@ impl<'a> Setup<'a> {
         Ok((shown, planned.into_iter().filter_map(|(shown, change)| Some((shown, change?))).collect()))
     }
 
-    /// What a file is called, and what has to change in it.
+    /// The display name of a file, and its change.
     fn plan(&self, client: &Client, changes: &Changes) -> Result<(String, Option<Change>), Failure> {
         let (path, file) = self.read(client)?;
         let shown = match file.path == path {
@@ -466,7 +467,7 @@ fn unfit(file: &File, why: String) -> Failure {
         .hint("nothing was changed; fix it, or add the server by hand")
 }
 
-/// What adds a server to a file, with what undoes that; `None` if it is there.
+/// The change that adds a server to a file, with its undo record; `None` if it is there.
 fn addition(
     client: &Client,
     file: File,
@@ -496,14 +497,14 @@ fn addition(
     Ok(Some(Change { file, after, splice: Some(splice) }))
 }
 
-/// What takes a server out of a file again; `None` if it is not there.
+/// The change that removes a server from a file; `None` if it is missing.
 fn removal(client: &Client, file: File, changes: &Changes) -> Result<Option<Change>, Failure> {
     let find = |text: &str| client.format.find(text, client.servers);
     if !file.exists() || find(&file.text).map_err(|why| unfit(&file, why))?.is_none() {
         return Ok(None);
     }
-    // Exactly as it was, if what we wrote is still what stands there; a server that had this name before comes back. Where
-    // it was changed since, or added by hand, the server alone goes.
+    // The file is restored exactly if our text in it is unchanged. A server that had this name before comes back. If
+    // our text was changed since, or was added by hand, only the server is removed.
     let undone = changes.of(&file.path).and_then(|splice| splice.undo(&file.text));
     let after = match undone.filter(|undone| client.format.differs_only_in(&file.text, undone, client.servers)) {
         Some(undone) => undone,
@@ -529,7 +530,7 @@ impl Change {
         if self.splice.is_some() {
             changes.keep(path, self.splice)?;
             return self.file.write(&self.after).inspect_err(|_| {
-                // One that undoes nothing does no harm, but says what is not so.
+                // A stale undo record does no harm, but would be false.
                 let _ = changes.keep(path, earlier);
             });
         }

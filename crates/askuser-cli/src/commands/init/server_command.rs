@@ -1,8 +1,9 @@
 //! The command that a client starts: `askuser` where the PATH finds this very program, its full path otherwise.
 //!
-//! The name alone survives an upgrade that moves the program, and means the same on every machine that shares a project's
-//! file. But a client that is started from a desktop may not have the PATH of this shell, so in the user's own file it
-//! gets the full path. That is the path as the PATH has it, not where its links lead: package managers move the rest.
+//! The name alone survives an upgrade that moves the program, and means the same on every machine that shares a
+//! project's file. But a client that is started from a desktop may not have the PATH of this shell. So it gets the full
+//! path in the user's own file. That is the path as the PATH has it, not where its links lead: package managers move
+//! the rest.
 
 use std::path::{Path, PathBuf};
 
@@ -24,7 +25,7 @@ impl Programs {
         self.folders.iter().map(|folder| folder.join(&file)).find(|path| is_executable(path))
     }
 
-    /// What to start, given the program that runs now.
+    /// The command to start, given the running program.
     pub(super) fn command(&self, this: &Path, is_desktop: bool) -> String {
         let is_this = |found: &PathBuf| found.canonicalize().ok() == this.canonicalize().ok();
         match self.find(NAME).filter(is_this) {

@@ -1,4 +1,4 @@
-//! What `askuser doctor` says about clients: which are here, which are set up, and whether what they start answers.
+//! The rows of `askuser doctor` about clients: installed, set up, and whether their server answers.
 
 use super::clients::{CLIENTS, Client, Home};
 use super::file::{File, Owner};
@@ -14,7 +14,7 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-/// How long a server may take to start; a healthy one takes milliseconds.
+/// The time limit for a server's start. A healthy one takes milliseconds.
 const PATIENCE: Duration = Duration::from_secs(5);
 const TOOL: &str = "AskUserQuestion";
 const GONE: &str = "`askuser mcp --http` served: use `askuser serve` and `askuser init NAME --http`";

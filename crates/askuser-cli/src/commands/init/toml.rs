@@ -69,7 +69,7 @@ pub(super) fn remove(text: &str, servers: &str) -> Result<String, String> {
     })
 }
 
-/// Edits a file that the editor would leave as it is if nothing changed.
+/// Edits a file that the editor reproduces exactly without a change.
 fn edit(text: &str, change: impl FnOnce(&mut DocumentMut)) -> Result<String, String> {
     let windows = text.contains("\r\n");
     let plain = if windows { text.replace("\r\n", "\n") } else { text.to_owned() };

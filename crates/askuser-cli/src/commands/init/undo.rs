@@ -1,5 +1,5 @@
-//! What was changed in which file, kept so that it can be undone byte for byte: a file alone does not tell whether its empty
-//! table was there before.
+//! Records of changes to files, so that they can be undone byte for byte. The file alone does not show whether its
+//! empty table existed before.
 
 use crate::failure::{Failure, OrFail, reason};
 use askuser_agent::atomic_file::{self, FilePermissions};
@@ -17,7 +17,7 @@ pub(super) struct Splice {
     inserted: String,
     /// There was no file.
     pub(super) created: bool,
-    /// There was no table of servers: where nothing else came into it, it goes with ours.
+    /// The table of servers was missing. If it contains only our entry, it is removed with it.
     #[serde(default)]
     pub(super) made_table: bool,
     /// Folders that were made for the file, the outermost first.
@@ -86,7 +86,8 @@ impl Changes {
     }
 }
 
-/// The same while no other `askuser init` changes anything: the record is one file for all clients, and is written as a whole.
+/// The changes under a lock against other `askuser init` processes. The record is one file for all clients and is
+/// written as a whole.
 pub(super) struct LockedChanges {
     pub(super) changes: Changes,
     _lock: std::fs::File,

@@ -1,4 +1,4 @@
-//! A YAML file that holds one server and nothing else: it is written whole, and deleted whole.
+//! A YAML file that contains only one server. It is written and deleted as a whole.
 
 use super::clients::SERVER;
 use serde_json::{Map, Value, json};
@@ -13,7 +13,7 @@ pub(super) fn file(servers: &str, fields: &Map<String, Value>) -> String {
     format!("{MARK}\nname: {SERVER}\nversion: 1.0.0\nschema: v1\n{servers}:\n  - name: {SERVER}\n{fields}")
 }
 
-/// What the file says of our server, if we wrote it.
+/// Our server's entry in the file, if we wrote it.
 pub(super) fn find(text: &str) -> Option<Value> {
     let fields = text.strip_prefix(MARK)?.lines().filter_map(|line| line.strip_prefix("    "));
     let fields = fields.filter_map(|line| {

@@ -1,7 +1,7 @@
 //! The server's log. Standard output belongs to the client.
 //!
-//! Without `--log` nothing listens, and nothing is written. Up to `info` there are names, numbers and how a question ended,
-//! never questions or answers; from `debug` on the protocol's crate logs every message in full.
+//! Without `--log` no log is written. Up to `info` it contains names, numbers and kinds of endings, but no questions or
+//! answers. From `debug` on, the protocol's crate logs complete messages.
 
 use crate::failure::{Failure, OrFail};
 use askuser_agent::regular_file;
@@ -16,7 +16,7 @@ use tracing_subscriber::fmt::writer::BoxMakeWriter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-/// Whose words are written at any level.
+/// The crates that log at any level.
 const OURS: [&str; 2] = ["askuser_mcp", "askuser_serve"];
 /// The crate whose log messages quote questions and answers.
 const PROTOCOL: &str = "rmcp";

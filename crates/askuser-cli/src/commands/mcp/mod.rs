@@ -46,7 +46,7 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
     served.map(|()| exit::ANSWERED)
 }
 
-/// What asks for clients, in the name of this origin.
+/// The server that asks for clients under the name of this origin.
 pub(super) fn server(settings: &Settings, inbox: InboxAsker, approve: bool, origin: Origin) -> Result<Server, Failure> {
     let mut options = Options::default();
     options.origin = origin;

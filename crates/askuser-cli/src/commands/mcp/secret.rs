@@ -7,10 +7,10 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// How long a secret is, before it is spelled out.
+/// The length of a secret in bytes.
 const BYTES: usize = 32;
 
-/// The secret of this name in the state folder; it is made where there is none.
+/// The secret of this name in the state folder. It is created if missing.
 pub(super) fn of(name: &str) -> Result<String, Failure> {
     let state = state_folder()?;
     check_state_folder(&state)?;
@@ -39,7 +39,7 @@ fn read(path: &Path) -> io::Result<Option<String>> {
     }
 }
 
-/// It appears whole or not at all; the process that makes it first has made it for all.
+/// It is created atomically. The first process creates it for all.
 fn make(path: &Path) -> io::Result<()> {
     let mut secret = [0; BYTES];
     getrandom::fill(&mut secret).map_err(io::Error::other)?;

@@ -15,8 +15,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 impl Device {
-    /// Stops this process and its pipeline, as Ctrl-Z does, and takes over the terminal again when continued. Does nothing if
-    /// no shell could continue it.
+    /// Stops this process and its pipeline, as Ctrl-Z does, and takes over the terminal again when continued. Without a
+    /// shell to continue it, it does not stop.
     pub(crate) fn suspend(&mut self) -> io::Result<()> {
         let signals = Signals::get()?;
         signals.clear(|signal| signal == SIGTSTP);

@@ -15,7 +15,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-/// How long the rest of a key sequence may take to arrive: a slow link can split an arrow key.
+/// The time in which the rest of a key sequence may arrive: a slow link can split an arrow key.
 const SEQUENCE_GAP: Duration = Duration::from_millis(150);
 /// The same for a reply. A lost end must not swallow keys for ever.
 const REPLY_GAP: Duration = Duration::from_secs(1);
@@ -119,7 +119,7 @@ impl Device {
                 Some(WakeSource::Close(signal)) if third => {
                     return Ok(DeviceEvent::CloseRequested(signal.why()));
                 }
-                // The person comes first: what they typed is told before anything else.
+                // The person's input comes first.
                 Some(WakeSource::Waker(wake_pipe)) if third && !tty => {
                     wake_pipe.drain()?;
                     return Ok(DeviceEvent::Woken);
@@ -185,7 +185,7 @@ impl Device {
                 self.escape_until = self.decoder.is_in_reply().then(|| Instant::now() + REPLY_GAP);
                 return Ok(true);
             }
-            // What came before it in this read may change what Esc does, and a reply may begin with it.
+            // Earlier input of this read may change the effect of Esc, and a reply may begin with it.
             let alone = inputs.len() == before && !self.decoder.replies.are_due();
             if self.escape_key == EscapeKey::AtOnce && alone {
                 self.decoder.take_escape(inputs);
@@ -210,7 +210,7 @@ impl Device {
                 return Ok(());
             }
             signals.drain();
-            // The handler only recorded it, so nothing else would end this wait.
+            // The handler only recorded it, so no other event would end this wait.
             if self.state == TtyState::Held && signals.termination_requested() {
                 return Err(io::Error::other("a signal arrived while the terminal took no output"));
             }

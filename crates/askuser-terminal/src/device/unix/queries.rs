@@ -1,5 +1,5 @@
-//! What the terminal is asked: its background colour, and where the cursor is. A reply that is late, missing or odd harms
-//! nothing, and none reaches the next reader of the terminal.
+//! Queries to the terminal: its background colour and the cursor's position. Late, missing or odd replies do no harm,
+//! and none reaches the next reader of the terminal.
 
 use super::Device;
 use super::ready::ready;
@@ -12,17 +12,17 @@ use std::io;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-/// How long a reply may take, even over a slow link. A terminal that has not replied by then never will.
+/// The time in which a reply may arrive, even over a slow link. A terminal that is silent until then never replies.
 const REPLY_PATIENCE: Duration = Duration::from_secs(2);
-/// How long the end waits for a reply that has not come.
+/// The time that the end waits for a missing reply.
 const DRAIN_WAIT: Duration = Duration::from_millis(50);
-/// How long a resize waits for the cursor's position.
+/// The time that a resize waits for the cursor's position.
 const CURSOR_WAIT: Duration = Duration::from_millis(500);
 
-/// What the terminal was asked.
+/// The queries sent to the terminal.
 #[derive(Debug, Default)]
 pub(super) struct Queries {
-    /// When the last question was sent.
+    /// The time of the last query.
     last: Option<Instant>,
     asked_background: bool,
     background: Option<Background>,

@@ -94,7 +94,7 @@ fn spell<'a>(keys: Cow<'a, str>, theme: &Theme) -> Cow<'a, str> {
     arrows.iter().fold(keys, |keys, (arrow, word)| keys.replace(arrow, word).into())
 }
 
-/// What the terminal's loop does by itself, without the prompt.
+/// Keys that the terminal's loop handles without the prompt.
 const OF_THE_TERMINAL: (&str, &str) = ("Ctrl-Z  Ctrl-L", "suspend; redraw");
 
 impl Composer<'_, '_> {
@@ -103,7 +103,7 @@ impl Composer<'_, '_> {
         let keys = self.prompt.help().chain([OF_THE_TERMINAL]);
         let keys: Vec<_> = keys.map(|(spelled, does)| (spell(spelled.into(), self.theme), does)).collect();
         let longest = keys.iter().map(|(spelled, _)| width(spelled)).max().unwrap_or(0) + 2;
-        // Keys that leave too little room for the text get a line of their own.
+        // Keys that leave too little room for the text get a separate line.
         let fits = |column: &usize| column + 2 * LEGIBLE <= self.room(self.indent());
         let column = [longest, "PgUp PgDn  ".len()].into_iter().find(fits).unwrap_or(4);
         for (spelled, does) in keys {

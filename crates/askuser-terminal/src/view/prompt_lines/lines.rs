@@ -20,9 +20,9 @@ pub(in crate::view) struct PromptLines {
     pub(in crate::view) head_caret: Option<(usize, usize)>,
     /// The lines of the body that stand under options without the focus.
     pub(in crate::view) descriptions: Vec<Range<usize>>,
-    /// How many more lines than under the focused option stand under another.
+    /// The number of lines by which an unfocused option exceeds the focused one.
     pub(in crate::view) longer: usize,
-    /// How many more lines the body would take with the cursor on another row.
+    /// The number of extra lines of the body with the cursor on another row.
     pub(in crate::view) spare: usize,
     /// Whether the model's reason is whole on the screen, or missing.
     pub(in crate::view) is_why_whole: bool,
@@ -59,7 +59,7 @@ impl PromptLines {
         if left_out.is_empty() {
             return;
         }
-        // Where a line is afterwards.
+        // The new index of a line.
         let before =
             |line: usize| left_out.iter().map(|lines| lines.len().min(line.saturating_sub(lines.start))).sum::<usize>();
         let place = |line| line - before(line);

@@ -51,7 +51,7 @@ impl Composer<'_, '_> {
         let focused = self.prompt.focus() == row;
         let style = if focused { self.theme.focused(Role::Text) } else { self.style(Role::Secondary) };
         let lead = [self.cursor(focused), Span::raw(" ")];
-        // No line of a question passes for a question of its own.
+        // A continuation of a question cannot pass for another question.
         let further = [Span::raw("  "), bar(self.theme)];
         let is_read = self.prompt.wording() == Wording::Prose;
         let rows = if let Some(blocks) = markdown::blocks(text).filter(|_| is_read) {

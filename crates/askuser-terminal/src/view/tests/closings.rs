@@ -1,4 +1,4 @@
-//! What stays in the scrollback.
+//! Lines that stay in the scrollback.
 
 use super::*;
 use askuser::{Answer, Outcome, QuestionSet};

@@ -1,4 +1,4 @@
-//! What a question is about has room: options give way to it, and it scrolls by itself.
+//! A context has room: options give way to it, and it scrolls separately.
 
 use super::*;
 use askuser::{Context, KeyCode};
@@ -87,7 +87,7 @@ fn a_change_of_a_file_shows_what_it_changes_at_40_by_12_and_not_only_the_lines_t
         }
         assert!(read.contains(expected), "{read}");
     }
-    // Where there is room, it begins at its beginning.
+    // With enough room, it begins at its first line.
     let shown = picture(&Prompt::new(permission(), ARMED), &change, (80, 24));
     assert!(shown.contains("--- a/src/main.rs") && shown.contains(" six"), "{shown}");
 }
@@ -120,7 +120,7 @@ fn a_diff_has_line_numbers_before_the_bar_and_one_that_is_not_whole_is_shown_as_
         "98 99 ┃  b",
     ];
     assert_eq!(rows(diff), expected);
-    // What looks like a number inside of it stands behind the bar.
+    // A number inside the text stands behind the bar.
     assert_eq!(rows("@@ -1 +1 @@\n 8 ┃ a\n+b"), ["┃ @@ -1 +1 @@", "┃  8 ┃ a", "┃ +b"]);
 }
 

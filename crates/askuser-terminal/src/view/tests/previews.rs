@@ -1,4 +1,4 @@
-//! What an option would look like, beside the options or below them.
+//! Previews of options, beside the options or below them.
 
 use super::*;
 use askuser::{Context, KeyCode};

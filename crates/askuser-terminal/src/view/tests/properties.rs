@@ -1,4 +1,4 @@
-//! What holds at every size, in every state, for any text.
+//! Properties at every size, in every state, for any text.
 
 use super::*;
 use crate::fixtures::{any_event, authentication, events, features, long, nasty_set, nasty_text};
@@ -59,7 +59,7 @@ fn live(prompt: &mut Prompt, events: Vec<Event>, size: Size, mut each: impl FnMu
     }
 }
 
-/// The text of a whole page without blanks, border and bars, whatever the screen would hide.
+/// The text of a whole page without blanks, border and bars, including parts that the screen would hide.
 fn whole(prompt: &Prompt, columns: u16) -> String {
     let view = View::new(prompt, None, &Theme::default(), PromptPhase::Asking, columns, u16::MAX);
     let frame = rows(&drawn(&view)).concat();
@@ -70,7 +70,7 @@ fn solid(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace() && !['│', '┃'].contains(c)).collect()
 }
 
-/// What a person can read from the rows of a context: a bar begins a line, a broken one goes on with it.
+/// The text that a person can read from the rows of a context: a bar begins a line, a broken one continues it.
 fn read_rows(rows: &[ratatui_core::text::Line<'_>], signs: &Signs) -> String {
     let mut shown = String::new();
     for (i, row) in rows.iter().enumerate() {
@@ -118,7 +118,7 @@ proptest! {
         let mut faults = Vec::new();
         live(&mut prompt, events, (columns, rows), |prompt, _| {
             let widget = PromptWidget { theme, phase, context: context.as_ref() };
-            // A neighbour on each side that nothing may touch.
+            // A neighbour on each side that must stay untouched.
             let mut buffer = Buffer::filled(Rect::new(0, 0, columns + 2, rows + 2), Cell::new("~"));
             let area = Rect::new(1, 1, columns, rows);
             let cursor = widget.render_with_cursor(area, &mut buffer, prompt);
@@ -271,7 +271,7 @@ proptest! {
         let (before, after) = text.as_str().split_at(text.caret());
         let under = &buffer[caret];
         match after.graphemes(true).next() {
-            // At the end of a line, and over blanks at a break, the caret has a cell of its own.
+            // At the end of a line, and over blanks at a break, the caret has a separate cell.
             None | Some("\n" | " ") => {}
             Some(grapheme) => prop_assert_eq!(under.symbol(), grapheme, "before it: {:?}", before),
         }

@@ -16,7 +16,7 @@ use serde_json::Value;
 use std::time::Duration;
 
 const FAILURE_LINES: usize = 5;
-/// Lines shown of what the person asked for: the output of a command of their own, what has changed.
+/// The maximum lines of output that the person asked for: their own command, or changes.
 const OWN_LINES: usize = 400;
 const DIFF_LINES: usize = 40;
 
@@ -108,7 +108,8 @@ impl State {
         }
     }
 
-    /// Sends what waits until a line starts a command. /resume stops here too: the rest is for the session to be chosen.
+    /// Sends the waiting lines up to the first one that starts a command. It stops at /resume, too, because the rest is
+    /// for the chosen session.
     pub(crate) fn send_waiting(&mut self, now: Duration) {
         while self.turn.pending_commands == 0
             && !self.effects.contains(&Effect::ChooseSession)
@@ -209,8 +210,8 @@ impl State {
                 self.turn.end = TurnEnd::Completed;
             }
             AgentEvent::Error { error } if task.is_none() => self.turn_failed(&error),
-            // A question arrives through the queue. What a subagent says is for the agent that started it, and its end is
-            // reported by its call's result.
+            // A question arrives through the queue. The text of a subagent is for the agent that started it. Its end is
+            // in the result of its call.
             _ => {}
         }
     }
@@ -341,7 +342,7 @@ impl State {
         let task = request.origin().task.as_deref();
         let Some(call) = self.turn.call(&request.key().call, &request.key().tasks) else { return };
         call.waits_since = Some(now);
-        // A permission is told with its call; the agent's own question follows its text directly.
+        // A permission is announced with its call. The agent's own question follows its text.
         if task.is_some() && request.key().purpose != Purpose::Permission {
             let item = call.asking(request.set());
             self.print(Item::Call(item));

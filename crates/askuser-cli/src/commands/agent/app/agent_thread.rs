@@ -1,4 +1,4 @@
-//! The thread that the agent works in: commands from the UI thread go to its [`AgentHandle`], what happens goes back as events.
+//! The thread of the agent. Commands from the UI thread go to its [`AgentHandle`], and its events go back.
 
 use super::attachments;
 use super::open_questions::UiSender;
@@ -44,7 +44,7 @@ pub(crate) enum AgentCommand {
     Compact(Option<String>),
     /// Switch to another session of the same folder.
     OpenSession(String),
-    /// Stop the turn for good.
+    /// Stop the turn and its open questions.
     Stop,
 }
 
@@ -54,9 +54,9 @@ pub(crate) struct SessionInfo {
     pub(crate) model: String,
     pub(crate) mode: PermissionMode,
     pub(crate) cwd: PathBuf,
-    /// Why commands have no sandbox, if they have none.
+    /// The reason why commands have no sandbox.
     pub(crate) no_sandbox: Option<String>,
-    /// How full the model's context is, where anything has been said yet.
+    /// The fill level of the model's context, if the conversation has begun.
     pub(crate) context: Option<ContextUse>,
 }
 
@@ -71,7 +71,7 @@ pub(crate) struct AgentThread {
 }
 
 impl AgentThread {
-    /// If the person came with something to say, nothing begins before it that had not when the session was cut off.
+    /// If the person starts with a message, no further call of the interrupted turn starts before it.
     pub(crate) fn start(agent: Agent, models: Models, ui: UiSender, has_opening: bool) -> io::Result<AgentThread> {
         let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
         show_session(&agent, &ui);
@@ -204,7 +204,7 @@ impl AgentThread {
         self.tell(|_| Ok(Event::CommandDone));
     }
 
-    /// Tells the UI what comes of this, or why nothing does.
+    /// Tells the UI the result, or the reason why it failed.
     fn tell(&self, command: impl FnOnce(&mut Agent) -> Result<Event, String> + Send + 'static) {
         let ui = self.ui.clone();
         self.handle.queue(move |agent| {

@@ -1,7 +1,7 @@
 //! The message being typed, and the history of earlier ones.
 //!
-//! Moving through the history loses nothing: the new text stays at its end and comes back when an older entry is sent.
-//! Deliberately absent: keys and the history file.
+//! The history keeps the new text at its end, and restores it when an older entry is sent. Keys and the history file
+//! belong elsewhere.
 
 use super::pastes::Pastes;
 use askuser::{Edit, Fit, Text};
@@ -177,7 +177,7 @@ impl ComposedText {
         taken
     }
 
-    /// Inserts a text before the current one. `Refused`, with nothing changed, if both together are too long.
+    /// Inserts a text before the current one. `Refused` without a change if both together are too long.
     pub(crate) fn put_back(&mut self, text: &str) -> Fit {
         if self.is_blank() {
             return self.text.set(text);

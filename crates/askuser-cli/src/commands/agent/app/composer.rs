@@ -32,7 +32,7 @@ pub(crate) struct Composer {
 pub(crate) struct Offer {
     pub(crate) name: String,
     pub(crate) about: &'static str,
-    /// Where it goes in the draft, and what is written there.
+    /// The range in the draft and the replacement.
     place: Range<usize>,
     text: String,
 }
@@ -56,7 +56,7 @@ impl Composer {
         self.stray_until.is_some_and(|until| now < until)
     }
 
-    /// What may be meant by what is being typed, the likeliest first. Nothing while earlier messages are looked at.
+    /// The completions of the current text, best first. Empty while the person browses the history.
     pub(super) fn offers(&self) -> Vec<Offer> {
         if self.draft.is_older() {
             return Vec::new();

@@ -1,4 +1,4 @@
-//! What a person has typed at a question of the agent and not sent, in a file beside the session: there again after a crash.
+//! Unsent text at questions of the agent, in a file beside the session. It survives a crash.
 
 use askuser::RequestKey;
 use askuser::store::{Call, Draft, DraftSave, DraftVersion, SavedDraft, StoreError};

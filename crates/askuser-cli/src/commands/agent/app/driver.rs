@@ -43,7 +43,7 @@ pub(super) struct Driver {
     input_prompt_shown: bool,
 }
 
-/// How the conversation ends.
+/// The end of the conversation.
 enum End {
     Quit,
     Signal(i32),
@@ -61,7 +61,7 @@ impl From<io::Error> for End {
 const SIGINT: i32 = 2;
 /// The longest time that quitting waits for a tool that ignores cancellation.
 const SHUTDOWN: Duration = Duration::from_secs(2);
-/// How many files of the working folder are offered for naming.
+/// The maximum number of files offered for `@`.
 const MAX_FILES: usize = 50_000;
 const TITLE: &str = "askuser";
 
@@ -136,7 +136,7 @@ impl Driver {
         }
     }
 
-    /// Waits for whatever comes next.
+    /// Waits for the next input.
     fn next(&mut self, inputs: &mut Vec<TerminalInput>) -> Result<(), End> {
         self.replay_type_ahead()?;
         self.render();
@@ -167,7 +167,7 @@ impl Driver {
 
     fn render(&mut self) {
         match self.console.presentation() {
-            // Nothing to show before the session is known.
+            // The screen stays empty until the session is known.
             Presentation::Screen if self.state.session.about.is_none() => {}
             Presentation::Screen => {
                 let (lines, caret) = view::live(&self.state, &self.options.theme, self.console.size(), self.now());
@@ -219,7 +219,7 @@ impl Driver {
         None
     }
 
-    /// In line mode, takes what is typed so far out of the terminal's line buffer, also an unfinished line. Otherwise its
+    /// In line mode, takes the typed text out of the terminal's line buffer, also an unfinished line. Otherwise its
     /// rest, typed after the question is shown, would be read as an answer.
     fn drain_typed_lines(&mut self) -> io::Result<Option<Event>> {
         if self.console.presentation() == Presentation::Screen {
@@ -305,7 +305,7 @@ impl Driver {
                     if let Some(id) = self.choose_session()? {
                         self.state.resume(id);
                     }
-                    // What was typed after /resume goes to the chosen session, or stays in this one if none was chosen.
+                    // Text typed after /resume goes to the chosen session, or stays in this one.
                     self.state.send_waiting(self.now());
                 }
                 Effect::ChooseModel(offered) => {

@@ -1,7 +1,7 @@
 //! The input history file: JSON strings, one per line, readable only by its owner.
 //!
-//! Sessions only append, so several can share it; one that finds it too long rewrites it. Lines that cannot be parsed are
-//! skipped. The app works without the file.
+//! Sessions only append, so several can share it. A session that finds it too long rewrites it. Lines that cannot be
+//! parsed are skipped. The app works without the file.
 
 use askuser_agent::atomic_file::{self, FilePermissions};
 use askuser_agent::regular_file::{self, Links};
@@ -15,7 +15,7 @@ const KEPT_BYTES: usize = 1 << 20;
 #[derive(Debug)]
 pub(crate) struct HistoryFile {
     path: PathBuf,
-    /// What this process has appended last: it is not repeated.
+    /// The last entry of this process, which is not repeated.
     last: Option<String>,
 }
 

@@ -1,10 +1,10 @@
-//! Files named in a message: `@src/main.rs`, or `@"my notes.txt"`. No IO here: which files there are is told, and they are
-//! read when the message is sent.
+//! Files named in a message: `@src/main.rs`, or `@"my notes.txt"`. This module does no IO. The file names are passed
+//! in, and the files are read when the message is sent.
 
 use std::ops::Range;
 
 const MAX_OFFERED: usize = 20;
-/// What may end a sentence after a path.
+/// Characters that may end a sentence after a path.
 const PUNCTUATION: &[char] = &[',', '.', ';', ':', '!', '?', ')'];
 
 /// The paths named in a text, each once.

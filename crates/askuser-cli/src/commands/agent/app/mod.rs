@@ -5,8 +5,8 @@
 //! agent events ───────▲                            └──────▶ AgentThread (commands)
 //! ```
 //!
-//! The UI thread owns the terminal and the state, and steers the agent in its thread with a handle; one channel brings back
-//! what happens. `state`, `update`, `agent_events` and the views do no IO and read no clock.
+//! The UI thread owns the terminal and the state, and steers the agent in its thread by a handle. One channel brings
+//! back all events. `state`, `update`, `agent_events` and the views do no IO and read no clock.
 
 mod agent_events;
 mod agent_thread;
@@ -76,8 +76,8 @@ impl Surface {
         Ok(Surface { console, options, ui, questions, events })
     }
 
-    /// For questions that a store keeps too, which is used as the person here uses it; without one, what is typed at a question is
-    /// kept beside the session.
+    /// Sets the store of the questions' drafts, used as the person here. Without a store, drafts are kept in a file
+    /// beside the session.
     pub(crate) fn kept_in(mut self, store: Option<Handle>) -> Surface {
         let beside = || session::folder().ok().map(|folder| Arc::new(SessionDrafts { folder }) as Arc<dyn KeepsDrafts>);
         self.options.kept_in = store.map(|store| Arc::new(store) as Arc<dyn KeepsDrafts>).or_else(beside);
@@ -95,8 +95,8 @@ impl Surface {
     }
 }
 
-/// Runs the app until the person quits. A turn that was cut off is resumed first, up to what had not begun if there is an
-/// `opening`; then that is sent.
+/// Runs the app until the person quits. An interrupted turn is resumed first. With an `opening`, calls that had not
+/// started are skipped, and the opening is sent.
 pub(crate) fn run(
     agent: Agent,
     surface: Surface,

@@ -1,7 +1,7 @@
 //! Hands questions from the agent thread to the UI thread.
 //!
-//! They wait in one [`QuestionQueue`]. The UI thread is told of each through the channel that carries everything else, so a
-//! question arrives after all events that preceded it; its answer goes back through the queue.
+//! They wait in one [`QuestionQueue`]. The UI channel announces each, so a question arrives after all earlier events.
+//! Its answer returns through the queue.
 
 use super::state::Event;
 use askuser::store::Ending;

@@ -1,4 +1,5 @@
-//! The last outputs of calls and thoughts of the model, for reading in full (Ctrl-O). Of a very long one the end is kept.
+//! The last outputs of calls and thoughts of the model, for reading in full (Ctrl-O). A very long output keeps only its
+//! end.
 
 use super::scrollback::{MAX_COLUMNS, call_line, thought_words};
 use super::tool_calls::CallSummary;
@@ -9,12 +10,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const MAX_OUTPUTS: usize = 50;
-/// How many bytes are kept of one.
+/// The maximum size of one output in bytes.
 const MAX_BYTES: usize = 1 << 20;
-/// How many bytes are kept of all.
+/// The maximum size of all outputs in bytes.
 const MAX_TOTAL: usize = 8 << 20;
 const INDENT: &str = "  ";
-/// Where the last lines are looked for.
+/// The size of the end in which the last lines are searched.
 const TAIL_BYTES: usize = 8 << 10;
 
 #[derive(Debug, Default)]
@@ -32,7 +33,7 @@ pub(crate) struct Output {
     pub(crate) heading: Heading,
     kind: OutputKind,
     text: String,
-    /// How many bytes of its beginning are not kept.
+    /// The number of dropped bytes at its beginning.
     cut: usize,
     /// The file that holds all of it, if that is not here.
     file: Option<PathBuf>,
@@ -103,7 +104,7 @@ impl Outputs {
                 Some(whole) if Some(output.id) == self.last() => sanitize::block(whole.trim_end()).into_owned(),
                 _ => output.shown(theme),
             };
-            // Text of others is indented, as on the screen.
+            // Untrusted text is indented, as on the screen.
             let rows: String =
                 text.lines().map(|line| format!("{INDENT}{line}").trim_end().to_owned() + "\n").collect();
             format!("{heading}\n\n{rows}")
@@ -154,8 +155,8 @@ impl Output {
         format!("{cut}{text}")
     }
 
-    /// Its last lines that are not blank, as a terminal would show them: what is written after a carriage return takes the
-    /// place of what was there.
+    /// Its last lines that are not blank, as a terminal would show them. Text after a carriage return replaces the text
+    /// before it.
     pub(crate) fn last_lines(&self, count: usize) -> Vec<String> {
         let start = self.text.ceil_char_boundary(self.text.len().saturating_sub(TAIL_BYTES));
         let shown = |line: &str| {

@@ -1,5 +1,5 @@
-//! Long pastes, folded: the draft shows `[pasted 120 lines]` in their place, and they are sent in full. A fold is deleted as
-//! one, and the caret does not stop inside it.
+//! Long pastes, folded: the draft shows `[pasted 120 lines]` in their place, and they are sent in full. A fold is
+//! deleted as one, and the caret does not stop inside it.
 
 use askuser::sanitize;
 use std::ops::Range;
@@ -13,7 +13,7 @@ pub(crate) struct Pastes(Vec<Paste>);
 
 #[derive(Clone, Debug)]
 struct Paste {
-    /// What stands for it; no two are the same.
+    /// The unique label in its place.
     label: String,
     text: String,
 }
@@ -40,7 +40,7 @@ impl Pastes {
         self.0.pop();
     }
 
-    /// Where folds are in a draft, in order.
+    /// The ranges of folds in a draft, in order.
     pub(crate) fn ranges(&self, draft: &str) -> Vec<Range<usize>> {
         let of = |paste: &Paste| draft.find(&paste.label).map(|start| start..start + paste.label.len());
         let mut ranges: Vec<Range<usize>> = self.0.iter().filter_map(of).collect();

@@ -11,10 +11,10 @@ use askuser_terminal::Role;
 use serde_json::Value;
 use std::time::Duration;
 
-/// How many events are shown, at most: whole turns, if one fits.
+/// The maximum number of events shown: whole turns, if one fits.
 const RECALLED_EVENTS: usize = 400;
 
-/// What came of a question, as its prompt left it in the scrollback.
+/// The result of a question, as its prompt left it in the scrollback.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Closing {
     pub(crate) context: Option<Context>,
@@ -39,7 +39,7 @@ impl State {
             self.recall_event(event);
         }
         self.turn.is_recalled = false;
-        // What was asked for is asked again.
+        // Unfinished questions are asked again.
         self.turn.calls.clear();
         self.turn.end = TurnEnd::Completed;
     }
@@ -50,7 +50,7 @@ impl State {
                 self.print(Item::UserMessage(as_written(&text).to_owned()));
                 attached_note(&text).into_iter().for_each(|words| self.note(Role::Muted, words));
             }
-            // What the person did beside the conversation.
+            // The person's actions beside the conversation.
             AgentEvent::Notice { message } => self.note(Role::Muted, message),
             // Past costs and modes no longer matter.
             AgentEvent::Usage { .. } | AgentEvent::Mode { .. } | AgentEvent::Context { .. } => {}

@@ -1,9 +1,9 @@
-//! Scrollback items and how they are rendered. Text from the model and from tools goes through `sanitize`, a diff through
-//! `exact`: what was agreed to looks the same afterwards.
+//! Scrollback items and their rendering. Text from the model and from tools goes through `sanitize`. A diff goes
+//! through `exact`, so that it looks as it did when the person agreed to it.
 //!
-//! What begins in the first column is askuser's: calls and what came of them, answers, notes. Every row of the model's text
-//! is indented, and of a tool's output too, so that neither can look like a line of ours. Rows that are too wide are
-//! broken here: the terminal would go on in the first column.
+//! Text in the first column is askuser's: calls and their results, answers, notes. Every row of the model's text and of
+//! a tool's output is indented, so that neither can look like a line of ours. Rows that are too wide are broken here,
+//! because the terminal would continue in the first column.
 
 use super::agent_thread::SessionInfo;
 use super::recall::Closing;
@@ -40,7 +40,7 @@ pub(crate) enum Item {
         max_lines: usize,
     },
     Note(Role, String),
-    /// What came of a question of an earlier process.
+    /// The result of a question of an earlier process.
     Closing(Box<Closing>),
     /// The commands, and the keys that work there.
     Help(Presentation),
@@ -99,7 +99,7 @@ fn closing_of(closing: &Closing, theme: &Theme, columns: usize) -> Vec<Line<'sta
     context.chain(closing_lines(&closing.set, &closing.outcome, Confirm::Inline, theme, columns)).collect()
 }
 
-/// How long the model has thought, in words.
+/// The duration of the reasoning in words.
 pub(crate) fn thought_words(took: Duration) -> String {
     format!("Thought for {}", format_duration(took))
 }
@@ -146,7 +146,7 @@ pub(crate) fn call_line(call: &CallSummary, theme: &Theme, columns: usize) -> Li
         call.ending.clone().into_iter().chain(call.permission.clone()).chain(took).chain(call.facts.iter().cloned());
     let start = call_name(&call.name, call.task.as_deref(), theme, columns);
     let room = columns.saturating_sub(total_width(&start) + width(sign) + 3);
-    // How it failed comes before what ran.
+    // The failure precedes the command.
     let ending = call.ending.as_deref().map_or(0, width);
     let facts_room = room.saturating_sub(width(&call.about).min(room * 2 / 3) + 1).max(ending.min(room));
     let facts = join_fitting(facts, facts_room, theme);
@@ -176,7 +176,7 @@ pub(crate) fn call_start(
 fn call_name(name: &str, task: Option<&str>, theme: &Theme, columns: usize) -> Vec<Span<'static>> {
     let mut spans = vec![Span::styled(format!("{} ", dot(theme)), theme.style(Role::Primary))];
     if let Some(task) = task {
-        // What the model calls the task follows a word of ours, and takes a third of the row together with it.
+        // The model's name of the task follows our word. Both take a third of the row.
         const TASK: &str = "Task ";
         let room = (columns / 3).saturating_sub(TASK.len());
         let task = truncate(&without_signs(&sanitize::line(task)), room, theme);
@@ -242,7 +242,7 @@ fn diff(text: &str, max_lines: usize, theme: &Theme, columns: usize) -> Vec<Line
     lines
 }
 
-/// A line of others, wrapped; what goes on is indented by `further`.
+/// A wrapped line of untrusted text. Continuations are indented by `further`.
 fn indented(
     line: &str,
     role: Role,

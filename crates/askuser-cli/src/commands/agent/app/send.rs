@@ -111,7 +111,7 @@ impl State {
             SlashCommand::Model(None) => {
                 let model = self.session.about.as_ref().map(|session| session.model.clone()).unwrap_or_default();
                 self.note(Role::Muted, format!("The model is {model}."));
-                // While a turn runs it cannot be changed, so there is nothing to choose.
+                // The model cannot change during a turn, so there is no choice.
                 if self.turn.pending_commands == 0 {
                     self.command(AgentCommand::ListModels);
                 }
@@ -141,7 +141,7 @@ impl State {
         self.set_mode(next);
     }
 
-    /// Changes what needs permission, and shows it at once. If it fails, the agent's thread tells the mode that it still is.
+    /// Changes the permission mode and shows it at once. If the change fails, the agent's thread reports the old mode.
     fn set_mode(&mut self, next: PermissionMode) {
         let Some(session) = &mut self.session.about else { return };
         if session.mode != PermissionMode::Plan {
@@ -199,7 +199,7 @@ fn context_words(context: ContextUse) -> String {
     }
 }
 
-/// How much of the model's context is used, where its size is known.
+/// The used part of the model's context in percent, if its size is known.
 pub(super) fn context_percent(context: ContextUse) -> Option<u64> {
     context.window.map(|window| (context.tokens * 100).div_ceil(window.max(1)))
 }

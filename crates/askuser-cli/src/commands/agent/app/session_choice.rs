@@ -7,7 +7,7 @@ use askuser_agent::Session;
 use std::time::SystemTime;
 
 pub(super) const MAX_SESSIONS: usize = 200;
-/// How much is shown of the first words of one.
+/// The shown length of a session's first words.
 const MAX_WORDS: usize = 60;
 
 /// The question, with an option for each session; `None` without sessions.

@@ -18,7 +18,7 @@ pub(crate) enum SlashCommand {
 
 pub(crate) struct Row {
     pub(crate) name: &'static str,
-    /// The argument's placeholder; empty if there is none. One with "…" takes several words.
+    /// The argument's placeholder, or an empty string. One with "…" takes several words.
     pub(crate) argument: &'static str,
     pub(crate) about: &'static str,
     make: fn(Option<String>) -> SlashCommand,

@@ -27,23 +27,23 @@ pub(crate) struct State {
     pub(crate) session: SessionState,
     pub(super) activity: Activity,
     pub(crate) notice: Option<Notice>,
-    /// What was not shown in full, for Ctrl-O.
+    /// Shortened outputs, for Ctrl-O.
     pub(crate) outputs: Outputs,
     /// Until when another Ctrl-C quits.
     pub(super) quit_armed_until: Option<Duration>,
     pub(super) last_printed: LastPrinted,
-    /// What the driver is to do, in this order.
+    /// The driver's tasks in order.
     pub(crate) effects: VecDeque<Effect>,
 }
 
-/// What the agent does: the turn that runs, or how the last one ended.
+/// The running turn, or the end of the last one.
 #[derive(Debug, Default)]
 pub(crate) struct Turn {
     pub(crate) running: Option<RunningTurn>,
     pub(super) end: TurnEnd,
-    /// How many commands the agent has not finished yet.
+    /// The number of unfinished commands of the agent.
     pub(crate) pending_commands: usize,
-    /// What the model is thinking before it says or does something.
+    /// The model's current reasoning.
     pub(crate) thought: Option<Thought>,
     pub(crate) stream: Stream,
     /// Whether deltas of the current text have been shown.
@@ -61,7 +61,8 @@ pub(crate) struct Turn {
 }
 
 impl Turn {
-    /// A call of the agent, or of the subagent that the last of these calls started. Two subagents may have the same task.
+    /// A call of the agent, or of the subagent that the last call in `tasks` started. Two subagents may have the same
+    /// task.
     pub(super) fn call(&mut self, id: &str, tasks: &[String]) -> Option<&mut RunningCall> {
         self.calls.iter_mut().find(|call| call.id == id && call.tasks == tasks)
     }
@@ -80,11 +81,11 @@ pub(crate) struct QuestionState {
 #[derive(Debug, Default)]
 pub(crate) struct SessionState {
     pub(crate) about: Option<SessionInfo>,
-    /// How many messages it has, counting the person's new ones; zero means there is nothing to resume.
+    /// The number of messages, with the person's new ones. Zero means that there is no session to resume.
     pub(crate) message_count: usize,
     /// Tokens used by all turns of this process.
     pub(crate) spent: Usage,
-    /// What tokens cost, where the person has said so.
+    /// The price of tokens, if the settings name it.
     pub(crate) price: Option<Price>,
     pub(super) mode_before_plan: PermissionMode,
 }
@@ -94,7 +95,7 @@ pub(crate) struct SessionState {
 pub(super) struct Activity {
     pub(super) focus: Option<Focus>,
     pub(super) last_key: Option<Duration>,
-    /// When a question was last answered.
+    /// The time of the last answer.
     pub(super) last_seen: Option<Duration>,
 }
 
@@ -109,7 +110,7 @@ pub(crate) struct RunningTurn {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Work {
     Conversation,
-    /// A summary that fails leaves nothing behind that could be resumed.
+    /// A failed summary leaves no state to resume.
     Summary,
 }
 
@@ -142,11 +143,11 @@ pub(super) enum TurnEnd {
     Failed,
 }
 
-/// What was printed last, to decide about blank lines.
+/// The last printed part, which decides about blank lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LastPrinted {
     Nothing,
-    /// A blank line, which a prompt has left that leaves nothing else.
+    /// A blank line after a prompt without a confirmation.
     Blank,
     /// The model's text, still incomplete.
     Text,
@@ -161,7 +162,7 @@ pub(crate) enum Event {
     Paste(String),
     /// A complete line, in line mode; a beginning that was taken earlier is in the draft.
     Line(String),
-    /// What had been typed when a question arrived, in line mode: complete lines and an unfinished one. Never opens the
+    /// Text typed before a question arrived, in line mode: complete lines and an unfinished one. It never opens the
     /// question.
     TypeAhead {
         lines: Vec<String>,
@@ -169,14 +170,14 @@ pub(crate) enum Event {
     },
     Focus(Focus),
     Edited(Result<String, String>),
-    /// Nothing but the passing of time.
+    /// Time has passed.
     Tick,
     /// A session was started or resumed; with what has happened in it so far.
     SessionOpened(SessionInfo, Vec<AgentEvent>),
     SessionChanged(SessionInfo),
     Files(Vec<String>),
     Cleared,
-    /// What a command has to say.
+    /// A command's message.
     Note(Role, String),
     /// The changes by the edits of the session.
     Diff(String),
@@ -236,7 +237,7 @@ pub(crate) enum Effect {
     Quit,
 }
 
-/// How long the keyboard must be idle before a question opens.
+/// The time that the keyboard must rest before a question opens.
 pub(crate) const TYPING_GUARD: Duration = Duration::from_millis(700);
 /// For how long after a question Enter and Esc are ignored.
 pub(super) const STRAY_KEY_WINDOW: Duration = Duration::from_millis(700);
@@ -271,7 +272,7 @@ impl State {
         now.saturating_sub(self.questions.time_open)
     }
 
-    /// When a `Tick` is due; `None` if only input or updates can change anything.
+    /// The time of the next `Tick`; `None` if only input or updates change the state.
     pub(crate) fn next_change(&self, now: Duration) -> Option<Duration> {
         let waits = self.activity.last_key.filter(|_| !self.questions.pending.is_empty());
         let opens = waits.and_then(|key| match self.opens_when_idle() {
@@ -305,8 +306,8 @@ impl State {
         }
     }
 
-    /// Whether a question opens once the keyboard has been idle. Where there is a draft that the person may go on with, it opens when
-    /// they press Tab, or Enter in line mode.
+    /// Whether a question opens once the keyboard has been idle. With a draft, it opens when the person presses Tab, or
+    /// Enter in line mode.
     pub(crate) fn opens_when_idle(&self) -> bool {
         self.composer.draft.is_blank()
     }
@@ -324,7 +325,7 @@ impl State {
         self.activity.focus.map_or(!was_here, |focus| focus == Focus::Lost)
     }
 
-    /// How full the model's context is, once anything has been said.
+    /// The fill level of the model's context, once the conversation has begun.
     pub(crate) fn context(&self) -> Option<ContextUse> {
         self.session.about.as_ref().and_then(|session| session.context)
     }
@@ -333,7 +334,7 @@ impl State {
         self.session.about.as_ref().map(|session| session.mode).unwrap_or_default()
     }
 
-    /// What may be meant by what is being typed, the likeliest first.
+    /// The completions of the current text, best first.
     pub(crate) fn offers(&self) -> Vec<Offer> {
         match self.presentation {
             Presentation::Screen => self.composer.offers(),

@@ -20,13 +20,13 @@ pub(crate) struct RunningCall {
     pub(crate) since: Duration,
     /// Since when it waits for the person to decide something. One question is asked at a time.
     pub(crate) waits_since: Option<Duration>,
-    /// How long it has waited for the person so far.
+    /// The time that it has waited for the person so far.
     pub(crate) waited: Duration,
-    /// What it has written so far, if anything.
+    /// Its output so far.
     pub(crate) output: Option<OutputId>,
-    /// What the person chose when they were asked whether it may run.
+    /// The person's choice about its permission.
     pub(crate) permission: Option<String>,
-    /// What came of it, while an earlier call still runs.
+    /// Its result, while an earlier call still runs.
     pub(crate) ended: Option<Box<EndedCall>>,
 }
 
@@ -42,9 +42,9 @@ pub(crate) struct CallSummary {
     pub(crate) about: String,
     pub(crate) task: Option<String>,
     pub(crate) status: CallStatus,
-    /// How it failed, where there is a short word for it: its exit code.
+    /// The failure in a word, if there is one: its exit code.
     pub(crate) ending: Option<String>,
-    /// What the person chose when they were asked whether it may run.
+    /// The person's choice about its permission.
     pub(crate) permission: Option<String>,
     /// The person was asked whether it may run.
     pub(crate) was_asked: bool,
@@ -64,13 +64,13 @@ pub(crate) enum CallStatus {
     Running,
 }
 
-/// Whether a tool needs no line of its own, because the prompt and its confirmation show everything.
+/// Whether a tool needs no separate line, because the prompt and its confirmation show everything.
 pub(crate) fn is_shown_by_prompt(name: &str) -> bool {
     matches!(name, tool::NAME | "ExitPlanMode")
 }
 
-/// A tool's name as it begins a line of ours. A model can call a tool that there is not, by a name of any length with blanks and
-/// signs in it: that is shown as what it is, a text.
+/// A tool's name at the beginning of a line of ours. A model can call an unknown tool by a name of any length, with
+/// blanks and signs in it. Such a name is shown in quotes.
 pub(crate) fn shown_name(name: &str) -> String {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     match name == USER_COMMAND || (!name.is_empty() && name.chars().all(is_word)) {
@@ -79,7 +79,7 @@ pub(crate) fn shown_name(name: &str) -> String {
     }
 }
 
-/// A text of others on a line that begins with words of ours, without the signs that stand there for what came of a call.
+/// Untrusted text on a line of ours, without the signs that mark results.
 pub(crate) fn without_signs(text: &str) -> Cow<'_, str> {
     const OURS: [char; 19] =
         ['✔', '✓', '✅', '☑', '✘', '✗', '✖', '❌', '●', '⏺', '⬤', '⚫', '○', '•', '∙', '·', '⚠', '…', '→'];
@@ -97,7 +97,7 @@ pub(crate) fn about(input: &Value) -> String {
         (Some(("pattern", pattern)), Some(path)) => format!("{} in {path}", pattern.trim()),
         (Some((_, text)), _) => text.trim().to_owned(),
         (None, _) if input.as_object().is_some_and(serde_json::Map::is_empty) || input.is_null() => String::new(),
-        // JSON that is broken or was cut off: the model is told what is wrong with it.
+        // Invalid or truncated JSON. The model gets the error.
         (None, _) if input.is_string() => "with an input that is not whole".to_owned(),
         (None, _) => input.to_string(),
     };
@@ -112,7 +112,7 @@ impl RunningCall {
         RunningCall { id, name, input: input.clone(), about, task, since: now, ..RunningCall::default() }
     }
 
-    /// How long it has been running, without the time spent on its own questions. Another call's question does not stop it.
+    /// The running time without the waits for its own questions. Questions of other calls do not stop it.
     pub(crate) fn working_time(&self, now: Duration) -> Duration {
         self.waits_since.unwrap_or(now).saturating_sub(self.since + self.waited)
     }
@@ -169,18 +169,18 @@ impl RunningCall {
     }
 }
 
-/// What else is known of a result; null where there is nothing.
+/// The details of a result, or null.
 pub(crate) fn details(result: &ToolResult) -> &Value {
     static NULL: Value = Value::Null;
     result.metadata.as_ref().and_then(|metadata| metadata.details.as_ref()).unwrap_or(&NULL)
 }
 
-/// What a person decided about a call that was not permitted.
+/// The person's decision on a refused call.
 fn refusal(result: &ToolResult) -> Option<&Value> {
     details(result).get("permission")
 }
 
-/// How a call failed, where there is a short word for it.
+/// The failure of a call in a word, if there is one.
 fn ending(result: &ToolResult) -> Option<String> {
     if refusal(result).is_some() {
         let subtitle = result.metadata.as_ref().and_then(|metadata| metadata.subtitle.as_deref());
@@ -197,8 +197,8 @@ fn ending(result: &ToolResult) -> Option<String> {
     }
 }
 
-/// What a failed call wrote, without the words about its end that [`ending`] stands for. Of one that was not permitted: what
-/// was said to it, for the rest is meant for the model.
+/// The output of a failed call without the words that [`ending`] replaces. For a refused call, the person's message,
+/// because the rest is meant for the model.
 pub(crate) fn failure_output<'a>(result: &'a ToolResult, ending: Option<&str>) -> Cow<'a, str> {
     let output = result.output.trim_end();
     if let Some(refusal) = refusal(result) {

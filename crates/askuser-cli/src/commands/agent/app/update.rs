@@ -1,4 +1,5 @@
-//! Events from the person: keys, pastes, lines, questions opened and closed. Those from the agent are in `agent_events`.
+//! Handles events of the person: keys, pastes, lines, questions opened and closed. `agent_events` handles those of the
+//! agent.
 
 use super::agent_thread::AgentCommand;
 use super::composed_text::LIMIT;
@@ -29,7 +30,7 @@ impl State {
             Event::Line(line) if !self.opens_when_idle() && !self.questions.pending.is_empty() && is_blank(&line) => {
                 self.open_question();
             }
-            // A second Enter right after an answer sends nothing.
+            // A second Enter right after an answer is ignored.
             Event::Line(line) if is_blank(&line) && self.composer.is_stray(now) => {}
             Event::Line(line) => self.line(&line, now),
             Event::TypeAhead { lines, rest } => {
@@ -69,8 +70,8 @@ impl State {
                 let is_told_later = self.questions.asked_for.take() == Some(Purpose::Permission);
                 let on_screen = self.presentation == Presentation::Screen;
                 self.last_printed = if is_told_later && on_screen { LastPrinted::Blank } else { LastPrinted::Other };
-                // An answer proves that the person is here. The terminal may have reported the focus while the question was open,
-                // where it was not read.
+                // An answer proves that the person is here. The terminal may have reported the focus while the question
+                // was open, when it was not read.
                 match end {
                     QuestionEnd::Answered | QuestionEnd::Interrupted => {
                         self.activity.last_seen = Some(now);
@@ -144,7 +145,7 @@ impl State {
             Item::ModelText(_) => (LastPrinted::Text, self.begins_text()),
             // A prompt leaves a blank line.
             Item::Call(call) if call.was_asked => (LastPrinted::Call, !is_apart),
-            // What a call wrote or changed belongs to it.
+            // The output or changes of a call belong to it.
             Item::Call(_) | Item::Output { .. } | Item::Diff { .. } => {
                 (LastPrinted::Call, !is_apart && self.last_printed != LastPrinted::Call)
             }
@@ -244,7 +245,7 @@ impl State {
                 offer.into_iter().for_each(|offer| self.composer.accept(offer))
             }
             _ => match action(key, KeyContext::Typing) {
-                // What was sent last comes back first, if it has not been read.
+                // The last unread message returns to the composer first.
                 Some(Action::Edit(Edit::Up)) if self.composer.draft.is_blank() && !self.composer.said.is_empty() => {
                     self.effects.push_back(Effect::Command(AgentCommand::TakeBack(1)));
                 }

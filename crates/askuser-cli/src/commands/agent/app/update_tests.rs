@@ -412,7 +412,7 @@ fn who_leaves_a_half_written_text_alone_is_called_to_the_question_once() {
     let announce = Effect::Announce { header: "Database".into(), may_be_away: true };
     assert_eq!(state.step(Event::Tick, at(6_000)), [announce]);
     assert_eq!(state.step(Event::Tick, at(60_000)), []);
-    // A paused agent costs nothing: no spinner turns for it.
+    // A paused agent needs no redraws: no spinner runs.
     assert_eq!(state.next_change(at(60_000)), None);
 }
 
@@ -491,7 +491,7 @@ fn nothing_wakes_in_vain_over_a_half_written_text_after_an_answer() {
     assert!(matches!(state.step(Event::Tick, at(8_500))[..], [Effect::Announce { may_be_away: true, .. }]));
 }
 
-// ---- nothing runs by itself ----
+// ---- an idle screen ----
 
 #[test]
 fn nothing_wakes_an_idle_screen() {

@@ -1,5 +1,5 @@
-//! The live region: the model's unfinished text, running calls, unread messages, the input box and the status line. A pure
-//! function of state, size and time.
+//! The live region: the model's unfinished text, running calls, unread messages, the input box and the status line. It
+//! is a pure function of state, size and time.
 
 use super::composer::Offer;
 use super::scrollback::{MAX_COLUMNS, MODEL_INDENT, call_line, call_start, join_fitting, model_text};
@@ -19,7 +19,7 @@ const SPINNER_ASCII: &[&str] = &["|", "/", "-", "\\"];
 const PLACEHOLDER: &str = "Say what to do, or /help";
 const MAX_LISTED: usize = 4;
 const MENU_ROWS: usize = 14;
-/// How many lines are shown of what a running call writes.
+/// The number of lines shown of a running call's output.
 const OUTPUT_LINES: usize = 5;
 
 /// Lays the live region out for a terminal of this size: its lines, and where the caret is in them.
@@ -36,8 +36,8 @@ pub(crate) fn live(state: &State, theme: &Theme, size: (u16, u16), now: Duration
     let activity: Vec<Line<'static>> =
         // Keeps the last lines: the very last one announces a pending question.
         if activity.len() + 1 > room { activity.split_off(activity.len().saturating_sub(room)) } else { activity };
-    // Limited: when the terminal is made narrower it wraps these lines before they can be erased, and what then scrolls off
-    // the top stays in the scrollback.
+    // The height is limited. A terminal that becomes narrower wraps these lines before they can be erased. Lines that
+    // then scroll off the top stay in the scrollback.
     let room = (room - activity.len()).saturating_sub(2).min((rows / 3).max(2));
     let mut tail = model_text(&state.turn.stream.tail(), theme, columns, columns);
     if !tail.is_empty() && state.begins_text() {
@@ -173,7 +173,7 @@ fn tokens(state: &State, theme: &Theme) -> Option<String> {
     })
 }
 
-/// How many columns the frame takes on each side; on small screens there is none.
+/// The columns of the frame on each side; 0 on small screens.
 fn side(theme: &Theme, columns: usize, rows: usize) -> usize {
     if rows >= 6 && columns >= 16 { width(theme.signs.vertical) + 1 } else { 0 }
 }
@@ -200,7 +200,7 @@ fn area((columns, rows): (u16, u16)) -> (usize, usize) {
 /// The input box, and the caret's column and row in it.
 fn input_box(state: &State, theme: &Theme, columns: usize, rows: usize) -> (Vec<Line<'static>>, (usize, usize)) {
     let signs = theme.signs;
-    // Where it is not the usual one.
+    // Shown if it differs from the usual mode.
     let label = (state.mode() != PermissionMode::Ask).then(|| mode_words(state.mode()));
     let edge = theme.style(if label.is_some() { Role::Primary } else { Role::Muted });
     let prompt = format!("{} ", signs.cursor);
@@ -267,7 +267,7 @@ pub(crate) fn mode_words(mode: PermissionMode) -> &'static str {
     }
 }
 
-/// What the tokens of this process have cost, at most: those from a cache may be cheaper.
+/// The maximum cost of this process's tokens. Cached tokens may be cheaper.
 fn cost(price: Price, spent: Usage) -> Option<String> {
     let cost = price.of(spent.input_tokens, spent.output_tokens);
     match cost {

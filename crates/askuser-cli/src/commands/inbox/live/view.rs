@@ -98,7 +98,7 @@ const PROJECT: usize = 1;
 const QUESTION: usize = 2;
 const AGE: usize = 3;
 const STATE: usize = 4;
-/// Which column goes first where the question would have less than is legible.
+/// The order in which columns are dropped if the question would become illegible.
 const GIVE_WAY: [usize; 4] = [PROJECT, AGE, STATE, AGENT];
 const LEGIBLE: usize = 20;
 
@@ -114,7 +114,7 @@ fn table(list: &List, theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     for i in GIVE_WAY {
         let widest = cells.iter().map(|cells| width(&cells[i])).max().unwrap_or(0);
         let cap = if i == AGE { usize::MAX } else { longest_name };
-        // A column with nothing in it is none.
+        // An empty column is dropped.
         widths[i] = if widest > 0 { widest.max(width(heads[i])).min(cap) + GAP } else { 0 };
     }
     let left = |widths: &[usize; 5]| columns.saturating_sub(MARGIN + widths.iter().sum::<usize>());
@@ -207,7 +207,7 @@ fn state_role(row: &Row) -> Role {
     }
 }
 
-/// What one decides by: the questions, their options, and what they are about.
+/// The basis of a decision: the questions, their options and their context.
 fn preview(
     Row { question, unsent }: &Row,
     opened: Option<SideText>,
@@ -216,7 +216,7 @@ fn preview(
     room: usize,
 ) -> Vec<Line<'static>> {
     let mut lines = vec![Line::styled(theme.signs.horizontal.repeat(columns), theme.style(Role::Muted))];
-    // No text of theirs can begin at the edge, and pass for a row of the list; the bar stands before the questions alone.
+    // An agent's text never begins at the edge, where it could pass for a row of the list. Only questions have the bar.
     let bar = format!("{} ", theme.signs.bar);
     let put = |lines: &mut Vec<Line<'static>>, text: &str, indent: &str, role: Role| {
         for line in text.split('\n') {
@@ -314,7 +314,7 @@ fn help(theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     lines
 }
 
-/// How many rows of the help fit, between the title and what closes it.
+/// The number of help rows that fit between title and footer.
 fn help_rows((_, rows): (u16, u16)) -> usize {
     usize::from(rows).saturating_sub(3).max(1)
 }
@@ -333,7 +333,7 @@ fn footer(list: &List, theme: &Theme, columns: usize) -> (Vec<Line<'static>>, Op
     }
     if list.mode == Mode::Filtering {
         let typed = list.filter.as_str();
-        // What is before the caret is what is being typed.
+        // The text before the caret is the one being typed.
         let before = last(&typed[..list.filter.caret()], columns.saturating_sub(2));
         let caret = (1 + width(before)) as u16;
         let after = truncate(&typed[list.filter.caret()..], columns.saturating_sub(usize::from(caret)), theme);
@@ -363,7 +363,7 @@ fn footer(list: &List, theme: &Theme, columns: usize) -> (Vec<Line<'static>>, Op
             hints.push(hint);
         }
     }
-    // Where room is short, those that matter least go first.
+    // If space is short, the least important hints go first.
     let essential = ["w", &digits, "h", "v", "o", "/", "esc", "?", "enter"];
     let hints = hints.into_iter().map(|(key, does)| (key.to_owned().into(), does)).collect();
     (vec![key_hints(hints, theme, columns, |(key, _)| essential.iter().position(|name| key == name))], None)

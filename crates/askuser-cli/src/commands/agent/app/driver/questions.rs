@@ -116,7 +116,7 @@ impl Driver {
     }
 }
 
-/// How a question was closed; or how the conversation ends, if the terminal went away meanwhile or a signal came.
+/// The ending of a question; or the end of the conversation, after a signal or a lost terminal.
 fn end_of(asked: &Result<Resolution, AskError>) -> Result<QuestionEnd, End> {
     match asked {
         Ok(resolution) => match (resolution.via(), resolution.outcome().status()) {
