@@ -15,7 +15,7 @@ mod toolchains;
 mod wall;
 
 use crate::regular_file;
-use askuser_sys::{folders, programs};
+use askuser_sys::{folders, programs, random};
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -285,8 +285,7 @@ impl Private {
     fn of(caches: &Path, project: &Path) -> Option<Private> {
         use sha2::{Digest, Sha256};
         let digest = Sha256::digest(project.as_os_str().as_encoded_bytes());
-        let name: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-        let folder = caches.join(name);
+        let folder = caches.join(random::hex(&digest[..8]));
         for name in ["cache", "tmp"] {
             regular_file::make_private_folder(&folder.join(name)).ok()?;
         }

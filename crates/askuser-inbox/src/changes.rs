@@ -4,7 +4,6 @@
 //! rings after a commit: it writes a byte to a file beside the store. A writer that dies in between has still changed
 //! the store's log, which is watched, too. A reader that looks too early looks again ([`SETTLE`]).
 
-use crate::process_lock::private_options;
 use notify::{Config, Event, EventKind, PollWatcher, RecommendedWatcher, RecursiveMode, Watcher};
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
@@ -27,7 +26,7 @@ impl Bell {
     pub(crate) fn beside(store: &Path) -> Bell {
         let mut name = store.as_os_str().to_owned();
         name.push("-bell");
-        Bell(private_options().create(true).truncate(false).open(name).ok())
+        Bell(askuser_sys::regular_file::private().create(true).truncate(false).open(name).ok())
     }
 
     /// If it fails, other processes still look after a while.

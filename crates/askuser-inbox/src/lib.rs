@@ -32,5 +32,5 @@ pub use asker::InboxAsker;
 pub use location::Location;
 pub use process_lock::waiting_folder;
 pub use race::answer_at;
-pub use random::{new_attempt, random_id};
+pub use random::new_attempt;
 pub use sqlite::{Clock, SqliteStore};

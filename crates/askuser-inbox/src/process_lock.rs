@@ -1,9 +1,10 @@
 //! Detects live processes. Each process that uses a store locks its own file, and the system releases the lock at its
 //! death. That needs no clock and no heartbeat, and reused process ids do no harm.
 
-use crate::random::random_id;
 use askuser::store::StoreError;
-use std::fs::{self, File, OpenOptions};
+use askuser_sys::random;
+use askuser_sys::regular_file::{make_private_folder, private};
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -19,11 +20,11 @@ impl ProcessLock {
     pub(crate) fn take(folder: &Path) -> Result<ProcessLock, StoreError> {
         let failed = |error: io::Error| StoreError::unavailable(format!("cannot lock in {}", folder.display()), error);
         loop {
-            let name = random_id().map_err(failed)?;
+            let name = random::id().map_err(failed)?;
             let path = folder.join(&name);
             let take = || {
-                private_folder(folder)?;
-                let lock = private_options().create_new(true).open(&path)?;
+                make_private_folder(folder)?;
+                let lock = private().create_new(true).open(&path)?;
                 lock.try_lock()?;
                 Ok::<_, io::Error>(lock)
             };
@@ -84,30 +85,14 @@ pub fn waiting_folder(store: &Path) -> PathBuf {
     store.with_file_name(name)
 }
 
-fn private_folder(path: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)
-}
-
-pub(crate) fn private_options() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options
-}
-
 /// Makes the store's file, for this user alone, where it does not exist; refuses one that others own or can write. What
 /// SQLite puts beside it takes over its mode.
 pub(crate) fn private_file(path: &Path) -> Result<(), StoreError> {
     let failed = |error: io::Error| StoreError::unavailable(format!("cannot open {}", path.display()), error);
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        private_folder(folder).map_err(failed)?;
+        make_private_folder(folder).map_err(failed)?;
     }
-    match private_options().create_new(true).open(path) {
+    match private().create_new(true).open(path) {
         Ok(_) => {
             // The name must survive as the content does.
             #[cfg(unix)]

@@ -3,6 +3,7 @@
 
 use askuser::store::Series;
 use askuser::{Origin, Request};
+use askuser_sys::random::hex;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
@@ -16,7 +17,7 @@ pub(crate) fn series(origin: &Origin, conversation: &str, request: &Request) -> 
     // The order in which a model writes fields does not matter.
     let mut asked = json!([request.set().input(), request.context()]);
     asked.sort_all_objects();
-    let digest: String = Sha256::digest(asked.to_string()).iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    let digest = hex(&Sha256::digest(asked.to_string())[..16]);
     // An answer that no process waits for goes to no other conversation.
     let is_own = origin.folder.is_none() || request.is_in_background();
     let stranger = is_own.then_some(conversation);

@@ -232,7 +232,5 @@ impl std::fmt::Debug for PostgresStore {
 
 /// 128 random bits in hexadecimal: the name of a process, a waiter or a call.
 pub(crate) fn random_id() -> Result<String, StoreError> {
-    let mut bytes = [0_u8; 16];
-    getrandom::fill(&mut bytes).map_err(|error| StoreError::unavailable("cannot get random numbers", error))?;
-    Ok(format!("{:032x}", u128::from_ne_bytes(bytes)))
+    askuser_sys::random::id().map_err(|error| StoreError::unavailable("cannot get random numbers", error))
 }

@@ -49,8 +49,7 @@ pub(crate) async fn shown_code(
     address: Option<String>,
     browser: Option<String>,
 ) -> Result<CodeToShow, PairingError> {
-    let mut bytes = [0_u8; 8];
-    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
+    let bytes = askuser_sys::random::bytes::<8>()?;
     let id: String = bytes.iter().map(|byte| char::from(ALPHABET[usize::from(byte % 32)])).collect();
     let secret = random::<32>()?;
     let pairing = offered(id.clone(), PairingKind::Code, &secret, address, browser);

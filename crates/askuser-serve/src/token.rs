@@ -2,6 +2,7 @@
 
 use crate::request_guard::is_same;
 use askuser::store::{Credential, CredentialScope, Credentials, Digest, NewCredential, StoreError};
+use askuser_sys::random;
 use sha2::Digest as _;
 use std::io;
 
@@ -62,11 +63,9 @@ pub(crate) fn digest(secret: &str) -> Digest {
     sha2::Sha256::digest(secret).into()
 }
 
-/// So many random bytes, spelled out.
+/// Random bytes in hexadecimal digits.
 pub(crate) fn random<const BYTES: usize>() -> io::Result<String> {
-    let mut bytes = [0_u8; BYTES];
-    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    random::bytes::<BYTES>().map(|bytes| random::hex(&bytes))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use super::confined_path::ConfinedPath;
 use super::file_change::Change;
 use crate::shared_file::Original;
 use crate::tool::ToolResult;
+use askuser_sys::random::hex;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -75,11 +76,7 @@ pub(crate) fn digest(bytes: &[u8]) -> Content {
     hex(&Sha256::digest(bytes))
 }
 
-fn hex(digest: &[u8]) -> String {
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// A reader that hashes all content it has read.
+/// Returns the hash of all content that a reader has read.
 pub(crate) struct Digesting<R> {
     pub(crate) reader: R,
     pub(crate) read: Sha256,

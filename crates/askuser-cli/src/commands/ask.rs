@@ -117,7 +117,7 @@ fn key(args: &ArgMatches) -> Result<RequestKey, Failure> {
     match args.get_one::<String>("key") {
         Some(key) => Ok(RequestKey::new("askuser ask", key)),
         None => {
-            let id = askuser_inbox::random_id().or_fail("cannot get random numbers")?;
+            let id = askuser_sys::random::id().or_fail("cannot get random numbers")?;
             Ok(RequestKey::new(format!("ask-{id}"), "ask"))
         }
     }

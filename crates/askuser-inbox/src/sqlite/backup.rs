@@ -1,9 +1,8 @@
 //! A consistent copy of a store that is in use.
 
 use super::database::Database;
-use crate::process_lock::private_options;
-use crate::random::random_id;
 use askuser::store::StoreError;
+use askuser_sys::random;
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -21,9 +20,9 @@ impl Database {
         }
         // A backup that is interrupted leaves no file of that name.
         let mut part = to.as_os_str().to_owned();
-        part.push(format!(".{}.part", random_id().map_err(failed)?));
+        part.push(format!(".{}.part", random::id().map_err(failed)?));
         let part = PathBuf::from(part);
-        let file = private_options().create_new(true).open(&part).map_err(failed)?;
+        let file = askuser_sys::regular_file::private().create_new(true).open(&part).map_err(failed)?;
         let write = || {
             self.connection.execute("VACUUM INTO ?1", [part.to_str()]).map_err(io::Error::other)?;
             let copy = Connection::open(&part).map_err(io::Error::other)?;

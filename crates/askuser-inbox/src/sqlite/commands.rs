@@ -277,6 +277,6 @@ pub(super) fn draft_texts(tx: &Transaction<'_>, column: &str, n: i64, by: &Princ
 /// A new id of a question.
 pub(super) fn new_id() -> Result<QuestionId, StoreError> {
     let failed = |error: std::io::Error| StoreError::unavailable("cannot name a question", error);
-    let id = crate::random::random_id().map_err(failed)?;
+    let id = askuser_sys::random::id().map_err(failed)?;
     QuestionId::parse(&id[..12]).ok_or_else(|| StoreError::damaged("cannot name a question", id))
 }

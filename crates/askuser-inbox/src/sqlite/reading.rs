@@ -4,11 +4,11 @@ use super::commands::draft_texts;
 use super::database::{Database, find, is_any_alive};
 use super::filter::{bind, conditions, order, signed};
 use super::row::{SELECT, StoredRow};
-use crate::random::random_id;
 use askuser::store::{
     Events, Filter, ListSection, NotifierFailure, Operation, Page, Principal, QuestionId, QuestionRef, State,
     StoreError, StoreEvent, StoredQuestion, UnsentWords,
 };
+use askuser_sys::random;
 use rusqlite::{OptionalExtension, params};
 
 /// The number of questions listed for an ambiguous abbreviation.
@@ -141,7 +141,7 @@ impl Database {
     pub(super) fn show_list(&mut self, by: &Principal) -> Result<String, StoreError> {
         by.check(Operation::Follow)?;
         let process = self.lock()?;
-        let name = random_id().map_err(|error| StoreError::unavailable("cannot name a list", error))?;
+        let name = random::id().map_err(|error| StoreError::unavailable("cannot name a list", error))?;
         self.write_unsynced(|tx, _| {
             tx.execute("INSERT INTO shown_list (id, process) VALUES (?1, ?2)", params![name, process])?;
             Ok(())

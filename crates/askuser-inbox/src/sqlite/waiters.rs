@@ -2,8 +2,8 @@
 
 use super::database::Database;
 use super::fault::Fault;
-use crate::random::random_id;
 use askuser::store::{Departure, StoreError};
+use askuser_sys::random;
 use rusqlite::{Transaction, params};
 use std::collections::hash_map::Entry;
 
@@ -17,7 +17,7 @@ pub(super) struct Waiter {
 impl Waiter {
     /// Adds a waiter to a question.
     pub(super) fn insert(tx: &Transaction<'_>, n: i64, process: &str) -> Result<Waiter, Fault> {
-        let id = random_id().map_err(|error| StoreError::unavailable("cannot name a waiter", error))?;
+        let id = random::id().map_err(|error| StoreError::unavailable("cannot name a waiter", error))?;
         tx.prepare_cached("INSERT INTO waiter (question, id, process) VALUES (?1, ?2, ?3)")?
             .execute(params![n, id, process])?;
         Ok(Waiter { n, id: Some(id) })

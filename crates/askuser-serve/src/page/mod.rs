@@ -5,6 +5,7 @@ mod model;
 pub(crate) use model::model;
 
 use crate::server::{Body, Response};
+use askuser_sys::random::hex;
 use bytes::Bytes;
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use hyper::{Method, StatusCode};
@@ -23,7 +24,7 @@ struct Asset {
 /// The page, and what it names. A file that the page names has its hash in its own name, so that no browser shows an old one.
 static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
     let hashed = |name: &str, kind, text: &str| {
-        let hash: String = Sha256::digest(text)[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+        let hash = hex(&Sha256::digest(text)[..8]);
         let (stem, end) = name.split_once('.').unwrap_or((name, ""));
         let path = format!("/assets/{stem}-{hash}.{end}");
         Asset { path, kind, content: Bytes::from(text.to_owned()), is_immutable: true }

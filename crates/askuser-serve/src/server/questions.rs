@@ -9,12 +9,13 @@ use crate::api::{
     GivenAnswer, Gone, IDEMPOTENCY_KEY, Ids, LastFailure, Lease, List, NoteFailure, Problem, Put, PutQuestion,
     Question, Questions, Renew, SaveDraft, Sent, Shown,
 };
-use crate::{page, people, token};
+use crate::{page, people};
 use askuser::store::{
     Attachment, Attempt, Claim, CredentialScope, Draft, DraftSave, DraftVersion, End, Handle, NotifierFailure,
     Principal, Purged, QuestionRef, StoreError, StoredQuestion, Unsent,
 };
 use askuser::{Context, Origin, QuestionSet, Request, RequestKey, Rules, Via, Violation, Violations, reply as replies};
+use askuser_sys::random;
 use axum::response::IntoResponse;
 use hyper::StatusCode;
 use hyper::header::{ETAG, IF_NONE_MATCH};
@@ -64,7 +65,7 @@ impl Server {
         let read_ms: Vec<u64> =
             page.questions.iter_mut().map(|question| std::mem::take(&mut question.read_ms)).collect();
         let digest = sha2::Sha256::digest(json!(page).to_string());
-        let etag = format!("\"{}\"", digest[..12].iter().map(|byte| format!("{byte:02x}")).collect::<String>());
+        let etag = format!("\"{}\"", random::hex(&digest[..12]));
         if call.header(IF_NONE_MATCH) == Some(&etag) {
             return raw((StatusCode::NOT_MODIFIED, [(ETAG, etag)]).into_response());
         }
@@ -233,7 +234,7 @@ impl Server {
 
     /// Holds an attachment until its lease expires.
     fn lease(&self, caller: &Caller, attachment: Attachment) -> Result<Lease, Problem> {
-        let lease = token::random::<16>().map_err(|error| StoreError::unavailable("cannot name a lease", error))?;
+        let lease = random::id().map_err(|error| StoreError::unavailable("cannot name a lease", error))?;
         self.leases.grant(lease.clone(), caller.id(), attachment);
         Ok(Lease { lease, lasts_ms: self.leases.lasts_ms() })
     }
@@ -279,9 +280,7 @@ fn attempt<Q, B>(call: &Call<Q, B>) -> Result<Attempt, Problem> {
 fn idempotency_key<Q, B>(call: &Call<Q, B>) -> Result<String, Problem> {
     match call.text_header(IDEMPOTENCY_KEY) {
         Ok(Some(key)) if !key.is_empty() && key.len() <= 256 => Ok(key.to_owned()),
-        Ok(None) => {
-            Ok(token::random::<16>().map_err(|error| StoreError::unavailable("cannot name an attempt", error))?)
-        }
+        Ok(None) => Ok(random::id().map_err(|error| StoreError::unavailable("cannot name an attempt", error))?),
         _ => Err(Problem::new(Code::BadRequest, "Idempotency-Key: must be 1 to 256 bytes of text")),
     }
 }

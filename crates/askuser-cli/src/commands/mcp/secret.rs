@@ -3,6 +3,7 @@
 use crate::failure::{Failure, reason};
 use crate::state_folder::{check_state_folder, read_secret, state_folder};
 use askuser_agent::regular_file::{self, Links};
+use askuser_sys::random;
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
@@ -41,16 +42,13 @@ fn read(path: &Path) -> io::Result<Option<String>> {
 
 /// It is created atomically. The first process creates it for all.
 fn make(path: &Path) -> io::Result<()> {
-    let mut secret = [0; BYTES];
-    getrandom::fill(&mut secret).map_err(io::Error::other)?;
     let mut ours = path.as_os_str().to_owned();
     ours.push(format!(".{}", std::process::id()));
     if let Some(folder) = path.parent() {
         regular_file::make_private_folder(folder)?;
     }
     let mut file = regular_file::private().write(true).create(true).truncate(true).open(&ours)?;
-    let secret: String = secret.iter().map(|byte| format!("{byte:02x}")).collect();
-    file.write_all(secret.as_bytes())?;
+    file.write_all(random::hex(&random::bytes::<BYTES>()?).as_bytes())?;
     file.sync_all()?;
     let linked = fs::hard_link(&ours, path);
     fs::remove_file(&ours)?;
