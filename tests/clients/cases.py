@@ -1,6 +1,7 @@
 """What is tried with each agent: a question of its model reaches a person, and what they say reaches the model."""
 
 import json
+import re
 import sys
 import time
 from pathlib import Path
@@ -8,7 +9,7 @@ from pathlib import Path
 import permissions
 import unasked
 from agents import AGENTS, PROMPT
-from scripted_model import Call
+from scripted_model import Call, ScriptedModel
 from stage import ASKUSER, PATIENCE, Failed, until
 
 
@@ -34,7 +35,7 @@ def inbox(scene):
     run.set_up()
     answered_in_the_inbox(run)
     # At the very beginning: agents cut descriptions off, and have question tools of their own beside it.
-    if '"description": "If you have a tool AskUserQuestion of your own, use it' not in json.dumps(run.model.seen):
+    if '"description": "To keep working while the user decides, call this tool with' not in json.dumps(run.model.seen):
         raise Failed("the model does not read when to take which question tool")
 
 
@@ -439,7 +440,64 @@ def several_elsewhere(scene):
     until("end of the form", lambda: "Answer in the inbox" not in run.stage.screen())
 
 
-OF_ONE = {"claude": CLAUDE, "codex": [several_in_the_inbox, several_declined, several_elsewhere]}
+# Asking and working on
+
+IN_BACKGROUND = Call("askuser_+AskUserQuestion", {**QUESTION, "background": True})
+NOTICE = re.compile(r"uestion ([0-9a-f]{12}) was answered")
+
+
+class Working(ScriptedModel):
+    """A model that asks in the background, works on, and fetches the answer once it is told of one."""
+
+    def next(self, turn):
+        ask = turn.find(self.calls[0].tool) or turn.find("AskUserQuestion")
+        if ask is None:
+            return "A title"
+        with self.lock:
+            self.results = turn.results or self.results
+        told = NOTICE.findall(json.dumps(self.seen[-1][1]))
+        if not turn.results:
+            return ask, self.calls[0].input, None
+        if told and "SQLite" not in turn.results[-1]:
+            return turn.find("AskUserQuestionResult"), {"ticket": told[-1]}, None
+        return "I work on." if len(turn.results) == 1 else f"The tool returned: {turn.results[-1]}"
+
+
+def background(scene):
+    """Asks in the background and works on; the answer wakes its idle session, and the model fetches it."""
+    run = scene.run(IN_BACKGROUND, model=Working)
+    run.set_up()
+    run.stage.show(*run.agent.terminal)
+    if scene.name == "codex":
+        run.stage.sees("Hooks need review")
+        run.stage.keys("2", "Enter")
+    run.agent.ready(run.stage)
+    run.stage.sees("I work on.")
+    question = run.inbox.pending()
+    if question["asker"]["waits"] or not question["background"]:
+        raise Failed(f"the inbox does not say that it works on: {question['asker']}")
+    answered = time.monotonic()
+    run.inbox.answer(question, *SECOND)
+    run.hears("SQLite", never="PostgreSQL")
+    print(f"        the answer is in the model's next request after {time.monotonic() - answered:.1f} s")
+    run.answered_once("inbox")
+
+
+def background_headless(scene):
+    """Without a terminal its turn is not held up; it fetches the answer before it finishes."""
+    run = scene.run(IN_BACKGROUND, model=Working)
+    run.set_up()
+    process = run.start()
+    run.hears("Call AskUserQuestionResult with this ticket before you finish.")
+    run.stage.ended(process)
+    if run.inbox.pending()["state"] != "pending":
+        raise Failed("the question does not wait")
+
+
+OF_ONE = {
+    "claude": [*CLAUDE, background, background_headless],
+    "codex": [several_in_the_inbox, several_declined, several_elsewhere, background, background_headless],
+}
 
 
 # All of them have an address as well as a command, and are tried over both.

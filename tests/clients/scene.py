@@ -13,9 +13,9 @@ class Scene:
         self.address = None
         self.runs = []
 
-    def run(self, *calls):
+    def run(self, *calls, model=ScriptedModel):
         """An agent in a project and a home of its own, whose model makes these calls one after the other."""
-        self.runs.append(Run(self, calls))
+        self.runs.append(Run(self, model(*calls)))
         return self.runs[-1]
 
     def close(self, keep):
@@ -27,9 +27,9 @@ class Scene:
 
 
 class Run:
-    def __init__(self, scene, calls):
+    def __init__(self, scene, model):
         self.scene, self.agent = scene, scene.agent
-        self.model = ScriptedModel(*calls)
+        self.model = model
         self.stage = self.agent.stage(self.model)
         # The user's, of whose agents some are in another project.
         self.inbox = scene.server or next((run.stage for run in scene.runs), self.stage)

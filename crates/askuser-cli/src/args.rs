@@ -3,7 +3,7 @@
 use crate::settings::{Of, SETTINGS, Setting};
 use clap::builder::PossibleValuesParser;
 use clap::builder::styling::{AnsiColor, Styles};
-use clap::{Arg, ArgAction, Command};
+use clap::{Arg, ArgAction, Command, value_parser};
 
 const EXIT_CODES: &str = include_str!("help/exit-codes.txt").trim_ascii_end();
 
@@ -28,7 +28,20 @@ pub(crate) fn command() -> Command {
         .max_term_width(MAX_WIDTH)
         .styles(STYLES)
         .subcommand_required(true)
-        .subcommands([ask(), confirm(), input(), pick(), inbox(), wait(), answer(), withdraw(), log(), mcp(), agent()])
+        .subcommands([
+            ask(),
+            confirm(),
+            input(),
+            pick(),
+            inbox(),
+            wait(),
+            watch(),
+            answer(),
+            withdraw(),
+            log(),
+            mcp(),
+            agent(),
+        ])
         .subcommands([serve(), token(), devices(), pair(), people()])
         .subcommands([init(), uninstall(), hook(), check(), schema(), demo(), doctor(), config(), completions(), man()])
         .after_help(EXIT_CODES)
@@ -157,6 +170,21 @@ pub(crate) fn wait() -> Command {
                 .args(settings(&[Of::Results]))
                 .args(of_the_store())
         })
+}
+
+pub(crate) fn watch() -> Command {
+    let more = "Prints one line for each question that is asked or ends, until it is interrupted. Each event has a number: \
+                --after continues behind it.";
+    described("watch", "Print what happens to questions, for scripts", more).defer(|command| {
+        let after = value("after", "NUMBER", "Begin with the event behind this one, instead of now");
+        command
+            .arg(switch(
+                "json",
+                "Print one JSON object per line: seq, id, state and at_ms; or gap, where events are gone",
+            ))
+            .arg(after.value_parser(value_parser!(u64)))
+            .args(of_the_store())
+    })
 }
 
 pub(crate) fn answer() -> Command {

@@ -129,7 +129,7 @@ macro_rules! conformance {
                 pages_leave_nothing_out_and_repeat_nothing_while_questions_come_and_go,
                 words_are_those_that_a_person_reads_in_any_case,
                 a_list_holds_what_its_reader_sees,
-                what_an_agent_waits_for_is_listed_before_what_it_works_on_without,
+                what_an_agent_waits_for_is_listed_first,
                 what_has_ended_is_listed_by_the_time_of_its_ending,
                 a_list_has_the_unsent_words_of_its_reader;
             model:

@@ -105,7 +105,7 @@ pub fn words_are_those_that_a_person_reads_in_any_case(place: &dyn Place) {
 }
 
 /// Questions that an agent waits for come before those that it works on without, page by page and both ways. A history has one order.
-pub fn what_an_agent_waits_for_is_listed_before_what_it_works_on_without(place: &dyn Place) {
+pub fn what_an_agent_waits_for_is_listed_first(place: &dyn Place) {
     let stage = TestEnv::new(place);
     let process = stage.open();
     let ask = |i: usize| {

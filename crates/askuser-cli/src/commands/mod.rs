@@ -28,6 +28,7 @@ mod supervise;
 mod token;
 mod uninstall;
 mod wait;
+mod watch;
 mod withdraw;
 
 use crate::args;
@@ -54,13 +55,14 @@ enum Run {
 type NamedCommand = (&'static str, fn() -> Command, Run);
 
 /// The commands that are called with their arguments. `agent` and `hook` look at their words first.
-const COMMANDS: [NamedCommand; 24] = [
+const COMMANDS: [NamedCommand; 25] = [
     ("ask", args::ask, Run::Settled(ask::run)),
     ("confirm", args::confirm, Run::Settled(confirm::run)),
     ("input", args::input, Run::Settled(input::run)),
     ("pick", args::pick, Run::Settled(pick::run)),
     ("inbox", args::inbox, Run::Settled(inbox::run)),
     ("wait", args::wait, Run::Settled(wait::run)),
+    ("watch", args::watch, Run::Settled(watch::run)),
     ("answer", args::answer, Run::Settled(answer::run)),
     ("withdraw", args::withdraw, Run::Settled(withdraw::run)),
     ("log", args::log, Run::Settled(log::run)),

@@ -13,6 +13,7 @@ mod answering;
 #[cfg(target_os = "linux")]
 mod at_rest;
 mod away;
+mod background;
 mod colours;
 mod commands;
 mod desktop;

@@ -26,7 +26,7 @@ async fn ask(client: &mut Client, id: u64, input: Value) -> String {
 }
 
 #[tokio::test]
-async fn a_background_call_returns_at_once_and_its_ticket_gets_the_answer() {
+async fn a_background_call_returns_at_once_with_a_ticket() {
     let desk = Desk::new();
     let mut client = client(&desk).await;
     client.call(1, ASK, in_background(database())).await;
@@ -55,7 +55,7 @@ async fn a_background_call_returns_at_once_and_its_ticket_gets_the_answer() {
 }
 
 #[tokio::test]
-async fn an_answer_comes_once_with_the_next_result_of_its_conversation() {
+async fn an_answer_comes_once_with_the_next_result() {
     let desk = Desk::new();
     let (mut client, mut other) = (client(&desk).await, client(&desk).await);
     let ticket = ask(&mut client, 1, database()).await;
@@ -172,7 +172,7 @@ async fn a_model_takes_its_question_back_until_it_is_answered() {
 }
 
 #[tokio::test]
-async fn a_question_that_a_person_withdrew_is_told_with_the_next_result() {
+async fn a_withdrawal_is_told_with_the_next_result() {
     let desk = Desk::new();
     let mut client = client(&desk).await;
     let ticket = ask(&mut client, 1, database()).await;
