@@ -34,7 +34,8 @@ pub fn the_same_key_is_the_same_question_and_asking_again_changes_nothing(place:
 /// A question is found by its id in any case, and by its key.
 pub fn a_question_is_found_by_its_id_in_any_case_and_by_its_key(place: &dyn Place) {
     let stage = TestEnv::new(place);
-    let (process, other) = (stage.open(), stage.open());
+    let process = stage.open();
+    let other = stage.open();
     let id = process.ask(&request("1"));
     let upper = QuestionId::parse(&id.as_str().to_uppercase()).expect("an id in any case");
     assert_eq!(other.get(&upper).id, id);

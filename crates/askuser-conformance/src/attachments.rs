@@ -7,7 +7,8 @@ use askuser::store::{AskerPresence, State};
 /// A waiting process is seen as waiting, one that left as gone, and a dead one as dead. The question stays.
 pub fn whether_a_process_waits_has_left_or_has_died_is_seen(place: &dyn Place) {
     let stage = TestEnv::new(place);
-    let (asker, other) = (stage.open(), stage.open());
+    let asker = stage.open();
+    let other = stage.open();
     let put = asker.put(&request("1"));
     let id = put.question.id;
     assert_eq!(other.get(&id).asker, AskerPresence::Waits);
@@ -38,8 +39,11 @@ pub fn whether_a_process_waits_has_left_or_has_died_is_seen(place: &dyn Place) {
 /// Two calls wait for one question, in one process or in two. One that leaves does not detach the other.
 pub fn one_of_two_waiters_that_leaves_does_not_speak_for_the_other(place: &dyn Place) {
     let stage = TestEnv::new(place);
-    let (here, there) = (stage.open(), stage.open());
-    let (first, second, third) = (here.put(&request("1")), here.put(&request("1")), there.put(&request("1")));
+    let here = stage.open();
+    let there = stage.open();
+    let first = here.put(&request("1"));
+    let second = here.put(&request("1"));
+    let third = there.put(&request("1"));
     let id = first.question.id;
     ok(wait(first.attachment.detach()));
     assert_eq!(here.get(&id).asker, AskerPresence::Waits, "one more waits in this process, and one in another");
@@ -52,7 +56,9 @@ pub fn one_of_two_waiters_that_leaves_does_not_speak_for_the_other(place: &dyn P
 /// A list is open while at least one process shows it.
 pub fn a_list_is_shown_as_long_as_one_process_shows_it(place: &dyn Place) {
     let stage = TestEnv::new(place);
-    let (here, there, reader) = (stage.open(), stage.open(), stage.open());
+    let here = stage.open();
+    let there = stage.open();
+    let reader = stage.open();
     let is_shown = || {
         let [earlier, later] = [&reader, &stage.open()].map(|process| ok(wait(process.agent().is_list_shown())));
         assert_eq!(earlier, later, "a process that comes later sees the same");

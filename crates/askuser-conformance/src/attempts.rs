@@ -8,7 +8,8 @@ use askuser::store::{End, State};
 /// A repeated attempt gets the ending it made. Every other attempt gets the first one's ending.
 pub fn a_repeated_attempt_gets_the_same_ending_and_any_other_hears_who_won(place: &dyn Place) {
     let stage = TestEnv::new(place);
-    let (here, there) = (stage.open(), stage.open());
+    let here = stage.open();
+    let there = stage.open();
     let ends: [(End, State); 5] = [
         (choice(0).into(), State::Answered),
         (Outcome::declined(Some("no".into())).into(), State::Declined),
@@ -17,7 +18,8 @@ pub fn a_repeated_attempt_gets_the_same_ending_and_any_other_hears_who_won(place
         (End::Withdraw, State::Withdrawn),
     ];
     for (i, (end, state)) in ends.into_iter().enumerate() {
-        let (id, now) = (here.ask(&request(&i.to_string())), stage.now());
+        let id = here.ask(&request(&i.to_string()));
+        let now = stage.now();
         let first = ok(wait(here.person("ada").end(&id, &end, &attempt("first"))));
         assert_eq!((first.state(), first.by(), first.at_ms()), (state, Some("ada"), Some(now)));
         stage.advance(5_000);

@@ -7,7 +7,8 @@ use askuser::store::{AskerPresence, Attachment, Draft, Filter, QuestionId, State
 /// A call that is not awaited still takes effect. It may be made in `drop` or in a callback.
 pub fn a_call_is_on_its_way_when_the_method_returns_and_dropping_its_future_takes_nothing_back(place: &dyn Place) {
     let stage = TestEnv::new(place);
-    let (process, other) = (stage.open(), stage.open());
+    let process = stage.open();
+    let other = stage.open();
     let ids: Vec<QuestionId> = (0..50).map(|i| process.ask(&request(&i.to_string()))).collect();
     for id in &ids {
         drop(process.person("ada").answer(id, choice(0), &attempt("k")));
@@ -33,7 +34,8 @@ pub fn a_call_is_on_its_way_when_the_method_returns_and_dropping_its_future_take
 /// A process's calls about one question take effect in order, even if it does not await them.
 pub fn calls_of_one_process_about_one_question_take_effect_in_their_order(place: &dyn Place) {
     let stage = TestEnv::new(place);
-    let (process, other) = (stage.open(), stage.open());
+    let process = stage.open();
+    let other = stage.open();
     let ada = process.person("ada");
     for i in 0..100 {
         let id = process.ask(&request(&i.to_string()));
@@ -44,7 +46,8 @@ pub fn calls_of_one_process_about_one_question_take_effect_in_their_order(place:
         let draft = ok(wait(ada.draft(&id)));
         assert_eq!(draft, typed("abc"), "in their order: the last call is the last to take effect");
         let attached: Attachment = ok(wait(process.agent().attach(&id)));
-        let (first, second) = (ada.answer(&id, choice(0), &attempt("1")), ada.answer(&id, choice(1), &attempt("2")));
+        let first = ada.answer(&id, choice(0), &attempt("1"));
+        let second = ada.answer(&id, choice(1), &attempt("2"));
         drop(process.agent().delivered(&id));
         drop(attached);
         let is_answered = wait(first).is_ok_and(|ending| ending.resolution().is_some());
@@ -58,7 +61,8 @@ pub fn calls_of_one_process_about_one_question_take_effect_in_their_order(place:
 /// A flush waits for all earlier calls of this process.
 pub fn flushing_waits_for_every_call_that_was_made_before(place: &dyn Place) {
     let stage = TestEnv::new(place);
-    let (process, other) = (stage.open(), stage.open());
+    let process = stage.open();
+    let other = stage.open();
     for round in 1..=20 {
         for i in 0..10 {
             drop(process.agent().put(&request(&format!("{round} {i}")), None));

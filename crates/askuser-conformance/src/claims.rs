@@ -10,7 +10,8 @@ const LASTS: u64 = PERMISSION_LASTS.as_millis() as u64;
 /// One attempt wins, also when repeated. Every other attempt gets the time of use.
 pub fn a_permission_is_used_once_and_the_same_attempt_has_used_it(place: &dyn Place) {
     let stage = TestEnv::new(place);
-    let (here, there) = (stage.open(), stage.open());
+    let here = stage.open();
+    let there = stage.open();
     let id = here.ask(&permission("1"));
     here.answer(&id, 0, "ada");
     stage.advance(1_000);

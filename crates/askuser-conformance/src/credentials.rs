@@ -49,13 +49,15 @@ fn done<T>(call: Call<T>) -> T {
 }
 
 fn new(id: &str, name: &str, scope: CredentialScope) -> NewCredential {
-    let (person, address) = (Some("ada".into()), None);
+    let person = Some("ada".into());
+    let address = None;
     NewCredential { id: id.into(), name: name.into(), scope, is_device: false, person, digest: [7; 32], address }
 }
 
 /// A live credential is found by its id. A server that accepted it is notified of its end.
 pub fn a_credential_is_kept_until_it_is_revoked_and_every_process_hears_of_that(place: &dyn CredentialsPlace) {
-    let (serve, shell) = (begin(place), place.credentials());
+    let serve = begin(place);
+    let shell = place.credentials();
     let (made, _) = done(shell.add_credential(&new("a1", "ci", CredentialScope::Ask)));
     let other = wait(serve.add_credential(&new("a3", "ci", CredentialScope::Answer)));
     assert!(matches!(other, Err(StoreError::Forbidden(_))), "who asks cannot answer: {other:?}");
@@ -142,7 +144,8 @@ pub fn of_tokens_of_one_name_that_are_made_at_once_the_last_is_left(place: &dyn 
 
 /// A removed person can answer no question. Their credentials are revoked, and their unfinished pairings are refused.
 pub fn a_person_who_is_removed_takes_all_that_is_theirs_along(place: &dyn CredentialsPlace) {
-    let (store, serve) = (begin(place), place.credentials());
+    let store = begin(place);
+    let serve = place.credentials();
     let process = TestEnv::new(place).open();
     process.ask(&request("1").with_audience(["ada", "bob"]));
     let hers = process.ask(&request("2").with_audience(["ada"]));

@@ -29,7 +29,8 @@ pub fn time_runs_out_without_choosing_anything_and_only_where_a_deadline_was_giv
 /// A person who stops the clock clears the deadline for everyone.
 pub fn a_person_who_holds_the_clock_clears_the_deadline(place: &dyn Place) {
     let stage = TestEnv::new(place);
-    let (here, there) = (stage.open(), stage.open());
+    let here = stage.open();
+    let there = stage.open();
     let id = here.ask(&request("1").with_deadline(Duration::from_secs(1)));
     ok(wait(there.person("ada").hold(request("1").key())));
     assert_eq!(here.get(&id).expires_ms, None);

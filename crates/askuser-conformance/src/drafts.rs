@@ -13,7 +13,8 @@ fn typed(text: &str) -> Draft {
 /// Each person has their own draft, at every surface.
 pub fn a_draft_is_kept_for_its_person_at_every_surface(place: &dyn Place) {
     let stage = TestEnv::new(place);
-    let (here, there) = (stage.open(), stage.open());
+    let here = stage.open();
+    let there = stage.open();
     let id = here.ask(&request("1"));
     let draft = |name: &str| ok(wait(there.by(Principal::person(name, Via::Web)).draft(&id)));
     assert_eq!(draft("ada"), Draft::default());
@@ -28,7 +29,8 @@ pub fn a_draft_is_kept_for_its_person_at_every_surface(place: &dyn Place) {
 /// A draft has a maximum size. It outlives its question until its author clears it.
 pub fn a_draft_is_bounded_and_stays_when_its_question_ends(place: &dyn Place) {
     let process = TestEnv::new(place).open();
-    let (id, ada) = (process.ask(&request("1")), process.person("ada"));
+    let id = process.ask(&request("1"));
+    let ada = process.person("ada");
     ok(wait(ada.save_draft(&id, &typed("kept").into())));
     let empty = serde_json::json!(typed("")).to_string().len();
     let longest = typed(&"x".repeat(MAX_DRAFT - empty));

@@ -14,7 +14,8 @@ const QUESTIONS: usize = 60;
 /// Several processes ask and end questions concurrently.
 fn write(stage: &TestEnv<'_>, writer: usize) {
     let process = stage.open();
-    let (agent, person) = (process.agent(), process.person("ada"));
+    let agent = process.agent();
+    let person = process.person("ada");
     let mut rng = SeededRng::new(writer as u64);
     let puts: Vec<_> = (0..QUESTIONS).map(|i| agent.put(&request(&format!("{writer} {i}")), None)).collect();
     for put in puts {
@@ -123,7 +124,9 @@ pub fn a_watcher_hears_of_every_change_or_that_it_lagged(place: &dyn Place) {
                 is_written.fetch_add(1, Ordering::Release);
             });
         }
-        let (mut heard, mut last, mut has_lagged) = (Vec::new(), 0, false);
+        let mut heard = Vec::new();
+        let mut last = 0;
+        let mut has_lagged = false;
         until("every event is heard", || {
             while let Some(change) = next(&mut watch) {
                 match change {
@@ -155,8 +158,10 @@ fn hear(watch: &mut Watch) -> StoreEvent {
 /// Events of other processes arrive. A watcher of one question gets only its events.
 pub fn a_watcher_hears_of_another_process_and_of_its_own_question_only(place: &dyn Place) {
     let stage = TestEnv::new(place);
-    let (here, there) = (stage.open(), stage.open());
-    let (own, other) = (here.ask(&request("1")), here.ask(&request("2")));
+    let here = stage.open();
+    let there = stage.open();
+    let own = here.ask(&request("1"));
+    let other = here.ask(&request("2"));
     let agent: Handle = here.agent();
     let mut watch = ok(wait(agent.watch(&Watched::Question(own.clone()))));
     let mut all = ok(wait(here.person("ada").watch(&Watched::All)));

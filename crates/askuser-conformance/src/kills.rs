@@ -173,7 +173,8 @@ pub fn nothing_acknowledged_is_lost(
     start: impl Fn(&str) -> Command,
     reopen: impl Fn() -> Arc<dyn Store>,
 ) -> String {
-    let (mut kept, mut delivered) = (BTreeSet::new(), BTreeSet::new());
+    let mut kept = BTreeSet::new();
+    let mut delivered = BTreeSet::new();
     let (mut won, mut claimed) = (BTreeMap::<String, usize>::new(), BTreeMap::<String, usize>::new());
     let began = Instant::now();
     let mut kills = 0;

@@ -12,7 +12,8 @@ use std::collections::BTreeSet;
 /// Pages in both directions contain every remaining question exactly once, during concurrent changes.
 pub fn pages_leave_nothing_out_and_repeat_nothing_while_questions_come_and_go(place: &dyn Place) {
     let stage = TestEnv::new(place);
-    let (process, reader) = (stage.open(), stage.open().person("ada"));
+    let process = stage.open();
+    let reader = stage.open().person("ada");
     let ids: Vec<QuestionId> = (0..40).map(|i| process.ask(&request(&i.to_string()))).collect();
     let page = |filter: &Filter| ok(wait(reader.list(filter)));
     let asked = |page: &Page| page.questions.iter().map(|question| question.id.clone()).collect::<Vec<_>>();
@@ -29,7 +30,9 @@ pub fn pages_leave_nothing_out_and_repeat_nothing_while_questions_come_and_go(pl
     // With concurrent changes.
     for latest_first in [false, true] {
         let mut filter = Filter { latest_first, limit: Some(4), ..Filter::pending() };
-        let (mut seen, mut gone, mut round) = (Vec::new(), BTreeSet::new(), 0);
+        let mut seen = Vec::new();
+        let mut gone = BTreeSet::new();
+        let mut round = 0;
         let before: BTreeSet<QuestionId> = asked(&page(&Filter::pending())).into_iter().collect();
         loop {
             let next = page(&filter);
@@ -73,7 +76,8 @@ pub fn words_are_those_that_a_person_reads_in_any_case(place: &dyn Place) {
     let reader = process.person("ada");
     let found = |text: &str| {
         let filter = Filter { containing: Some(text.into()), ..Filter::pending() };
-        let (listed, counted) = (ok(wait(reader.list(&filter))).questions, ok(wait(reader.count(&filter))));
+        let listed = ok(wait(reader.list(&filter))).questions;
+        let counted = ok(wait(reader.count(&filter)));
         assert_eq!(listed.len() as u64, counted);
         listed.iter().map(|question| question.request.key().call.clone()).collect::<Vec<_>>().join(" ")
     };
@@ -143,7 +147,8 @@ pub fn what_an_agent_waits_for_is_listed_first(place: &dyn Place) {
 /// People see everything, what is for them before the rest; agents see what is theirs.
 pub fn a_list_holds_what_its_reader_sees(place: &dyn Place) {
     let process = TestEnv::new(place).open();
-    let (all, ada) = (process.ask(&request("1")), process.ask(&request("2").with_audience(["ada", "o'neil"])));
+    let all = process.ask(&request("1"));
+    let ada = process.ask(&request("2").with_audience(["ada", "o'neil"]));
     let bob = process.ask(&by_agent(request("3"), "another").with_audience(["bob"]));
     let nameless = process.ask(&request("4").with_origin(Origin::default()));
     let listed = |by| {

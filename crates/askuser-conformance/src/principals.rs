@@ -141,7 +141,8 @@ pub fn what_no_principal_may_do_leaves_no_trace(place: &dyn Place) {
 /// A failed notification of a person is stored with the store's time until one succeeds.
 pub fn a_failed_notice_is_remembered_with_the_stores_time(place: &dyn Place) {
     let stage = TestEnv::new(place);
-    let (here, there) = (stage.open(), stage.open());
+    let here = stage.open();
+    let there = stage.open();
     let last = || ok(wait(there.person("ada").last_failure()));
     assert_eq!(last(), None);
     let failure = |at_ms| NotifierFailure { at_ms, what: "on_question".into(), why: "no such command".into() };

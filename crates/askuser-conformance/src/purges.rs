@@ -24,7 +24,8 @@ fn answered(process: &Process, request: &Request) -> QuestionId {
 /// The time of ending decides, not the time of asking or the audience. Pending questions stay.
 pub fn a_purge_removes_what_ended_before_with_its_drafts_and_events_and_nothing_else(place: &dyn Place) {
     let stage = TestEnv::new(place);
-    let (process, other) = (stage.open(), stage.open());
+    let process = stage.open();
+    let other = stage.open();
     let ada = process.person("ada");
     let gone = [answered(&process, &request("1")), answered(&process, &request("2").with_audience(["ada"]))];
     let [late, withdrawn, waits] = ["3", "4", "5"].map(|call| process.ask(&request(call)));
@@ -50,7 +51,8 @@ pub fn a_purge_removes_what_ended_before_with_its_drafts_and_events_and_nothing_
         assert!(matches!(wait(ada.draft(id)), Err(StoreError::NotFound(_))), "its draft too: {id}");
     }
     until("only events of what is left are visible", || {
-        let (mut after, mut seen) = (0, Vec::new());
+        let mut after = 0;
+        let mut seen = Vec::new();
         while let Some(last) = events(&process, after).events.last() {
             seen.extend(events(&process, after).events.into_iter().map(|event| event.id));
             after = last.seq;
@@ -72,7 +74,8 @@ pub fn a_reader_of_events_is_told_what_was_purged_before_it_came(place: &dyn Pla
     let gone = answered(&process, &request("2"));
     until("all are visible", || events(&process, 0).events.len() == 3);
     let all = events(&process, 0);
-    let (begin, last) = (all.events[0].seq, all.last);
+    let begin = all.events[0].seq;
+    let last = all.last;
     stage.advance(1_000);
     assert_eq!(ok(wait(process.by(person("ada")).purge(stage.now()))).count, 1);
     assert!(matches!(wait(process.person("ada").get(&gone)), Err(StoreError::NotFound(_))));
@@ -94,7 +97,8 @@ pub fn what_comes_after_a_purge_takes_no_place_or_number_of_what_is_gone(place: 
     let stage = TestEnv::new(place);
     let process = stage.open();
     let waiting = process.put(&request("1"));
-    let (cursor, id) = (waiting.question.cursor, waiting.question.id.clone());
+    let cursor = waiting.question.cursor;
+    let id = waiting.question.id.clone();
     process.answer(&id, 0, "ada");
     until("both are visible", || events(&process, 0).last >= 2);
     let last = events(&process, 0).last;

@@ -18,7 +18,8 @@ fn race<T: Send>(
     let told: Vec<Vec<T>> = std::thread::scope(|scope| {
         let racers: Vec<_> = (0..PROCESSES)
             .map(|i| {
-                let (act, barrier) = (&act, &barrier);
+                let act = &act;
+                let barrier = &barrier;
                 scope.spawn(move || {
                     let process = stage.open();
                     let all = ids.iter().map(|id| {

@@ -12,7 +12,8 @@ fn put(process: &Process, call: &str, conversation: &str) -> Put {
 /// Two live conversations never share a question or its answer.
 pub fn a_call_shares_no_question_that_another_conversation_waits_for(place: &dyn Place) {
     let stage = TestEnv::new(place);
-    let (here, there) = (stage.open(), stage.open());
+    let here = stage.open();
+    let there = stage.open();
     let mine = put(&here, "1", "mine");
     let yours = put(&there, "2", "yours");
     assert!(yours.is_new && yours.question.id != mine.question.id, "another conversation waits for it");
@@ -24,7 +25,8 @@ pub fn a_call_shares_no_question_that_another_conversation_waits_for(place: &dyn
 /// An abandoned question is taken over by exactly one conversation.
 pub fn a_question_that_nothing_waits_for_is_taken_over(place: &dyn Place) {
     let stage = TestEnv::new(place);
-    let (here, there) = (stage.open(), stage.open());
+    let here = stage.open();
+    let there = stage.open();
     let left = put(&here, "1", "one");
     let id = left.question.id;
     ok(wait(left.attachment.detach()));

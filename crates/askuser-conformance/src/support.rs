@@ -53,7 +53,8 @@ pub fn wait<F: Future>(future: F) -> F::Output {
         }
     }
     let waker = Arc::new(Unpark(std::thread::current())).into();
-    let (began, mut future) = (Instant::now(), std::pin::pin!(future));
+    let began = Instant::now();
+    let mut future = std::pin::pin!(future);
     loop {
         if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
             return output;
@@ -73,9 +74,10 @@ pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     while !is_so() {
         assert!(began.elapsed() < patience(), "not so after {:?}: {what}", patience());
         // Most conditions hold soon, and some only for a moment.
-        match began.elapsed() < Duration::from_millis(500) {
-            true => std::thread::yield_now(),
-            false => std::thread::park_timeout(Duration::from_millis(1)),
+        if began.elapsed() < Duration::from_millis(500) {
+            std::thread::yield_now()
+        } else {
+            std::thread::park_timeout(Duration::from_millis(1))
         }
     }
 }

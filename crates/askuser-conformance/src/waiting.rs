@@ -8,7 +8,8 @@ use askuser::store::{QuestionId, State};
 pub fn many_wait_in_one_process_and_each_hears_of_its_own_question(place: &dyn Place) {
     let waiters = place.steps() / 10;
     let stage = TestEnv::new(place);
-    let (here, there) = (stage.open(), stage.open());
+    let here = stage.open();
+    let there = stage.open();
     let agent = here.agent();
     let puts: Vec<_> = (0..waiters).map(|i| agent.put(&request(&i.to_string()), None)).collect();
     let ids: Vec<QuestionId> = puts.into_iter().map(|put| ok(wait(put)).question.id).collect();

@@ -297,7 +297,8 @@ impl Reader<'_> {
 
     fn break_line(&mut self) {
         if let Some((runs, kind)) = &mut self.runs {
-            let (pieces, kind) = (runs.take(), kind.clone());
+            let pieces = runs.take();
+            let kind = kind.clone();
             self.push(kind, pieces);
         }
     }

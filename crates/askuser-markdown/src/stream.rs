@@ -154,7 +154,8 @@ impl Stream {
                     Kind::FenceOpen(language) => language.as_str(),
                     _ => "",
                 };
-                let (is_diff, mut highlighter) = (language == "diff", Highlighter::new(language));
+                let is_diff = language == "diff";
+                let mut highlighter = Highlighter::new(language);
                 // The closing fence is still missing.
                 for row in &last.rows[1..last.rows.len() - 1] {
                     highlighter.line(&row.pieces.iter().map(|piece| piece.text.as_str()).collect::<String>());
@@ -381,7 +382,8 @@ fn within(pieces: &[Piece], start: usize, end: usize) -> Vec<Piece> {
     let mut at = 0;
     let mut out = Vec::new();
     for Piece { text, look } in pieces {
-        let (from, to) = (start.max(at), end.min(at + text.len()));
+        let from = start.max(at);
+        let to = end.min(at + text.len());
         if from < to {
             out.push(Piece { text: text[from - at..to - at].to_owned(), look: *look });
         }

@@ -57,7 +57,8 @@ fn number(name: &str, default: usize) -> usize {
 
 /// A question is asked, answered and delivered, each step committed before the next, by so many clients at once.
 fn cycles(address: &str, clients: usize) {
-    let (store, count) = (Store::open(address), number("CYCLES", 1_000) / clients);
+    let store = Store::open(address);
+    let count = number("CYCLES", 1_000) / clients;
     let began = Instant::now();
     std::thread::scope(|scope| {
         for client in 0..clients {

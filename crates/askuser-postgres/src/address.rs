@@ -96,7 +96,8 @@ enum Mode {
 
 /// Removes the parameters that we parse: `sslmode` and `sslrootcert`.
 fn take_tls(text: &str) -> Result<(String, Mode, Option<PathBuf>), String> {
-    let (mut mode, mut roots) = (Mode::VerifyFull, None);
+    let mut mode = Mode::VerifyFull;
+    let mut roots = None;
     let Some((base, query)) = text.split_once('?') else { return Ok((text.to_owned(), mode, roots)) };
     let mut rest = Vec::new();
     for pair in query.split('&') {

@@ -58,7 +58,9 @@ impl Database {
         kind: CallKind,
         work: impl AsyncFn(&Connection) -> Result<T, DatabaseError>,
     ) -> Result<T, StoreError> {
-        let (give_up, mut pause, mut may_be_done) = (Instant::now() + self.options.patience, FIRST_PAUSE, false);
+        let give_up = Instant::now() + self.options.patience;
+        let mut pause = FIRST_PAUSE;
+        let mut may_be_done = false;
         loop {
             let error = match self.once(&work).await {
                 Ok(value) => {

@@ -81,7 +81,8 @@ impl EventFeed {
 
 /// Numbers events and notifies watchers until the store is closed.
 pub(crate) async fn run_feed(database: Shared<Database>) {
-    let (event_feed, mut cleared) = (&database.event_feed, Instant::now());
+    let event_feed = &database.event_feed;
+    let mut cleared = Instant::now();
     let mut next: Option<Instant> = None;
     loop {
         let until = next.unwrap_or_else(|| Instant::now() + CLEARING);

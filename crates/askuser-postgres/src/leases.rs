@@ -66,7 +66,8 @@ impl Database {
 
     /// Renews the lease. If it was deleted meanwhile, all of its rows are written again.
     pub(crate) async fn renew(&self, connection: &Connection) -> Result<(), DatabaseError> {
-        let (leases, now) = (&self.leases, Instant::now());
+        let leases = &self.leases;
+        let now = Instant::now();
         let sql = "INSERT INTO askuser.process (id, expires) VALUES ($1, clock_timestamp() + $2 * interval '1 second')
              ON CONFLICT (id) DO UPDATE SET expires = EXCLUDED.expires RETURNING xmax = 0 AS is_new";
         let values = [(&leases.process as _, Type::TEXT), (&leases.lasts.as_secs_f64() as _, Type::FLOAT8)];

@@ -160,7 +160,9 @@ impl Database {
         };
         let limit = filter.limit.map_or(usize::MAX, |limit| limit as usize);
         let list = async |connection: &Connection| {
-            let (mut page, mut read, mut last) = (Page::default(), 0, None);
+            let mut page = Page::default();
+            let mut read = 0;
+            let mut last = None;
             for (part, filter) in filter.parts(by) {
                 let conditions = Conditions::new(by, part, &filter);
                 let sql = format!("{SELECT} WHERE {} ORDER BY {order} LIMIT $6", conditions.sql);
@@ -235,7 +237,8 @@ impl Database {
             "SELECT e.seq, q.id, e.state, e.at_ms FROM askuser.event e JOIN askuser.question q ON q.n = e.question
              WHERE e.seq > $1 ORDER BY e.seq LIMIT $2";
         let rows = connection.query(sql, &[(&signed(after), Type::INT8), (&i64::from(limit), Type::INT8)]).await?;
-        let (mut events, mut at) = (Vec::with_capacity(rows.len()), after);
+        let mut events = Vec::with_capacity(rows.len());
+        let mut at = after;
         let mut gap = limit > 0 && after != last;
         for row in &rows {
             let seq = number(row, "seq")?;
@@ -248,7 +251,8 @@ impl Database {
             }
             (at, last) = (seq, last.max(seq));
             // An unreadable event must not hide those after it.
-            let (id, state) = (QuestionId::parse(row.try_get("id")?), State::named(row.try_get("state")?));
+            let id = QuestionId::parse(row.try_get("id")?);
+            let state = State::named(row.try_get("state")?);
             if let (Some(id), Some(state)) = (id, state) {
                 events.push(StoreEvent { seq, id, state, at_ms: number(row, "at_ms")? });
             }
@@ -287,7 +291,8 @@ impl Database {
             };
             let sql = "INSERT INTO askuser.notifier_failure (at_ms, what, why) VALUES (askuser.now_ms(), $1, $2)
                  ON CONFLICT (one) DO UPDATE SET at_ms = EXCLUDED.at_ms, what = EXCLUDED.what, why = EXCLUDED.why";
-            let (what, why) = (without_nul(&failure.what), without_nul(&failure.why));
+            let what = without_nul(&failure.what);
+            let why = without_nul(&failure.why);
             connection.execute(sql, &[(&what, Type::TEXT), (&why, Type::TEXT)]).await.map(drop)
         };
         self.run_by(by, CallKind::Write, note).await

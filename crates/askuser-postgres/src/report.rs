@@ -68,7 +68,8 @@ impl Database {
                  (SELECT count(*) FROM askuser.event WHERE seq IS NULL) AS unnumbered,
                  (SELECT min(at_ms) FROM askuser.event WHERE seq IS NULL) AS earliest, askuser.now_ms() AS now";
             let row = connection.row(sql, &[]).await?;
-            let (earliest, now) = (optional(&row, "earliest")?, number(&row, "now")?);
+            let earliest = optional(&row, "earliest")?;
+            let now = number(&row, "now")?;
             Ok(Report {
                 address: self.pool.shown().to_owned(),
                 version: row.try_get("version")?,

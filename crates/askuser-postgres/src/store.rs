@@ -175,7 +175,9 @@ impl Store for PostgresStore {
     // The thread creates the waiters, so that a caller that left meanwhile is recorded as gone.
 
     fn attach(&self, by: &Principal, id: &QuestionId) -> Call<Attachment> {
-        let (by, id, store) = (by.clone(), id.clone(), self.clone());
+        let by = by.clone();
+        let id = id.clone();
+        let store = self.clone();
         self.call(Lane::Question(id.clone()), async move |database: Shared<Database>| {
             let (_, waiter) = database.apply(&by, &Command::Attach { id: id.clone() }).await?;
             Ok(store.attachment(id, waiter))
@@ -183,7 +185,8 @@ impl Store for PostgresStore {
     }
 
     fn show_list(&self, by: &Principal) -> Call<Attachment> {
-        let (by, store) = (by.clone(), self.clone());
+        let by = by.clone();
+        let store = self.clone();
         self.call(Lane::Free, async move |database: Shared<Database>| {
             let list = database.show_list(&by).await?;
             Ok(Attachment::new(move |_| {
@@ -198,7 +201,8 @@ impl Store for PostgresStore {
     }
 
     fn watch(&self, by: &Principal, what: &Watched) -> Call<Watch> {
-        let (by, what) = (by.clone(), what.clone());
+        let by = by.clone();
+        let what = what.clone();
         let lane = match &what {
             Watched::All => Lane::Free,
             Watched::Question(id) => Lane::Question(id.clone()),

@@ -58,9 +58,10 @@ pub fn open_with(options: &mut OpenOptions, path: &Path, links: Links) -> io::Re
 pub fn read(path: &Path, links: Links, max_bytes: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path, links)?.take(max_bytes.saturating_add(1)).read_to_end(&mut bytes)?;
-    match bytes.len() as u64 > max_bytes {
-        true => Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("is longer than {max_bytes} bytes"))),
-        false => Ok(bytes),
+    if bytes.len() as u64 > max_bytes {
+        Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("is longer than {max_bytes} bytes")))
+    } else {
+        Ok(bytes)
     }
 }
 

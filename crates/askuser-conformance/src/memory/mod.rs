@@ -199,9 +199,10 @@ impl MemoryStore {
 
     /// A call whose reply can be lost.
     fn losable<T: Send + 'static>(&self, call: Call<T>) -> Call<T> {
-        match self.process.loses_a_reply.swap(false, Ordering::Relaxed) {
-            true => Box::pin(async move { call.await.and_then(|_| Err(lost())) }),
-            false => call,
+        if self.process.loses_a_reply.swap(false, Ordering::Relaxed) {
+            Box::pin(async move { call.await.and_then(|_| Err(lost())) })
+        } else {
+            call
         }
     }
 

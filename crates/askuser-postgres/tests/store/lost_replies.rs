@@ -24,7 +24,8 @@ impl Proxy {
     fn before(socket: PathBuf) -> Proxy {
         let proxy = Proxy { folder: tempfile::tempdir().unwrap(), words: Arc::default(), lost: Arc::default() };
         let listener = UnixListener::bind(proxy.folder.path().join(".s.PGSQL.5432")).unwrap();
-        let (words, lost) = (proxy.words.clone(), proxy.lost.clone());
+        let words = proxy.words.clone();
+        let lost = proxy.lost.clone();
         std::thread::spawn(move || {
             for client in listener.incoming() {
                 carry(client.unwrap(), &socket, &words, &lost);
@@ -47,8 +48,10 @@ impl Proxy {
 fn carry(client: UnixStream, socket: &Path, words: &Arc<Mutex<Option<&'static str>>>, lost: &Arc<AtomicUsize>) {
     let server = UnixStream::connect(socket).unwrap();
     let is_losing = Arc::new(AtomicBool::new(false));
-    let (mut from, mut to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
-    let (words, flag) = (words.clone(), is_losing.clone());
+    let mut from = client.try_clone().unwrap();
+    let mut to = server.try_clone().unwrap();
+    let words = words.clone();
+    let flag = is_losing.clone();
     std::thread::spawn(move || {
         let mut buffer = vec![0; 1 << 20];
         while let Ok(length @ 1..) = from.read(&mut buffer) {
@@ -65,7 +68,9 @@ fn carry(client: UnixStream, socket: &Path, words: &Arc<Mutex<Option<&'static st
         }
         let _ = to.shutdown(Shutdown::Both);
     });
-    let (mut from, mut to, lost) = (server, client, lost.clone());
+    let mut from = server;
+    let mut to = client;
+    let lost = lost.clone();
     std::thread::spawn(move || {
         let mut buffer = vec![0; 1 << 20];
         while let Ok(length @ 1..) = from.read(&mut buffer) {

@@ -25,7 +25,8 @@ fn processes_that_open_an_empty_database_at_once_make_one_schema() {
 fn a_newer_schema_is_refused_also_when_it_becomes_so_meanwhile() {
     let place = or_skip!();
     let store: Arc<dyn Store> = Arc::new(place.store());
-    let (answered, id) = (ask(&store, "0"), ask(&store, "1"));
+    let answered = ask(&store, "0");
+    let id = ask(&store, "1");
     wait(person(&store, "ada").answer(&answered, choice(0), &attempt("k"))).unwrap();
     place.run("UPDATE askuser.schema_version SET version = version + 1");
     let refused = [

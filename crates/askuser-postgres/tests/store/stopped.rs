@@ -62,7 +62,8 @@ fn check(place: &Place, told: &Told) {
 #[test]
 fn what_was_acknowledged_outlives_immediate_stops_and_a_lost_reply_is_asked_for_again() {
     let mut place = or_skip!();
-    let (told, ended) = (Mutex::new(Told::default()), AtomicBool::new(false));
+    let told = Mutex::new(Told::default());
+    let ended = AtomicBool::new(false);
     for _ in 0..3 {
         // The server is stopped by this thread while others have it: they borrow the place, and not its server.
         let mut server = place.take_server();
@@ -70,7 +71,9 @@ fn what_was_acknowledged_outlives_immediate_stops_and_a_lost_reply_is_asked_for_
             ended.store(false, Ordering::Relaxed);
             let runs: Vec<_> = (0..3)
                 .map(|i| {
-                    let (place, told, ended) = (&place, &told, &ended);
+                    let place = &place;
+                    let told = &told;
+                    let ended = &ended;
                     let name = told.lock().unwrap().kept.len() * 10 + i;
                     scope.spawn(move || work(place, name, told, ended))
                 })
@@ -93,10 +96,13 @@ fn what_was_acknowledged_outlives_immediate_stops_and_a_lost_reply_is_asked_for_
 #[test]
 fn backends_that_are_terminated_at_any_moment_lose_and_double_nothing() {
     let place = or_skip!();
-    let (told, ended) = (Mutex::new(Told::default()), AtomicBool::new(false));
+    let told = Mutex::new(Told::default());
+    let ended = AtomicBool::new(false);
     std::thread::scope(|scope| {
         for name in 0..3 {
-            let (place, told, ended) = (&place, &told, &ended);
+            let place = &place;
+            let told = &told;
+            let ended = &ended;
             scope.spawn(move || work(place, name, told, ended));
         }
         let mut cut = 0;
