@@ -26,7 +26,9 @@ impl Model for Calls {
     fn respond<'a>(&'a self, request: ModelRequest<'a>) -> ResponseStream<'a> {
         let turn = request.messages.len() / 2;
         let event = if turn < self.count {
-            let (id, name, input) = (format!("call_{turn}"), self.name.into(), self.input.clone());
+            let id = format!("call_{turn}");
+            let name = self.name.into();
+            let input = self.input.clone();
             ModelEvent::Call(ToolCall { id, name, input, extra: None })
         } else {
             ModelEvent::Text("done".into())

@@ -60,13 +60,17 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut numbers = std::env::args().skip(1).map(|number| number.parse::<usize>());
     let agents = numbers.next().transpose()?.unwrap_or(1000);
     let seconds = numbers.next().transpose()?.unwrap_or(5);
-    let (asker, script, tools) = (Arc::new(Later::default()), Script::parse(SCRIPT)?, tools::talking());
+    let asker = Arc::new(Later::default());
+    let script = Script::parse(SCRIPT)?;
+    let tools = tools::talking();
 
     let before = status("VmRSS");
     let began = Instant::now();
     let mut runs = Vec::with_capacity(agents);
     for _ in 0..agents {
-        let (asker, script, tools) = (asker.clone(), script.clone(), tools.clone());
+        let asker = asker.clone();
+        let script = script.clone();
+        let tools = tools.clone();
         runs.push(tokio::spawn(async move {
             let mut agent = Agent::new(script).with_tools(tools).with_asker(asker);
             let events: Vec<AgentEvent> = agent.run("go").collect().await;
@@ -80,7 +84,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("time until all were           {:.1?}", began.elapsed());
     println!("memory per agent              {:.1} KiB", (status("VmRSS") - before) as f64 / agents as f64);
 
-    let (woken, computed) = (status("voluntary_ctxt_switches"), cpu());
+    let woken = status("voluntary_ctxt_switches");
+    let computed = cpu();
     tokio::time::sleep(Duration::from_secs(seconds as u64)).await;
     println!("wake-ups in {seconds} s               {}", status("voluntary_ctxt_switches") - woken);
     println!("processor time in {seconds} s         {:.0?}", cpu() - computed);

@@ -236,7 +236,8 @@ impl Agent {
 
     /// Runs a shell command of the person, without asking. The model reads its output with the person's next message.
     pub fn run_command(&mut self, command: impl Into<String>) -> Run<'_> {
-        let (abort, command) = (self.abort.child_token(), command.into());
+        let abort = self.abort.child_token();
+        let command = command.into();
         Run::new(abort.clone(), |events| user_command::drive(self, command, events, abort))
     }
 
@@ -361,7 +362,8 @@ impl Agent {
         if self.shared.is_subagent() {
             return Ok(());
         }
-        let (mode, transcript) = (self.mode(), &self.shared.transcript);
+        let mode = self.mode();
+        let transcript = &self.shared.transcript;
         if transcript.mode().unwrap_or_default() != mode {
             self.shared.append(&Entry::Mode { mode })?;
         }

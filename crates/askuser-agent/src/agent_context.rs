@@ -56,7 +56,8 @@ pub(crate) struct Retries {
 impl Retries {
     /// The number of retries that fit into this time.
     pub(crate) fn within(self, time: Duration) -> Retries {
-        let (mut max, mut taken) = (0, Duration::ZERO);
+        let mut max = 0;
+        let mut taken = Duration::ZERO;
         while max < 100_000 && taken + self.pause_before(max) <= time {
             taken += self.pause_before(max);
             max += 1;

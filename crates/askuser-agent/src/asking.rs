@@ -98,7 +98,8 @@ impl ToolContext {
         // The question must accept answers before its event: an answer may follow at once.
         let mut asking = asker.ask(request);
         let answered = poll_immediate(&mut asking).await;
-        let (id, questions) = (request.key().id_in_session(), request.set().questions_json());
+        let id = request.key().id_in_session();
+        let questions = request.set().questions_json();
         self.emit(AgentEvent::AskUser { id, questions, request: Box::new(request.clone()) });
         let delivery = match answered {
             Some(answered) => answered,

@@ -52,7 +52,8 @@ impl AgentHandle {
             let words = format!("{path}: {} is a link, and links are not followed.", link.display());
             return Some(ToolResult::error(words));
         }
-        let (id, name) = ("attachment".to_owned(), "Read".to_owned());
+        let id = "attachment".to_owned();
+        let name = "Read".to_owned();
         let call = ToolCall { id, name, input: json!({"path": path}), extra: None };
         let (events, _receiver) = EventSender::channel();
         let context = shared.context(&events, &CancellationToken::new());

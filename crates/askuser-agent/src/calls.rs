@@ -52,7 +52,8 @@ pub(crate) async fn run_calls(
 ) -> Result<(), Stop> {
     let shared = agent.shared.clone();
     let said_before = agent.history.messages.last().map(|message| message.text().trim().into());
-    let (user_returned, own) = (agent.user_returned.clone(), shared.context(events, abort));
+    let user_returned = agent.user_returned.clone();
+    let own = shared.context(events, abort);
     let context = ToolContext { user_returned, said_before, ..own };
     let looks_only = |call: &&ToolCall| shared.tools.get(&call.name).is_some_and(|t| t.access() == Access::Read);
     let mut rest = calls;
@@ -152,7 +153,9 @@ pub(crate) fn leave_out(
 }
 
 fn announce(call: &ToolCall, context: &ToolContext) {
-    let (id, name, input) = (call.id.clone(), call.name.clone(), call.input.clone());
+    let id = call.id.clone();
+    let name = call.name.clone();
+    let input = call.input.clone();
     context.emit(AgentEvent::ToolStart { id, name, input });
 }
 
@@ -160,7 +163,8 @@ fn finish(agent: &mut Agent, call: &ToolCall, ended: Ended, context: &ToolContex
     let Ended { result, halt } = ended;
     let mut result = context.shared.secrets.redact(result);
     agent.history.mark_repetition(call, &mut result);
-    let (id, name) = (call.id.clone(), call.name.clone());
+    let id = call.id.clone();
+    let name = call.name.clone();
     agent.record(&Entry::Result { id: id.clone(), name: name.clone(), result: result.clone(), halt })?;
     context.emit(AgentEvent::ToolResult { id, name, result });
     Ok(())

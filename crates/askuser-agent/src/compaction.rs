@@ -145,7 +145,9 @@ fn verbatim(shared: &Shared, history: &History, dropped: usize) -> Vec<Verbatim>
                 };
                 for call in message.calls().filter(|call| asks(call) || history.refused.contains(&call.id)) {
                     if let Some(result) = results.iter().find(|result| result.id == call.id) {
-                        let (name, input, outcome) = (call.name.clone(), call.input.clone(), result.output.clone());
+                        let name = call.name.clone();
+                        let input = call.input.clone();
+                        let outcome = result.output.clone();
                         kept.push(Verbatim::Asked { name, input, outcome });
                     }
                 }
@@ -166,7 +168,8 @@ async fn summarise(
 ) -> Result<String, Stop> {
     // Two bytes per token leave room for the instructions, the summary and scripts with long characters.
     let mut room = window.map_or(UNKNOWN_WINDOW, |window| window.saturating_mul(2) as usize);
-    let (mut attempt, mut halvings) = (0, 0);
+    let mut attempt = 0;
+    let mut halvings = 0;
     loop {
         let text = match wish {
             Some(wish) => format!("{}\n\nThe user asks you to mind this: {wish}", retell(history, dropped, room)),
@@ -186,9 +189,12 @@ async fn summarise(
 }
 
 async fn request(shared: &Shared, text: String, events: &EventSender) -> Result<String, ModelError> {
-    let (model, messages) = (shared.model(), [Message::User { text }]);
+    let model = shared.model();
+    let messages = [Message::User { text }];
     let request = ModelRequest { system: INSTRUCTIONS, messages: &messages, tools: &[], task: None };
-    let (mut summary, mut used, mut answer) = (String::new(), None, model.respond(request));
+    let mut summary = String::new();
+    let mut used = None;
+    let mut answer = model.respond(request);
     let mut failed = None;
     while let Some(event) = answer.next().await {
         match event {

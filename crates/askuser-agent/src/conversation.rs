@@ -94,7 +94,8 @@ impl AgentHandle {
     /// # Errors
     /// If the transcript cannot be written. The message is then not sent.
     pub fn say(&self, text: impl Into<String>) -> Result<(), TranscriptError> {
-        let (text, shared) = (text.into(), self.shared());
+        let text = text.into();
+        let shared = self.shared();
         shared.transcript.append(&[], &Entry::Said { text: text.clone() })?;
         // A turn that is being stopped does not read it.
         let later = self.is_stopping().then(|| text.clone());

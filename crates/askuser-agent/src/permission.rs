@@ -124,9 +124,10 @@ impl Permissions {
             None => format!("Asks because the mode is {mode}."),
         };
         if let Some(rule) = self.rule_that_does_not_hold(consent) {
-            let because = match consent.is_inside {
-                true => "the command is more than plain words",
-                false => "it is for commands inside the sandbox",
+            let because = if consent.is_inside {
+                "the command is more than plain words"
+            } else {
+                "it is for commands inside the sandbox"
             };
             why.push_str(&format!(" Your rule {rule} * does not hold: {because}."));
         }

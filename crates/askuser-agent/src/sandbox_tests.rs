@@ -296,7 +296,8 @@ fn a_socket_is_found_however_a_variable_names_it() {
 fn what_earlier_sessions_left_in_tmp_goes_once_nobody_uses_it() {
     let caches = tempfile::tempdir().unwrap();
     let private = Private::of(caches.path(), Path::new("/project")).unwrap();
-    let (left, cached) = (private.folder.join("tmp/x"), private.folder.join("cache/x"));
+    let left = private.folder.join("tmp/x");
+    let cached = private.folder.join("cache/x");
     [&left, &cached].into_iter().for_each(|file| fs::write(file, "").unwrap());
     let beside = Private::of(caches.path(), Path::new("/project")).unwrap();
     assert!(left.exists(), "another session uses it");

@@ -49,9 +49,10 @@ impl Secrets {
         });
         for (variable, value, found) in keys.chain(addresses) {
             secrets.values.extend(found.into_iter().filter(|value: &String| value.len() >= MIN_BYTES));
-            match passed.iter().any(|passed| passed == variable) {
-                true => secrets.passed.extend(value.map(|value| (variable.to_owned(), value))),
-                false => secrets.withheld.push(variable.to_owned()),
+            if passed.iter().any(|passed| passed == variable) {
+                secrets.passed.extend(value.map(|value| (variable.to_owned(), value)))
+            } else {
+                secrets.withheld.push(variable.to_owned())
             }
         }
         // A key that contains another one is replaced as a whole.
@@ -96,7 +97,8 @@ impl Secrets {
 
     /// Redacts a text. Also returns the start of a rest that may be the beginning of a key.
     fn redact_start(&self, text: &str, ending: Ending) -> (String, usize) {
-        let (mut out, mut at) = (String::with_capacity(text.len()), 0);
+        let mut out = String::with_capacity(text.len());
+        let mut at = 0;
         while let Some(next) = text[at..].chars().next() {
             let rest = &text[at..];
             let may_grow = |value: &&String| value.len() > rest.len() && value.starts_with(rest);
@@ -205,7 +207,8 @@ mod tests {
 
     #[test]
     fn a_key_that_comes_in_pieces_is_never_shown_in_part() {
-        let (secrets, text) = (secrets(&[]), "a sk-secret-12 sk-sk-secret-1, sk-secret-x é");
+        let secrets = secrets(&[]);
+        let text = "a sk-secret-12 sk-sk-secret-1, sk-secret-x é";
         let expected = "a [key removed] sk-[key removed], sk-secret-x é";
         let cuts = || text.char_indices().map(|(at, _)| at);
         for (first, second) in

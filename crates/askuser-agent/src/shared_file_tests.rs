@@ -192,7 +192,8 @@ fn a_save_survives_that_the_file_is_removed_before_it_is_put_back() {
 #[test]
 fn a_save_that_cannot_be_put_back_is_kept_and_named() {
     let fixture = Fixture::new("old");
-    let (original, mut exchanges) = (fixture.original(), 0);
+    let original = fixture.original();
+    let mut exchanges = 0;
     let temporary = prepare(&fixture.dir, b"ours", FilePermissions::Default).unwrap();
     let pair = Pair { folder: &fixture.dir, name: OsStr::new("file"), temporary };
     fixture.save("theirs");

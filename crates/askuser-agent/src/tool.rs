@@ -87,7 +87,8 @@ pub trait Tool: Send + Sync {
             Value::Object(fields) => Context::ToolUse(ToolUse::new(name, fields.clone())),
             other => Context::ToolInput(other.to_string()),
         };
-        let (rule, always) = (PermissionRule::Tool(name.clone()), format!("Run {name} in this folder without asking"));
+        let rule = PermissionRule::Tool(name.clone());
+        let always = format!("Run {name} in this folder without asking");
         Ok(Consent::new(format!("Run {name} with this input?"), input, rule, always))
     }
 
@@ -151,7 +152,8 @@ impl Consent {
         rule: PermissionRule,
         always: impl Into<String>,
     ) -> Consent {
-        let (question, always) = (question.into(), always.into());
+        let question = question.into();
+        let always = always.into();
         let (plain_words, always_ask, is_inside, because, agreed) = Default::default();
         Consent { question, context, rule, always, plain_words, always_ask, is_inside, because, agreed }
     }

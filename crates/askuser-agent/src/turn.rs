@@ -158,7 +158,8 @@ enum Answer {
 
 async fn respond(agent: &mut Agent, events: &EventSender, abort: &CancellationToken) -> Result<Answer, Stop> {
     let shared = agent.shared.clone();
-    let (mut attempt, mut compactions) = (0, [Tail::Kept, Tail::Summarised].into_iter());
+    let mut attempt = 0;
+    let mut compactions = [Tail::Kept, Tail::Summarised].into_iter();
     let mut asked_again = false;
     loop {
         let mut response = Response::default();

@@ -151,17 +151,19 @@ impl UndoLog {
                 }
                 Ok(None) => {
                     left_alone.push(edit.path.clone());
-                    let next = match edits.iter().any(|edit| !left_alone.contains(&edit.path)) {
-                        true => "/undo again continues with the edits of other files",
-                        false => "there is no edit of another file",
+                    let next = if edits.iter().any(|edit| !left_alone.contains(&edit.path)) {
+                        "/undo again continues with the edits of other files"
+                    } else {
+                        "there is no edit of another file"
                     };
                     return Err(UndoError::ChangedSince { path: edit.path.display(), next });
                 }
             }
         }
-        match is_empty {
-            true => Err(UndoError::Nothing),
-            false => Err(UndoError::OnlyLeftAlone { paths: left_alone.iter().map(ConfinedPath::display).collect() }),
+        if is_empty {
+            Err(UndoError::Nothing)
+        } else {
+            Err(UndoError::OnlyLeftAlone { paths: left_alone.iter().map(ConfinedPath::display).collect() })
         }
     }
 

@@ -97,7 +97,8 @@ async fn a_file_that_changed_since_does_not_keep_the_edits_of_others_from_being_
     write(&test, "a", "three").await;
     write(&test, "b", "three").await;
     let test = test.with_file("b", "theirs");
-    let (log, mut left_alone) = (log(&transcript), Vec::new());
+    let log = log(&transcript);
+    let mut left_alone = Vec::new();
     let mut undo = || log.undo_last(&mut left_alone);
     assert!(matches!(undo(), Err(UndoError::ChangedSince { path, .. }) if path == "b"));
     assert_eq!(undo().unwrap(), undone("a", UndoneState::Restored));
@@ -130,7 +131,8 @@ async fn a_file_that_is_none_any_more_is_passed_over_too() {
     write(&test, "b", "new").await;
     std::fs::remove_file(test.path("b")).unwrap();
     std::fs::create_dir(test.path("b")).unwrap();
-    let (log, mut left_alone) = (log(&transcript), Vec::new());
+    let log = log(&transcript);
+    let mut left_alone = Vec::new();
     let why = log.undo_last(&mut left_alone).unwrap_err().to_string();
     assert_eq!(why, "the last edit cannot be taken back: b is a folder; nothing was done.");
     assert_eq!(log.undo_last(&mut left_alone).unwrap(), undone("a", UndoneState::Restored));
@@ -144,7 +146,8 @@ async fn an_edit_is_taken_back_after_a_resume_and_the_file_keeps_its_mode() {
     let test = test.with_file("run.sh", "old");
     std::fs::set_permissions(test.path("run.sh"), PermissionsExt::from_mode(0o751)).unwrap();
     write(&test, "run.sh", "new").await;
-    let (folder, id) = (test.outside("sessions"), transcript.id());
+    let folder = test.outside("sessions");
+    let id = transcript.id();
     // The session is over: no process has it open any more.
     let mut test = test;
     Arc::make_mut(&mut test.context.shared).transcript = Transcript::in_memory();

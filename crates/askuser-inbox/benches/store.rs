@@ -89,7 +89,8 @@ fn number(name: &str, default: usize) -> usize {
 
 /// A question is asked, answered and delivered, each step on the disk before the next.
 fn cycles() {
-    let (folder, count) = (folder(), number("CYCLES", 500));
+    let folder = folder();
+    let count = number("CYCLES", 500);
     let store = Store::open(&folder.path().join("inbox.sqlite"));
     let began = Instant::now();
     for i in 0..count {
@@ -106,7 +107,8 @@ fn cycles() {
 }
 
 fn size() {
-    let (folder, count) = (folder(), 20_000);
+    let folder = folder();
+    let count = 20_000;
     let path = folder.path().join("inbox.sqlite");
     let store = Store::unsynced(&path);
     for i in 0..count {
@@ -140,7 +142,8 @@ fn pages(what: &str, store: &Store, all: u64) {
 }
 
 fn list() {
-    let (folder, count) = (folder(), 100_000);
+    let folder = folder();
+    let count = 100_000;
     let store = Store::unsynced(&folder.path().join("inbox.sqlite"));
     let _waiting: Vec<Put> = (0..count).map(|i| store.put(i)).collect();
     pages("list", &store, count as u64);
@@ -148,7 +151,8 @@ fn list() {
 
 /// Measures lists of questions whose askers have all died, each in a separate process.
 fn dead() {
-    let (folder, count) = (folder(), 100_000);
+    let folder = folder();
+    let count = 100_000;
     let path = folder.path().join("inbox.sqlite");
     let store = Store::unsynced(&path);
     for i in 0..count {
@@ -196,7 +200,8 @@ fn idle() {
     let folder = folder();
     let path = folder.path().join("inbox.sqlite");
     let store = Store::unsynced(&path);
-    let (count, seconds) = (100, number("IDLE_SECONDS", 20) as u64);
+    let count = 100;
+    let seconds = number("IDLE_SECONDS", 20) as u64;
     let mut waiters: Vec<_> = (0..count)
         .map(|i| {
             let id = store.put(i).question.id;
@@ -227,7 +232,8 @@ fn ticks(pid: u32) -> u64 {
 
 /// Ten thousand wait in one process.
 fn many() {
-    let (folder, count) = (folder(), 10_000);
+    let folder = folder();
+    let count = 10_000;
     let store = Store::unsynced(&folder.path().join("inbox.sqlite"));
     let puts: Vec<Put> = (0..count).map(|i| store.put(i)).collect();
     let began = Instant::now();

@@ -98,7 +98,8 @@ impl InboxAsker {
         }
         // Who sits here answers nothing that is for others.
         let surface = surface.filter(|_| request.is_for(&self.person));
-        let (agent, id) = (self.agent(&question.request), &question.id);
+        let agent = self.agent(&question.request);
+        let id = &question.id;
         let delivery = race(&agent, id, request, surface).await?;
         // No person was reached there, or its clock has run out: the inbox has the question, and its time, all the same.
         let status = delivery.resolution().outcome().status();
@@ -126,7 +127,8 @@ impl InboxAsker {
         here: Option<Delivery>,
         attachment: Attachment,
     ) -> Result<Delivery, AskError> {
-        let (agent, id) = (self.agent(&question.request), question.id.clone());
+        let agent = self.agent(&question.request);
+        let id = question.id.clone();
         let resolution = match (ending, &here) {
             (Ending::Withdrawn { .. }, _) => return Err(AskError::Withdrawn),
             // The surface of this process produced it: here it is evidence. A process that reads it back has only the report.

@@ -50,7 +50,9 @@ impl FileWatcher {
         let is_told = Arc::new(AtomicBool::new(false));
         let tell = Arc::new(std::sync::Mutex::new(tell));
         let handler = || {
-            let (is_told, tell, name) = (is_told.clone(), tell.clone(), store.as_os_str().to_owned());
+            let is_told = is_told.clone();
+            let tell = tell.clone();
+            let name = store.as_os_str().to_owned();
             move |event: notify::Result<Event>| {
                 let is_ours = match &event {
                     Ok(event) => {

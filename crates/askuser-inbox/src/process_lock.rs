@@ -115,7 +115,8 @@ fn trusted(path: &Path) -> io::Result<()> {
     if !metadata.is_file() {
         return Err(io::Error::other("it is no regular file, must be one"));
     }
-    let (owner, us) = (metadata.uid(), rustix::process::geteuid().as_raw());
+    let owner = metadata.uid();
+    let us = rustix::process::geteuid().as_raw();
     if owner != us {
         return Err(io::Error::other(format!("it is owned by user {owner}, must be owned by you (user {us})")));
     }

@@ -128,7 +128,9 @@ fn assistant_content(content: &[Block], target: &Target, options: RequestOptions
     let block = |block: &Block| match block {
         Block::Text { text } => has_text(text).then(|| json!({"type": "text", "text": text})),
         Block::Call(call) => {
-            let (id, name, input) = (safe_name(&call.id), safe_name(&call.name), input_object(&call.input));
+            let id = safe_name(&call.id);
+            let name = safe_name(&call.name);
+            let input = input_object(&call.input);
             Some(json!({"type": "tool_use", "id": id, "name": name, "input": input}))
         }
         Block::Opaque { provider, value } => {

@@ -100,7 +100,8 @@ impl Endpoint {
         let request = self.client.get(self.url.clone()).headers(self.headers.clone());
         let response = request.send().await.map_err(|error| self.connection_error(error))?;
         let response = self.check_status(response).await?;
-        let (host, path) = (&self.target.host, self.url.path());
+        let host = &self.target.host;
+        let path = self.url.path();
         let not_json = || self.target.protocol_error(format_args!("{host} sent no JSON for {path}"));
         Ok(self.read_json(response).await?.ok_or_else(not_json)?)
     }
@@ -127,7 +128,8 @@ impl Endpoint {
         let content_type = response.headers().get(CONTENT_TYPE).map(|value| String::from_utf8_lossy(value.as_bytes()));
         let content_type = content_type.unwrap_or_default();
         let content_type = content_type.split(';').next().unwrap_or_default().trim().to_lowercase();
-        let (host, path) = (&self.target.host, self.url.path());
+        let host = &self.target.host;
+        let path = self.url.path();
         let not_a_stream = self.target.protocol_error(format_args!(
             "{host} sent {content_type} for {path} instead of an event stream; is the base URL right?"
         ));
@@ -211,10 +213,7 @@ impl Endpoint {
         let error = ModelError::new(FailureKind::Network, format!("cannot reach {provider} at {host}: {why}{advice}"));
         // No server listens there, which rarely changes by itself. An unknown name is retried as usual, because a
         // missing network makes names unknown, too.
-        match is_refused {
-            true => error.with_max_retries(u32::from(!is_loopback(&self.url))),
-            false => error,
-        }
+        if is_refused { error.with_max_retries(u32::from(!is_loopback(&self.url))) } else { error }
     }
 }
 

@@ -27,7 +27,8 @@ pub(super) fn remaining_tokens(message: &str) -> Option<u32> {
     let message = message.to_lowercase();
     // "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000".
     let rest = after(&message, "exceed context limit")?;
-    let (input, window) = (first_number(rest)?, first_number(after(rest, ">")?)?);
+    let input = first_number(rest)?;
+    let window = first_number(after(rest, ">")?)?;
     u32::try_from(window.checked_sub(input)?).ok()
 }
 

@@ -131,7 +131,9 @@ struct PartialCall {
 impl ChatReader {
     fn add_call(&mut self, part: &Value) {
         let function = &part["function"];
-        let (index, id, name) = (u64_field(part, "index"), str_field(part, "id"), str_field(function, "name"));
+        let index = u64_field(part, "index");
+        let id = str_field(part, "id");
+        let name = str_field(function, "name");
         let position = self.find_call(index, id, name).unwrap_or_else(|| {
             self.calls.push(PartialCall { index, ..PartialCall::default() });
             self.calls.len() - 1
@@ -224,9 +226,10 @@ impl ChatReader {
             _ => {}
         }
         let thoughts = self.thoughts.take().map(|(name, text)| json!({name: text}));
-        let value = match self.reasoning.is_empty() {
-            true => thoughts,
-            false => Some(json!({"reasoning_details": std::mem::take(&mut self.reasoning)})),
+        let value = if self.reasoning.is_empty() {
+            thoughts
+        } else {
+            Some(json!({"reasoning_details": std::mem::take(&mut self.reasoning)}))
         };
         value.into_iter().for_each(|value| output.opaque(value));
         // The calls are passed on late: text may have followed them in the stream.

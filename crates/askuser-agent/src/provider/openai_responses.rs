@@ -81,7 +81,8 @@ fn assistant_items(content: &[Block], provider: &str, options: RequestOptions) -
             message
         }),
         Block::Call(call) => {
-            let (id, name) = (safe_name(&call.id), safe_name(&call.name));
+            let id = safe_name(&call.id);
+            let name = safe_name(&call.name);
             let arguments = input_object(&call.input).to_string();
             Some(json!({"type": "function_call", "call_id": id, "name": name, "arguments": arguments}))
         }

@@ -258,9 +258,10 @@ fn parse(call: &ToolCall) -> Result<CommandInput<'_>, ToolResult> {
 fn shown_reason<'a>(call: &ToolCall, reason: Option<&'a str>) -> Result<&'a str, ToolResult> {
     let reason = call.non_blank("reason", reason.unwrap_or_default())?.trim();
     call.at_most("reason", reason, MAX_REASON, "")?;
-    match sanitize::line(reason) == reason {
-        true => Ok(reason),
-        false => Err(call.invalid_input("reason", "has characters that cannot be shown", "must be one line of text")),
+    if sanitize::line(reason) == reason {
+        Ok(reason)
+    } else {
+        Err(call.invalid_input("reason", "has characters that cannot be shown", "must be one line of text"))
     }
 }
 

@@ -65,7 +65,8 @@ fn plan(call: &ToolCall, context: &ToolContext) -> Result<Change, ToolResult> {
     }
     for (field, text) in [("old_string", old), ("new_string", new)] {
         if text.len() > file_change::MAX_CONTENT {
-            let (fact, limit) = (format!("{} bytes", text.len()), format!("at most {}", file_change::MAX_CONTENT));
+            let fact = format!("{} bytes", text.len());
+            let limit = format!("at most {}", file_change::MAX_CONTENT);
             return Err(call.invalid_input(field, &fact, &limit));
         }
     }
@@ -122,7 +123,8 @@ fn replace(text: &str, old: &str, new: &str, occurrences: Occurrences) -> Result
     };
     let without_mark = |string: &str| -> String { string.strip_prefix(BOM).unwrap_or(string).to_owned() };
     let (old, new) = if mark.is_empty() { (old.into(), new.into()) } else { (without_mark(old), without_mark(new)) };
-    let (all, crlf) = (body.matches('\n').count(), body.matches("\r\n").count());
+    let all = body.matches('\n').count();
+    let crlf = body.matches("\r\n").count();
     let as_in_file: fn(&str) -> String = if crlf == 0 { to_lf } else { to_crlf };
     let (after, count) = if crlf > 0 && crlf == all {
         // Edited with LF and converted back: the file keeps CRLF, and no edit splits a CR from its LF.
@@ -160,10 +162,7 @@ fn replace_exact(body: &str, old: &str, new: &str, occurrences: Occurrences) -> 
 fn check_unique(body: &str, old: &str) -> Result<usize, EditError> {
     let first = body.find(old).ok_or(EditError::NotFound)?;
     let next = first + body[first..].chars().next().map_or(1, char::len_utf8);
-    match body[next..].contains(old) {
-        false => Ok(1),
-        true => Err(EditError::Ambiguous(body.matches(old).count().max(2))),
-    }
+    if body[next..].contains(old) { Err(EditError::Ambiguous(body.matches(old).count().max(2))) } else { Ok(1) }
 }
 
 fn to_lf(text: &str) -> String {

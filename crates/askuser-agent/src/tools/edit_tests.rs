@@ -104,7 +104,8 @@ fn an_edit_that_changes_nothing_is_refused() {
 fn an_edit_cannot_exceed_the_size_limit() {
     let result = replace(&"a".repeat(1_000), "a", &"b".repeat(1_000_000), Occurrences::All);
     assert_eq!(result, Err(EditError::TooLarge(1_000_000_000)));
-    let (part, count) = ("a".repeat(1_000), file_change::MAX_FILE as usize / 1_000);
+    let part = "a".repeat(1_000);
+    let count = file_change::MAX_FILE as usize / 1_000;
     let after = replace(&part.repeat(count), &part, &"b".repeat(1_000), Occurrences::All);
     assert!(after.is_ok_and(|(after, replaced)| (after.len(), replaced) == (count * 1_000, count)));
 }
@@ -120,7 +121,8 @@ async fn inputs_that_make_no_sense_are_refused() {
     assert_eq!(result, ToolResult::error(expected));
     let longest = "b".repeat(file_change::MAX_CONTENT);
     let (result, _) = edit_text("a", "a", &format!("{longest}b")).await;
-    let (max, more) = (file_change::MAX_CONTENT, file_change::MAX_CONTENT + 1);
+    let max = file_change::MAX_CONTENT;
+    let more = file_change::MAX_CONTENT + 1;
     let expected = format!("Invalid Edit input; nothing was done. new_string: {more} bytes, at most {max}");
     assert_eq!(result, ToolResult::error(expected));
     assert!(edit_text("a", "a", &longest).await.0.success);

@@ -81,9 +81,10 @@ fn outcome(asked: &Asked) -> (Option<PermissionMode>, String) {
     let says = match verdict(&asked.set, &asked.resolution, MayPermit::PersonOrAnswers) {
         Verdict::Agreed(option) => {
             let mode = if option == GO_AND_EDIT { PermissionMode::AcceptEdits } else { PermissionMode::Ask };
-            let by = match asked.resolution.is_a_persons() {
-                true => "The user approved the plan.",
-                false => "Answers that were written beforehand approve the plan; the user was not asked.",
+            let by = if asked.resolution.is_a_persons() {
+                "The user approved the plan."
+            } else {
+                "Answers that were written beforehand approve the plan; the user was not asked."
             };
             return (Some(mode), format!("{by} Plan mode is over: carry it out."));
         }

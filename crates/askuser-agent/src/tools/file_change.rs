@@ -105,7 +105,8 @@ pub(crate) async fn run(
     call: &ToolCall,
     context: &ToolContext,
 ) -> Result<ToolResult, Stop> {
-    let (call, own_context) = (call.clone(), context.clone());
+    let call = call.clone();
+    let own_context = context.clone();
     let made = blocking::run(context, move |cancel| {
         let _lock = change_lock();
         let change = plan(&call, &own_context)?;

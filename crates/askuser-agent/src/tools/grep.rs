@@ -242,7 +242,8 @@ impl Report {
 
     fn into_result(mut self) -> ToolResult {
         let mut notes = Vec::new();
-        let (matches, files) = (self.matches, self.files);
+        let matches = self.matches;
+        let files = self.files;
         match (self.full, self.mode) {
             (true, OutputMode::Content) => notes.push(format!(
                 "Stopped after {matches} match{}; there are more. Narrow the pattern, path or glob.",

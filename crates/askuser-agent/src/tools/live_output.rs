@@ -45,10 +45,7 @@ impl<'a> LiveOutput<'a> {
 
     /// Waits until the next piece is due; forever without pending text.
     pub(crate) async fn wait_until_due(&self) {
-        match self.unsent.is_empty() {
-            true => std::future::pending().await,
-            false => tokio::time::sleep_until(self.due).await,
-        }
+        if self.unsent.is_empty() { std::future::pending().await } else { tokio::time::sleep_until(self.due).await }
     }
 
     /// Sends the pending text.

@@ -69,7 +69,8 @@ pub(crate) fn spawn_shell(
 ) -> io::Result<(ProcessGroup, ChildStdout)> {
     let shell = shell()?;
     let (reader, writer) = io::pipe()?;
-    let (stdout, stderr) = (writer.try_clone()?, writer);
+    let stdout = writer.try_clone()?;
+    let stderr = writer;
     let is_walled = wall.is_some();
     let supervisor = &context.shared.supervisor;
     let (stdin, lifeline) = if is_walled || !supervisor.is_empty() { lifeline()? } else { (Stdio::null(), None) };
@@ -297,7 +298,8 @@ fn members(group: i32) -> impl Iterator<Item = (i32, char)> {
 fn member(stat: &str, group: i32) -> Option<(i32, char)> {
     let id = stat.split_once(' ')?.0.parse().ok()?;
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
-    let (state, its_group) = (fields.next()?, fields.nth(1)?);
+    let state = fields.next()?;
+    let its_group = fields.nth(1)?;
     (its_group.parse() == Ok(group)).then(|| Some((id, state.chars().next()?))).flatten()
 }
 

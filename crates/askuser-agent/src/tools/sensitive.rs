@@ -153,7 +153,8 @@ fn is_repository(folder: &Path) -> bool {
 
 /// The files of a folder that instruct git or an agent and have changed since then.
 pub(crate) fn instructing_since(root: &Path, then: SystemTime) -> Vec<String> {
-    let (mut found, mut left) = (Vec::new(), MAX_ENTRIES);
+    let mut found = Vec::new();
+    let mut left = MAX_ENTRIES;
     let mut folders = VecDeque::from([(root.to_owned(), Kind::Plain)]);
     while let Some((folder, kind)) = folders.pop_front() {
         let is_bare = kind == Kind::Plain && is_repository(&folder);
@@ -205,7 +206,8 @@ fn has_changed_since(metadata: &std::fs::Metadata, then: SystemTime) -> bool {
     {
         use std::os::unix::fs::MetadataExt;
         use std::time::{Duration, UNIX_EPOCH};
-        let (seconds, nanos) = (metadata.ctime().max(0).unsigned_abs(), metadata.ctime_nsec().max(0).unsigned_abs());
+        let seconds = metadata.ctime().max(0).unsigned_abs();
+        let nanos = metadata.ctime_nsec().max(0).unsigned_abs();
         UNIX_EPOCH + Duration::from_secs(seconds) + Duration::from_nanos(nanos) >= then
     }
     #[cfg(not(unix))]

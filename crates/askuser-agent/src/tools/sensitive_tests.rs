@@ -42,7 +42,8 @@ fn changed(metadata: &std::fs::Metadata) -> SystemTime {
 #[cfg(unix)]
 fn changed(metadata: &std::fs::Metadata) -> SystemTime {
     use std::os::unix::fs::MetadataExt;
-    let (seconds, nanos) = (metadata.ctime().unsigned_abs(), metadata.ctime_nsec().unsigned_abs());
+    let seconds = metadata.ctime().unsigned_abs();
+    let nanos = metadata.ctime_nsec().unsigned_abs();
     std::time::UNIX_EPOCH + Duration::from_secs(seconds) + Duration::from_nanos(nanos)
 }
 

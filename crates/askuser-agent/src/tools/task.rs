@@ -118,7 +118,8 @@ async fn work(
             },
             _ => {}
         }
-        let (id, description) = (call.id.clone(), description.to_owned());
+        let id = call.id.clone();
+        let description = description.to_owned();
         context.emit(AgentEvent::Task { id, description, event: Box::new(event) });
         context.wait_until_taken().await?;
     }

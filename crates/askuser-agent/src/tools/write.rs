@@ -47,7 +47,8 @@ fn plan(call: &ToolCall, context: &ToolContext) -> Result<Change, ToolResult> {
     let Input { path, content } = call.typed_input()?;
     let path = file_change::target_path(call, path, context)?;
     if content.len() > file_change::MAX_CONTENT {
-        let (fact, limit) = (format!("{} bytes", content.len()), format!("at most {}", file_change::MAX_CONTENT));
+        let fact = format!("{} bytes", content.len());
+        let limit = format!("at most {}", file_change::MAX_CONTENT);
         return Err(call.invalid_input("content", &fact, &limit));
     }
     let original = file_change::load_as_agreed(&path, context)?;
@@ -63,7 +64,8 @@ fn plan(call: &ToolCall, context: &ToolContext) -> Result<Change, ToolResult> {
     {
         shared.seen_files.check(&path, original)?;
     }
-    let (shown, lines) = (path.display(), content.lines().count());
+    let shown = path.display();
+    let lines = content.lines().count();
     let did = if original.is_some() { "Replaced" } else { "Created" };
     let done = format!("{did} {shown} ({lines} line{}).", s(lines));
     Ok(Change { path, original, new_content: content.to_owned(), done })

@@ -241,7 +241,8 @@ async fn of_100_saves_by_rename_none_is_lost() {
             std::thread::sleep(std::time::Duration::from_micros(300));
         }
     });
-    let (mut replaced, mut refused) = (0, 0);
+    let mut replaced = 0;
+    let mut refused = 0;
     loop {
         let is_over = saving.is_finished();
         let read = test.run(&Read, json!({"path": "file"})).await.output;

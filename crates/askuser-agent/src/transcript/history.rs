@@ -247,7 +247,8 @@ impl History {
         }
         let result = |call: &ToolCall| {
             let result = &self.results[&call.id];
-            let (id, name) = (call.id.clone(), call.name.clone());
+            let id = call.id.clone();
+            let name = call.name.clone();
             CallResult { id, name, output: result.output.clone(), is_error: !result.success }
         };
         let results = message.calls().map(result).collect();

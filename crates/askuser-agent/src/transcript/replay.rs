@@ -88,7 +88,9 @@ fn events(line: &Line, earlier: &[Line]) -> Vec<AgentEvent> {
             let shown = content.iter().filter_map(|block| match block {
                 Block::Text { text } => Some(AgentEvent::Text { text: text.clone() }),
                 Block::Call(call) => {
-                    let (id, name, input) = (call.id.clone(), call.name.clone(), call.input.clone());
+                    let id = call.id.clone();
+                    let name = call.name.clone();
+                    let input = call.input.clone();
                     Some(AgentEvent::ToolStart { id, name, input })
                 }
                 Block::Opaque { .. } => None,

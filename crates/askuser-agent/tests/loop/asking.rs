@@ -137,7 +137,8 @@ async fn a_seen_question_is_not_settled_by_a_run_without_a_person() {
         (plan, PermissionMode::Plan, "Go ahead"),
         (task, PermissionMode::Ask, "SQLite"),
     ] {
-        let (folder, log) = (tempfile::tempdir().unwrap(), Log::default());
+        let folder = tempfile::tempdir().unwrap();
+        let log = Log::default();
         let transcript = Transcript::create(folder.path(), folder.path()).unwrap();
         let id = transcript.id();
         let agent = |transcript| {

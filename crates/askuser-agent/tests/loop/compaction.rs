@@ -223,7 +223,8 @@ async fn many_turns(tells: bool) -> Counts {
         }
     }
     for turn in 0..TURNS {
-        let (asked, acted) = (format!("asked Go on after turn {turn}?"), format!("end Act {turn}"));
+        let asked = format!("asked Go on after turn {turn}?");
+        let acted = format!("end Act {turn}");
         assert_eq!(log.count(&asked), usize::from(turn % 25 == 0), "{asked}");
         assert!(log.count(&acted) <= usize::from(turn % 25 == 1), "{acted} twice");
     }
@@ -267,7 +268,8 @@ async fn a_prompt_that_is_too_long_is_summarised_and_the_turn_goes_on() {
         short(&events).into_iter().filter(|event| event.starts_with("com") || event.starts_with("done")).collect();
     assert_eq!(seen, ["compacting", "compacted", "done All done."]);
     let all = requests.all();
-    let (summary, last) = (&all[3], &all[4]);
+    let summary = &all[3];
+    let last = &all[4];
     assert!(summary.tools.is_empty() && whole(&summary.messages).contains("Call of AskUserQuestion"));
     let [Message::User { text }, Message::Assistant { .. }, Message::Results { results }] = &last.messages[..] else {
         panic!("{:#?}", last.messages)

@@ -114,7 +114,8 @@ async fn a_command_runs_after_what_came_before_it_was_taken_in() {
 
 #[tokio::test]
 async fn what_was_said_before_the_stream_is_polled_comes_before_what_was_cut_off() {
-    let (folder, log) = (tempfile::tempdir().unwrap(), Log::default());
+    let folder = tempfile::tempdir().unwrap();
+    let log = Log::default();
     let model = || {
         calling([
             json!([{"name": "Act", "input": {"at": "a", "forever": true}}, {"name": "Act", "input": {"at": "b"}}]),
@@ -144,7 +145,8 @@ async fn what_was_said_before_the_stream_is_polled_comes_before_what_was_cut_off
 
 /// Says something once a tool has begun, and collects what happens until the turn is over.
 async fn say_at(handle: &AgentHandle, events: &mut AgentEvents, log: &Log, line: &str, words: &str) -> Vec<AgentEvent> {
-    let (mut seen, mut said) = (Vec::new(), false);
+    let mut seen = Vec::new();
+    let mut said = false;
     loop {
         tokio::select! {
             biased;

@@ -120,7 +120,8 @@ async fn finish(agent: &mut Agent) {
 async fn whole(folder: &Path) -> (String, Vec<u8>, Vec<Message>, Log) {
     let log = Log::default();
     let transcript = Transcript::create(folder, folder).unwrap();
-    let (id, path) = (transcript.id(), transcript.path().unwrap());
+    let id = transcript.id();
+    let path = transcript.path().unwrap();
     let mut agent = agent(&log, PermissionMode::Plan).with_transcript(transcript);
     finish(&mut agent).await;
     (id, fs::read(path).unwrap(), agent.messages().to_vec(), log)

@@ -110,7 +110,8 @@ async fn a_question_that_ended_says_how_with_the_id_it_was_asked_under() {
         .with_permissions(Permissions::new(PermissionMode::Plan));
     let events = told(&mut agent).await;
     let of = |name: &str| events.iter().filter(|event| event["type"] == name).cloned().collect::<Vec<_>>();
-    let (asked, ended) = (of("ask_user"), of("question_ended"));
+    let asked = of("ask_user");
+    let ended = of("question_ended");
     let ids = |events: &[Value]| events.iter().map(|event| event["id"].clone()).collect::<Vec<_>>();
     assert_eq!((ids(&asked), ended.len()), (ids(&ended), 3));
     let details: Vec<Value> =

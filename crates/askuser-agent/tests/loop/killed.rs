@@ -51,9 +51,11 @@ fn agent(folder: &Path, id: &str, log: &Log) -> Agent {
 
 #[tokio::test]
 async fn of_200_kills_none_does_anything_twice_or_loses_a_word() {
-    let (folder, log) = (tempfile::tempdir().unwrap(), Log::default());
+    let folder = tempfile::tempdir().unwrap();
+    let log = Log::default();
     let id = Transcript::create(folder.path(), folder.path()).unwrap().id();
-    let (mut chance, mut summaries) = (7_u64, 0);
+    let mut chance = 7_u64;
+    let mut summaries = 0;
     for n in 0..=KILLS {
         let (handle, mut events) = agent(folder.path(), &id, &log).start();
         handle.say(format!("word {n}")).unwrap();

@@ -87,7 +87,8 @@ async fn at_most_eight_run_beside_each_other_and_the_results_stay_in_order() {
     let (model, requests) = watched(calling([Value::Array(looks)]));
     let mut agent = Agent::new(model).with_tools(registry(&log));
     finish(&mut agent, "go").await;
-    let (mut running, mut most) = (0, 0);
+    let mut running = 0;
+    let mut most = 0;
     for line in log.lines() {
         if line.starts_with("begin") {
             running += 1

@@ -256,7 +256,8 @@ async fn no_mode_answers_a_question() {
 #[tokio::test]
 async fn a_permission_that_survived_a_crash_is_for_the_diff_that_was_shown_and_no_other() {
     let folder = tempfile::tempdir().unwrap();
-    let (sessions, file) = (folder.path().join("sessions"), folder.path().join("a.txt"));
+    let sessions = folder.path().join("sessions");
+    let file = folder.path().join("a.txt");
     let make = |transcript, person: &Arc<Person>| {
         let write = json!([{"name": "Write", "input": {"path": "a.txt", "content": "new\n"}}]);
         let read = json!([{"name": "Read", "input": {"path": "a.txt"}}]);
@@ -265,7 +266,8 @@ async fn a_permission_that_survived_a_crash_is_for_the_diff_that_was_shown_and_n
     };
     std::fs::write(&file, "one\n").unwrap();
     let transcript = Transcript::create(&sessions, folder.path()).unwrap();
-    let (id, path) = (transcript.id(), transcript.path().unwrap());
+    let id = transcript.id();
+    let path = transcript.path().unwrap();
     finish(&mut make(transcript, &Person::new([pick("Allow once")])), "go").await;
     let record = std::fs::read_to_string(&path).unwrap();
     let cut = record.find("\"type\":\"started\"").unwrap();

@@ -121,7 +121,8 @@ async fn a_session_that_is_not_there_is_missing_and_a_path_is_no_name() {
     let is_missing = |id: &str| matches!(Transcript::open(&sessions, id), Err(TranscriptError::Missing { .. }));
     // Each of these would be found if it were taken for a path.
     let transcript = Transcript::create(&sessions, folder.path()).unwrap();
-    let (name, path) = (transcript.id(), transcript.path().unwrap());
+    let name = transcript.id();
+    let path = transcript.path().unwrap();
     drop(transcript);
     // On Windows one of the names is a path into the second.
     for inner in ["inner", "a"] {

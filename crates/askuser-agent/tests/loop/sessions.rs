@@ -284,7 +284,8 @@ impl Model for Provided {
 async fn the_model_that_answered_last_is_written_down_once_and_remembered() {
     let folder = tempdir().unwrap();
     let transcript = Transcript::create(folder.path(), folder.path()).unwrap();
-    let (id, path) = (transcript.id(), transcript.path().unwrap());
+    let id = transcript.id();
+    let path = transcript.path().unwrap();
     assert_eq!(transcript.model(), None);
     drop(transcript);
     for (model, turns) in [("a/one", 2), ("a/two", 1), ("a/two", 1)] {

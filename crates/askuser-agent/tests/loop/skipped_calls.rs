@@ -148,10 +148,12 @@ async fn after_a_crash_calls_beside_a_question_that_was_not_answered_do_not_run_
         [(ask("Which?"), Outcome::discuss(None), NOT_ANSWERED), (act("a"), Outcome::declined(None), NOT_ALLOWED)]
     {
         for last in ["outcome", "result"] {
-            let (folder, log) = (tempfile::tempdir().unwrap(), Log::default());
+            let folder = tempfile::tempdir().unwrap();
+            let log = Log::default();
             let calls = || calling([json!([first.clone(), act("b")])]);
             let transcript = Transcript::create(folder.path(), folder.path()).unwrap();
-            let (id, path) = (transcript.id(), transcript.path().unwrap());
+            let id = transcript.id();
+            let path = transcript.path().unwrap();
             let person = Person::new([ends(asked_for.clone())]);
             let mut agent =
                 Agent::new(calls()).with_tools(registry(&log)).with_asker(person).with_transcript(transcript);
@@ -271,13 +273,15 @@ async fn after_a_crash_a_task_that_was_told_no_still_halts_what_is_beside_and_be
     ];
     for (call, reply) in replies {
         for last in ["outcome", "result"] {
-            let (folder, log) = (tempfile::tempdir().unwrap(), Log::default());
+            let folder = tempfile::tempdir().unwrap();
+            let log = Log::default();
             let calls = || {
                 let outer = json!([task("a"), task("b"), act("c")]);
                 with_tasks(outer, [("a", json!([call.clone()])), ("b", json!([act("b")]))])
             };
             let transcript = Transcript::create(folder.path(), folder.path()).unwrap();
-            let (id, path) = (transcript.id(), transcript.path().unwrap());
+            let id = transcript.id();
+            let path = transcript.path().unwrap();
             let person = Person::new([reply()]);
             let mut first = agent(calls(), &log, person, PermissionMode::Ask).with_transcript(transcript);
             finish(&mut first, "go").await;
@@ -299,9 +303,11 @@ const CAME_BACK: &str = "Not run: the user came back with a message before this 
 /// A session that was cut off after a line, and whose person comes back to say "stop", allowing everything: what happened
 /// then, and what the model reads of the calls that were cut off.
 async fn come_back(model: impl Fn() -> askuser_agent::Script, last: &str, person: Arc<Person>) -> (Log, Vec<String>) {
-    let (folder, log) = (tempfile::tempdir().unwrap(), Log::default());
+    let folder = tempfile::tempdir().unwrap();
+    let log = Log::default();
     let transcript = Transcript::create(folder.path(), folder.path()).unwrap();
-    let (id, path) = (transcript.id(), transcript.path().unwrap());
+    let id = transcript.id();
+    let path = transcript.path().unwrap();
     let mode = if last == "asked" { PermissionMode::Ask } else { PermissionMode::Allow };
     let before = Person::new([pick_first(), pick_first()]);
     let mut first = agent(model(), &Log::default(), before, mode).with_transcript(transcript);
@@ -403,10 +409,12 @@ async fn the_answer_to_one_question_does_not_answer_another() {
 
 /// A session that ends with the outcome of this call's question, which is then written over.
 async fn with_recorded_outcome(call: Value, forge: impl Fn(&mut Value)) -> (Arc<Person>, Log, String) {
-    let (folder, log) = (tempfile::tempdir().unwrap(), Log::default());
+    let folder = tempfile::tempdir().unwrap();
+    let log = Log::default();
     let calls = || calling([json!([call.clone()])]);
     let transcript = Transcript::create(folder.path(), folder.path()).unwrap();
-    let (id, path) = (transcript.id(), transcript.path().unwrap());
+    let id = transcript.id();
+    let path = transcript.path().unwrap();
     let person = Person::new([pick_first()]);
     let mut agent =
         Agent::new(calls()).with_tools(registry(&Log::default())).with_asker(person).with_transcript(transcript);

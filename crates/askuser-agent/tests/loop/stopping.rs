@@ -222,7 +222,8 @@ async fn calls_that_never_began_are_not_reported_as_interrupted_half_way() {
         "turns": [{ "calls": calls }, {"text": "done"}],
         "tasks": {"audit": [{"calls": [look, act("audit")]}, {"text": "audited"}]},
     });
-    let (folder, log) = (tempfile::tempdir().unwrap(), Log::default());
+    let folder = tempfile::tempdir().unwrap();
+    let log = Log::default();
     let transcript = askuser_agent::Transcript::create(folder.path(), folder.path()).unwrap();
     let id = transcript.id();
     let allow = || Permissions::new(PermissionMode::Allow);

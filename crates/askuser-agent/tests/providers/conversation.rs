@@ -85,10 +85,12 @@ pub(crate) fn messages() -> Vec<Message> {
 
 /// Asks with the whole conversation.
 pub(crate) async fn ask(model: &dyn Model) -> (Vec<ModelEvent>, Option<ModelError>) {
-    let (messages, tools) = (messages(), tools());
+    let messages = messages();
+    let tools = tools();
     let request = ModelRequest::new(SYSTEM, &messages, &tools);
     let mut response = model.respond(request);
-    let (mut events, mut error) = (Vec::new(), None);
+    let mut events = Vec::new();
+    let mut error = None;
     while let Some(next) = response.next().await {
         assert_eq!(error, None, "nothing comes after an error");
         match next {

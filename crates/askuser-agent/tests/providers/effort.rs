@@ -114,7 +114,8 @@ async fn a_model_does_not_begin_to_think_between_a_call_and_its_result() {
     ];
     let server = Server::start([CannedResponse::stream("")]).await;
     let environment = |_: &str| None;
-    let (base_url, effort) = (Some(server.url.clone()), Some(Effort::High));
+    let base_url = Some(server.url.clone());
+    let effort = Some(Effort::High);
     let config = ProviderConfig::new(&environment).with_base_url(base_url).with_effort(effort);
     let model = connect("anthropic/claude-sonnet-4-5", &config).unwrap_or_else(|error| panic!("{error}"));
     model.respond(ModelRequest::new("", &messages, &[])).collect::<Vec<_>>().await;

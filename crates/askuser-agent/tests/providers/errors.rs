@@ -109,7 +109,8 @@ async fn a_body_that_is_no_event_stream_is_a_protocol_error() {
             let headers = format!("content-type: {content_type}; charset=utf-8\r\n");
             let server = Server::start([CannedResponse::new("200 OK", &headers, body)]).await;
             let error = ask(&*model_at(spec, &format!("{}/api", server.url))).await.1.expect("an error");
-            let (provider, host) = (spec.trim_end_matches("/m"), server.url.trim_start_matches("http://"));
+            let provider = spec.trim_end_matches("/m");
+            let host = server.url.trim_start_matches("http://");
             let message = format!(
                 "cannot read the response of {provider}: {host} sent {content_type} for {path} instead of an event stream; \
                   is the base URL right?"

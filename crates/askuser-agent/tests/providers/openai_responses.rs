@@ -161,7 +161,8 @@ async fn a_model_that_does_not_reason_is_not_asked_for_reasoning() {
 async fn limit_and_effort_are_sent() {
     let server = Server::start([CannedResponse::stream(STREAM)]).await;
     let environment = |_: &str| None;
-    let (base_url, max_tokens) = (Some(server.url.clone()), Some(77));
+    let base_url = Some(server.url.clone());
+    let max_tokens = Some(77);
     let config = ProviderConfig::new(&environment)
         .with_base_url(base_url)
         .with_max_tokens(max_tokens)
@@ -317,7 +318,8 @@ async fn what_a_model_does_not_accept_is_left_out_from_then_on() {
         .map(|request| (request.body["include"].clone(), request.body["reasoning"].clone()))
         .collect();
     let include = json!(["reasoning.encrypted_content"]);
-    let (both, effort) = (json!({"effort": "high", "summary": "auto"}), json!({"effort": "high"}));
+    let both = json!({"effort": "high", "summary": "auto"});
+    let effort = json!({"effort": "high"});
     let nothing = (Value::Null, Value::Null);
     assert_eq!(sent, [(include, both.clone()), (Value::Null, both), (Value::Null, effort), nothing.clone(), nothing]);
 }

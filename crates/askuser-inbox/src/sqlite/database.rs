@@ -256,9 +256,10 @@ impl Database {
     pub(super) fn seen(&self, row: StoredRow) -> StoredQuestion {
         let mut question = row.record.question;
         if question.ending.is_none() && !row.waiters.is_empty() {
-            question.asker = match is_any_alive(&self.locks, &row.waiters) {
-                true => AskerPresence::Waits,
-                false => AskerPresence::Died(question.read_ms),
+            question.asker = if is_any_alive(&self.locks, &row.waiters) {
+                AskerPresence::Waits
+            } else {
+                AskerPresence::Died(question.read_ms)
             };
         }
         question
@@ -267,7 +268,8 @@ impl Database {
     /// The time until the next deadline; `None` without one. An expired question could not be written, so it waits for
     /// the next attempt.
     pub(super) fn next_due(&mut self) -> Option<Duration> {
-        let (due, now) = (self.due().ok().flatten()?, self.now());
+        let due = self.due().ok().flatten()?;
+        let now = self.now();
         Some(due.checked_sub(now).filter(|left| *left > 0).map_or(OVERDUE, Duration::from_millis))
     }
 
@@ -281,7 +283,8 @@ impl Database {
 
     /// Writes down which waiters have died; some of them, if there are many.
     fn note_deaths(&mut self) -> Result<(), StoreError> {
-        let (now, locks) = (self.now(), self.locks.clone());
+        let now = self.now();
+        let locks = self.locks.clone();
         let mut dead = self.read(|tx, _| {
             let sql = "SELECT n, NULL, asker FROM question WHERE state = 'pending' AND asker IS NOT NULL
                        UNION ALL SELECT question, id, process FROM waiter LIMIT ?1";

@@ -26,7 +26,8 @@ fn what_must_not_be_lost_is_synced_also_after_what_may_be() {
     let mut database = Database::open(&path, Arc::new(move || clock.load(Ordering::Relaxed)), true).unwrap();
     let journal: String = database.connection.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
     assert_eq!(journal, "wal", "the words for syncing mean this there");
-    let (agent, ada) = (Principal::agent(&Origin::default()), Principal::person("ada", Via::Inbox));
+    let agent = Principal::agent(&Origin::default());
+    let ada = Principal::person("ada", Via::Inbox);
     let put = |database: &mut Database, request: Request| {
         let request = Arc::new(request);
         let id = super::super::commands::new_id().unwrap();

@@ -228,7 +228,8 @@ impl Store for SqliteStore {
     }
 
     fn watch(&self, by: &Principal, what: &Watched) -> Call<Watch> {
-        let (by, what) = (by.clone(), what.clone());
+        let by = by.clone();
+        let what = what.clone();
         self.send(|reply| Message::Watch { by, what, reply })
     }
 

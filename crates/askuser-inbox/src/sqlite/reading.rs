@@ -37,7 +37,8 @@ impl Database {
             let mut statement = tx.prepare_cached(&sql)?;
             bind(&mut statement, by, ListSection::All, &Filter::default())?;
             statement.raw_bind_parameter(2, abbreviation.to_ascii_lowercase())?;
-            let (mut rows, mut found) = (statement.raw_query(), Vec::new());
+            let mut rows = statement.raw_query();
+            let mut found = Vec::new();
             while let Some(row) = rows.next()? {
                 found.extend(QuestionId::parse(&row.get::<_, String>(0)?));
             }
@@ -110,7 +111,9 @@ impl Database {
                 "SELECT event.seq, question.id, event.state, event.at_ms FROM event
                  JOIN question ON question.n = event.question WHERE event.seq > ?1 ORDER BY event.seq",
             )?;
-            let (mut rows, mut events, mut at) = (statement.query([signed(after)])?, Vec::new(), after);
+            let mut rows = statement.query([signed(after)])?;
+            let mut events = Vec::new();
+            let mut at = after;
             let mut gap = limit > 0 && after != last;
             while events.len() < limit as usize
                 && let Some(row) = rows.next()?

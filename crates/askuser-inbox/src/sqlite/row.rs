@@ -26,10 +26,7 @@ impl StoredRow {
         let ending = ending.map(|text| Ending::read(&request, text)).transpose()?;
         let mut question = StoredQuestion::new(id, request, row.get(3)?, Cursor { rank: 0, n: n.unsigned_abs() });
         let left = row.get::<_, Option<u64>>(10)?.unwrap_or(question.asked_ms);
-        question.asker = match row.get(11)? {
-            true => AskerPresence::Died(left),
-            false => AskerPresence::Left(left),
-        };
+        question.asker = if row.get(11)? { AskerPresence::Died(left) } else { AskerPresence::Left(left) };
         question.expires_ms = row.get(4)?;
         question.sent_ms = row.get(17)?;
         question.delivered_ms = row.get(8)?;

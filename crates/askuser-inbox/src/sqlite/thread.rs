@@ -137,10 +137,7 @@ impl Thread {
         if !self.feed.is_watched() {
             return None;
         }
-        let poll = match self.behind.is_some() || self.file_watcher.is_none() {
-            true => RETRY_DELAY,
-            false => POLL_INTERVAL,
-        };
+        let poll = if self.behind.is_some() || self.file_watcher.is_none() { RETRY_DELAY } else { POLL_INTERVAL };
         let due = self.database.next_due().unwrap_or(poll);
         if take(&mut self.database.has_written) {
             // A deadline passed at this very moment: the watchers have not heard of it.

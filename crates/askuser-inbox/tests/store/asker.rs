@@ -80,7 +80,8 @@ fn what_could_not_be_handed_over_does_not_count_as_delivered() {
 fn to_stop_waiting_leaves_the_question_and_says_so() {
     let place = Place::new();
     let (_, asker) = inbox(&place);
-    let (request, other) = (request("1"), place.store());
+    let request = request("1");
+    let other = place.store();
     let mut asking = asker.ask(&request);
     let id = begin(&mut asking, &other);
     assert_eq!(get(&other, &id).asker, AskerPresence::Waits);
@@ -101,7 +102,8 @@ fn a_new_question_is_announced_once_and_said_to_wait_each_time_until_it_has_ende
         let told = told.clone();
         move |question: &StoredQuestion| told.lock().unwrap().push((word, question.id.clone()))
     };
-    let (asker, request) = (asker.on_new(tell("new")).on_waiting(tell("waits")), request("1"));
+    let asker = asker.on_new(tell("new")).on_waiting(tell("waits"));
+    let request = request("1");
     for times in 1..=2 {
         let mut asking = asker.ask(&request);
         until("it is said to wait", || {
@@ -120,7 +122,8 @@ fn an_asker_that_leaves_while_the_question_is_being_kept_is_not_taken_for_dead()
     for _ in 0..20 {
         let place = Place::new();
         let (_, asker) = inbox(&place);
-        let (request, other) = (request("1"), place.store());
+        let request = request("1");
+        let other = place.store();
         drop(asker.ask(&request));
         let id = only_id(&other);
         until("it is known to have left", || matches!(get(&other, &id).asker, AskerPresence::Left(_)));
@@ -131,8 +134,10 @@ fn an_asker_that_leaves_while_the_question_is_being_kept_is_not_taken_for_dead()
 fn one_of_two_calls_on_a_question_that_leaves_does_not_speak_for_the_other() {
     let place = Place::new();
     let (_, asker) = inbox(&place);
-    let (request, other) = (request("1"), place.store());
-    let (mut first, mut second) = (asker.ask(&request), asker.ask(&request));
+    let request = request("1");
+    let other = place.store();
+    let mut first = asker.ask(&request);
+    let mut second = asker.ask(&request);
     begin(&mut first, &other);
     let id = begin(&mut second, &other);
     drop(first);
@@ -297,7 +302,8 @@ fn to_withdraw_a_question_is_heard_by_its_waiter() {
     let place = Place::new();
     let (store, asker) = inbox(&place);
     let closer = {
-        let (asker, store) = (asker.clone(), place.store());
+        let asker = asker.clone();
+        let store = place.store();
         std::thread::spawn(move || {
             only_id(&store);
             drop(asker.withdraw(&request("1")));
@@ -376,7 +382,8 @@ fn an_answer_whose_reply_was_lost_is_recorded_once_and_shown_as_stored() {
     struct Loses(MemoryStore, Arc<Mutex<Option<Result<(), String>>>>);
     impl Asker for Loses {
         fn ask<'a>(&'a self, _: &'a Request) -> Asking<'a> {
-            let (told, resolution) = (self.1.clone(), choice(1).through(Via::Terminal));
+            let told = self.1.clone();
+            let resolution = choice(1).through(Via::Terminal);
             self.0.lose_the_next_reply();
             Box::pin(std::future::ready(Ok(askuser::Delivery::new(resolution, move |stored| {
                 *told.lock().unwrap() = Some(stored);

@@ -62,7 +62,8 @@ fn a_waiter_hears_of_an_end_whose_event_is_missing() {
 
 #[test]
 fn to_wait_costs_nothing_while_nothing_happens() {
-    let (place, looks) = (Place::new(), Arc::new(AtomicU64::new(0)));
+    let place = Place::new();
+    let looks = Arc::new(AtomicU64::new(0));
     let clock = {
         let looks = looks.clone();
         move || {
@@ -190,7 +191,8 @@ fn a_question_that_cannot_be_read_times_out_with_the_others_and_costs_nothing_af
         let request = request(call).with_deadline(Duration::from_millis(300));
         ask(&store, &request).unwrap()
     };
-    let (unreadable, other) = (hasty("1"), hasty("2"));
+    let unreadable = hasty("1");
+    let other = hasty("2");
     let connection = place.connection();
     connection
         .execute("UPDATE question SET request = '{}', expires_ms = -1 WHERE id = ?1", [unreadable.as_str()])

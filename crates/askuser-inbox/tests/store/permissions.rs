@@ -99,7 +99,8 @@ fn acts_are_never_more_than_permissions_however_clients_retry_and_die_and_disks_
                 scope.spawn(move || client(store, number))
             })
             .collect();
-        let (store, is_over) = (&store, &is_over);
+        let store = &store;
+        let is_over = &is_over;
         scope.spawn(|| answer_until(store, is_over));
         scope.spawn(move || {
             let mut rng = SeededRng::new(7);

@@ -42,7 +42,8 @@ fn works() {
         #[cfg(unix)]
         "fill" => {
             use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-            let (store, limit) = (open().unwrap(), _argument.parse().unwrap());
+            let store = open().unwrap();
+            let limit = _argument.parse().unwrap();
             // Ignored, the signal becomes an error of the write.
             signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::new(false.into())).unwrap();
             let free = getrlimit(Resource::Fsize);
