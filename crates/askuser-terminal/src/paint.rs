@@ -12,10 +12,10 @@ mod resize;
 use crate::environment::encode;
 use crate::view::Theme;
 use askuser::exact::Charset;
-use cells::{Drawn, Glyph, ToPaint, length, pen_of};
+use cells::{Change, Drawn, Glyph, ToPaint, length, pen_of};
 use pen::{PLAIN, Pen, push_number};
 use ratatui_core::layout::Position;
-use ratatui_core::style::{Color, Modifier, Style};
+use ratatui_core::style::Style;
 use ratatui_core::text::Line;
 use resize::Erased;
 
@@ -88,14 +88,21 @@ impl Painter {
         let before = shown.len();
         shown.resize_with(lines.len(), Drawn::default);
         let mut changed: Vec<_> = (0..lines.len()).filter(|&y| !shown[y].is_of(lines[y].line(), columns)).collect();
-        // Rows in the pen's colour come first: of the two that an arrow key changes, only the other one costs a colour.
+        // A row that begins in the pen's colours comes first: of the two that an arrow key changes, only the other one costs a colour.
         if before == lines.len() {
-            let is_pens = |line: &Line<'_>| line.spans.iter().any(|span| pen_of(line, span) == self.pen);
-            changed.sort_by_cached_key(|&y| !is_pens(lines[y].line()));
+            let is_pens = |line: &Line<'_>, old: &Line<'_>| {
+                let mut changed =
+                    line.spans.iter().zip(&old.spans).filter(|(new, old)| new != old && new.content != " ");
+                changed.next().is_some_and(|(new, _)| pen_of(line, new) == self.pen)
+            };
+            changed.sort_by_cached_key(|&y| !is_pens(lines[y].line(), &shown[y].line));
         }
         for y in changed {
             let new = Drawn { line: lines[y].share(), columns };
-            self.paint_row(&new.row(), &shown[y].row(), y as u16);
+            match new.changes(&shown[y]) {
+                Some(spans) => self.paint_spans(spans, y as u16),
+                None => self.paint_row(&new.row(), &shown[y].row(), y as u16),
+            }
             shown[y] = new;
         }
         self.shown = shown;
@@ -105,8 +112,7 @@ impl Painter {
             self.raw(b"\x1b[J");
         }
         self.ask_bottom_row(lines.len());
-        let resting = self.pen.resting();
-        self.set_pen(if resting.modifier == self.pen.modifier { resting } else { PLAIN });
+        self.set_pen(self.pen.after_frame());
         match caret {
             Some(Position { x, y }) => {
                 self.move_to(y, x);
@@ -190,7 +196,7 @@ impl Painter {
         let shorter = length(old) > length(new);
         if shorter {
             self.move_to(y, 0);
-            self.set_pen(Pen { bg: Color::Reset, modifier: Modifier::empty(), ..self.pen });
+            self.set_pen(self.pen.unmarked());
             self.raw(b"\x1b[K");
         }
         let old = if shorter { &[] } else { old };
@@ -198,31 +204,70 @@ impl Painter {
         let mut stale = 0;
         let mut x = 0;
         while let Some(glyph) = new.get(x) {
-            let end = x + usize::from(glyph.columns);
-            let is_shown = old.get(x).map_or(glyph.is_blank(), |before| glyph.looks_like(before));
-            if x < stale || !is_shown {
-                let covered = old.get(x..).unwrap_or_default().iter().take(glyph.columns.into());
-                stale = (x..).zip(covered).fold(stale, |stale, (x, glyph)| stale.max(x + usize::from(glyph.columns)));
+            let before = old.get(x);
+            if x < stale || !before.map_or(glyph.is_blank(), |before| glyph.looks_like(before)) {
+                if before.is_some_and(|before| (before.columns, glyph.columns) != (1, 1)) {
+                    let covered = (x..).zip(old[x..].iter().take(glyph.columns.into()));
+                    stale = covered.fold(stale, |stale, (x, glyph)| stale.max(x + usize::from(glyph.columns)));
+                }
                 if (self.row, self.column) != (y, Some(x as u16)) {
-                    self.advance(new, y, x as u16);
+                    let words = new[..x].iter().rposition(|glyph| !glyph.is_blank()).map_or(0, |last| last as u16 + 1);
+                    self.advance(words, y, x as u16);
                 }
                 self.put(glyph);
             }
-            x = end;
+            x += usize::from(glyph.columns);
         }
     }
 
-    /// Moves to a column of a row; up to three blanks before it are written instead, which takes fewer bytes.
-    fn advance(&mut self, row: &[Glyph<'_>], y: u16, x: u16) {
+    /// Paints a row whose spans stand where others stood: the same text in other colours costs no comparison of cells.
+    fn paint_spans(&mut self, spans: Vec<(&str, Pen, Change)>, y: u16) {
+        // The column, and the end of the last word before it.
+        let (mut x, mut words) = (0, 0);
+        for (text, pen, change) in spans {
+            // No plain text holds the other separator.
+            let separator = if change == Change::Text { '\n' } else { ' ' };
+            for (i, word) in text.split(separator).enumerate() {
+                x += u16::from(i > 0);
+                if word.is_empty() {
+                    continue;
+                }
+                let end = x + word.chars().count() as u16;
+                if change != Change::None {
+                    self.advance(words, y, x);
+                    self.put_text(word, pen);
+                    self.column = Some(end);
+                }
+                x = end;
+                words = if word == " " && !pen.marks_blanks() { words } else { end };
+            }
+        }
+    }
+
+    /// Moves to a column of a row, whose text before it ends in the column `words`; up to three blanks before it are written
+    /// instead, which takes fewer bytes.
+    fn advance(&mut self, words: u16, y: u16, x: u16) {
         if self.row == y
             && !self.pen.marks_blanks()
             && let Some(from) = self.column.filter(|from| (*from..=from + 3).contains(&x))
-            && row[usize::from(from)..usize::from(x)].iter().all(Glyph::is_blank)
+            && from >= words
         {
             (from..x).for_each(|_| self.out.push(b' '));
             self.column = Some(x);
         }
         self.move_to(y, x);
+    }
+
+    fn put_text(&mut self, text: &str, pen: Pen) {
+        if text != " " || pen.marks_blanks() {
+            self.set_pen(pen);
+        } else if self.pen.marks_blanks() {
+            self.set_pen(PLAIN);
+        }
+        match self.charset {
+            Charset::Ascii if !text.is_ascii() => self.out.extend(encode(text, self.charset)),
+            Charset::Ascii | Charset::Utf8 => self.out.extend_from_slice(text.as_bytes()),
+        }
     }
 
     fn put(&mut self, glyph: &Glyph<'_>) {
@@ -232,16 +277,16 @@ impl Painter {
             self.set_pen(PLAIN);
         }
         self.write(glyph.symbol, glyph.columns);
-        self.column = self.column.filter(|_| glyph.has_certain_width()).map(|column| column + glyph.columns);
+        self.column = self.column.filter(|_| glyph.has_certain_width).map(|column| column + glyph.columns);
     }
 
     // ---- bytes ----
 
-    fn write(&mut self, symbol: &str, wide: u16) {
-        match self.charset {
-            _ if symbol.len() == 1 => self.out.push(symbol.as_bytes()[0]),
-            Charset::Ascii if !symbol.is_ascii() => (0..wide).for_each(|_| self.out.push(b'?')),
-            Charset::Ascii | Charset::Utf8 => self.out.extend_from_slice(symbol.as_bytes()),
+    fn write(&mut self, symbol: &[u8], wide: u16) {
+        match (symbol, self.charset) {
+            (&[byte], _) => self.out.push(byte),
+            (_, Charset::Ascii) if !symbol.is_ascii() => (0..wide).for_each(|_| self.out.push(b'?')),
+            _ => self.out.extend_from_slice(symbol),
         }
     }
 
@@ -272,6 +317,7 @@ impl Painter {
         self.out.push(end);
     }
 
+    #[inline]
     fn set_pen(&mut self, pen: Pen) {
         if pen == self.pen || self.is_plain {
             return;

@@ -2,7 +2,6 @@
 
 use super::pen::{PLAIN, Pen};
 use crate::view::{SharedLine, grapheme_columns};
-use ratatui_core::style::{Color, Style};
 use ratatui_core::text::{Line, Span};
 use std::sync::Arc;
 use unicode_segmentation::UnicodeSegmentation;
@@ -10,41 +9,44 @@ use unicode_segmentation::UnicodeSegmentation;
 /// The content of a column of a row.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Glyph<'a> {
-    pub(super) symbol: &'a str,
+    pub(super) symbol: &'a [u8],
     pub(super) pen: Pen,
     /// The columns it takes; blanks stand in all but the first of them.
     pub(super) columns: u16,
+    /// Whether every terminal gives it as many columns: they disagree about clusters and emoji.
+    pub(super) has_certain_width: bool,
 }
 
 /// A glyph for each column, without trailing blanks.
 pub(super) type Row<'a> = Vec<Glyph<'a>>;
 
-impl Glyph<'_> {
-    pub(super) const BLANK: Glyph<'static> = Glyph { symbol: " ", pen: PLAIN, columns: 1 };
+impl<'a> Glyph<'a> {
+    const BLANK: Glyph<'static> = Glyph::plain(b" ", PLAIN);
+
+    const fn plain(symbol: &'a [u8], pen: Pen) -> Glyph<'a> {
+        Glyph { symbol, pen, columns: 1, has_certain_width: true }
+    }
+
+    fn new(symbol: &'a str, pen: Pen, columns: u16) -> Glyph<'a> {
+        let is_emoji = |c| matches!(c, '\u{2190}'..='\u{2BFF}' | '\u{1F000}'..);
+        let mut chars = symbol.chars();
+        let has_certain_width = chars.next().is_some_and(|c| columns == 1 || !is_emoji(c)) && chars.next().is_none();
+        Glyph { symbol: symbol.as_bytes(), pen, columns, has_certain_width }
+    }
 
     /// Whether it is a space that cannot be seen.
     #[inline]
     pub(super) fn is_blank(&self) -> bool {
-        matches!(self.symbol.as_bytes(), [b' ']) && !self.pen.marks_blanks()
+        matches!(self.symbol, [b' ']) && !self.pen.marks_blanks()
     }
 
     #[inline]
     pub(super) fn looks_like(&self, other: &Glyph<'_>) -> bool {
-        let is_same = match (self.symbol.as_bytes(), other.symbol.as_bytes()) {
+        let is_same = match (self.symbol, other.symbol) {
             ([a], [b]) => a == b,
             (a, b) => a == b,
         };
         is_same && (self.pen == other.pen || (self.is_blank() && other.is_blank()))
-    }
-
-    /// Whether every terminal gives it as many columns: they disagree about clusters and emoji.
-    pub(super) fn has_certain_width(&self) -> bool {
-        if self.symbol.len() == 1 {
-            return true;
-        }
-        let is_emoji = |c| matches!(c, '\u{2190}'..='\u{2BFF}' | '\u{1F000}'..);
-        let mut chars = self.symbol.chars();
-        chars.next().is_some_and(|c| self.columns == 1 || !is_emoji(c)) && chars.next().is_none()
     }
 }
 
@@ -77,6 +79,16 @@ impl ToPaint for Line<'_> {
     }
 }
 
+/// A change of a span on the screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Change {
+    None,
+    /// Another pen: blanks look as before.
+    Pen,
+    /// All of it, blanks too.
+    Text,
+}
+
 /// A line on the screen.
 #[derive(Debug, Default)]
 pub(super) struct Drawn {
@@ -91,26 +103,56 @@ impl Drawn {
         self.columns == columns && (std::ptr::eq(shown, line) || shown == line)
     }
 
+    /// The change of each span, if they stand where those of the old line do.
+    pub(super) fn changes(&self, old: &Drawn) -> Option<Vec<(&str, Pen, Change)>> {
+        let is_whole = |drawn: &Drawn| drawn.line.is_plain() && drawn.line.columns() <= usize::from(drawn.columns);
+        let (new, old_spans) = (&self.line.spans, &old.line.spans);
+        // Another length of the row is left to the cells.
+        let has_end = new.last().is_some_and(|span| !span.content.ends_with(' '));
+        if !has_end || !is_whole(self) || !is_whole(old) || !(old_spans.is_empty() || old_spans.len() == new.len()) {
+            return None;
+        }
+        let changes = new.iter().enumerate().map(|(i, span)| {
+            let (text, pen) = (&*span.content, pen_of(&self.line, span));
+            let before = old_spans.get(i).map(|span| (&*span.content, pen_of(&old.line, span)));
+            let marks_blanks = pen.marks_blanks() || before.is_some_and(|(_, pen)| pen.marks_blanks());
+            let change = match before {
+                Some((before, old_pen)) if before == text && old_pen == pen => Change::None,
+                Some((before, _)) if before != text && [before, text].map(|text| text.chars().count()) != [1, 1] => {
+                    return None;
+                }
+                Some((before, _)) if before != text => Change::Text,
+                _ if marks_blanks => Change::Text,
+                _ => Change::Pen,
+            };
+            Some((text, pen, change))
+        });
+        changes.collect()
+    }
+
     /// Its row, truncated.
     pub(super) fn row(&self) -> Row<'_> {
         let columns = usize::from(self.columns);
         let mut row = Row::with_capacity(columns.min(self.line.columns()));
         for span in &self.line.spans {
             let (text, pen) = (&*span.content, pen_of(&self.line, span));
-            if self.line.is_plain() {
-                for (at, c) in text.char_indices().take(columns - row.len()) {
-                    row.push(Glyph { symbol: &text[at..at + c.len_utf8()], pen, columns: 1 });
+            if self.line.is_plain() && text.is_ascii() {
+                let symbols = text.as_bytes().chunks_exact(1).take(columns - row.len());
+                row.extend(symbols.map(|symbol| Glyph::plain(symbol, pen)));
+            } else if self.line.is_plain() {
+                let symbols = text.char_indices().take(columns - row.len());
+                let bytes = text.as_bytes();
+                row.extend(symbols.map(|(at, c)| Glyph::plain(&bytes[at..at + c.len_utf8()], pen)));
+            } else {
+                let graphemes = text.graphemes(true).map(|symbol| (symbol, grapheme_columns(symbol)));
+                for (symbol, wide) in graphemes.filter(|(_, wide)| *wide > 0) {
+                    let end = row.len() + wide;
+                    if end > columns {
+                        break;
+                    }
+                    row.push(Glyph::new(symbol, pen, wide as u16));
+                    row.resize(end, Glyph::BLANK);
                 }
-                continue;
-            }
-            let graphemes = text.graphemes(true).map(|symbol| (symbol, grapheme_columns(symbol)));
-            for (symbol, wide) in graphemes.filter(|(_, wide)| *wide > 0) {
-                let end = row.len() + wide;
-                if end > columns {
-                    break;
-                }
-                row.push(Glyph { symbol, pen, columns: wide as u16 });
-                row.resize(end, Glyph::BLANK);
             }
         }
         row.truncate(row.iter().rposition(|glyph| !glyph.is_blank()).map_or(0, |last| last + 1));
@@ -125,12 +167,7 @@ impl Drawn {
 
 /// The pen of a span in its line.
 pub(super) fn pen_of(line: &Line<'_>, span: &Span<'_>) -> Pen {
-    let Style { fg, bg, add_modifier, sub_modifier, .. } = span.style;
-    Pen {
-        fg: fg.or(line.style.fg).unwrap_or(Color::Reset),
-        bg: bg.or(line.style.bg).unwrap_or(Color::Reset),
-        modifier: (line.style.add_modifier - sub_modifier) | add_modifier,
-    }
+    Pen::of(line.style.patch(span.style))
 }
 
 /// The columns a row takes: its last glyph may take more than one.

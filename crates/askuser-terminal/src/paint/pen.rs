@@ -2,29 +2,51 @@
 
 use ratatui_core::style::{Color, Modifier, Style};
 
-/// Colours and modifiers.
+/// Colours and modifiers. A colour is a number, so that pens are compared fast: each cell has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pen {
-    pub(super) fg: Color,
-    pub(super) bg: Color,
-    pub(super) modifier: Modifier,
+    fg: u32,
+    bg: u32,
+    modifier: Modifier,
 }
 
-pub(super) const PLAIN: Pen = Pen { fg: Color::Reset, bg: Color::Reset, modifier: Modifier::empty() };
+pub(super) const PLAIN: Pen = Pen { fg: RESET, bg: RESET, modifier: Modifier::empty() };
+
+/// The terminal's own colour. A higher kind of colour has its value in the lower three bytes.
+const RESET: u32 = 0;
+const NAMED: u32 = 1 << 24;
+const INDEXED: u32 = 2 << 24;
+const RGB: u32 = 3 << 24;
 
 impl Pen {
     pub(super) fn of(style: Style) -> Pen {
-        Pen { fg: style.fg.unwrap_or(Color::Reset), bg: style.bg.unwrap_or(Color::Reset), modifier: style.add_modifier }
+        Pen {
+            fg: style.fg.map_or(RESET, number_of),
+            bg: style.bg.map_or(RESET, number_of),
+            modifier: style.add_modifier,
+        }
     }
 
-    /// The part of it that stays between frames.
+    /// What of it may stay between frames.
     pub(super) fn resting(self) -> Pen {
-        Pen { fg: self.fg, bg: Color::Reset, modifier: self.modifier & Modifier::BOLD }
+        Pen { bg: RESET, modifier: self.modifier & Modifier::BOLD, ..self }
+    }
+
+    /// What of it stays after a frame: a background can be taken away alone.
+    pub(super) fn after_frame(self) -> Pen {
+        let resting = self.resting();
+        if resting.modifier == self.modifier { resting } else { PLAIN }
+    }
+
+    /// The pen for blanks: the next change is likely to use its colour.
+    pub(super) fn unmarked(self) -> Pen {
+        Pen { bg: RESET, modifier: Modifier::empty(), ..self }
     }
 
     /// Whether a blank that it writes can be seen.
+    #[inline]
     pub(super) fn marks_blanks(self) -> bool {
-        self.bg != Color::Reset || self.modifier.intersects(Modifier::REVERSED.union(Modifier::UNDERLINED))
+        self.bg != RESET || self.modifier.intersects(Modifier::REVERSED.union(Modifier::UNDERLINED))
     }
 
     /// Writes the SGR sequence that changes `previous` to this pen, with as few parameters as possible.
@@ -62,17 +84,32 @@ const MODIFIERS: [(Modifier, u8); 5] = [
     (Modifier::REVERSED, 7),
 ];
 
-/// `base` is 30 for the foreground, 40 for the background.
-fn push_colour(out: &mut Vec<u8>, colour: Color, base: u8) {
-    let named = || NAMED.iter().position(|named| *named == colour).map(|index| index as u8);
+/// The sixteen, in the terminal's order.
+#[rustfmt::skip]
+const SIXTEEN: [Color; 16] = [
+    Color::Black, Color::Red, Color::Green, Color::Yellow, Color::Blue, Color::Magenta, Color::Cyan, Color::Gray,
+    Color::DarkGray, Color::LightRed, Color::LightGreen, Color::LightYellow, Color::LightBlue, Color::LightMagenta,
+    Color::LightCyan, Color::White,
+];
+
+fn number_of(colour: Color) -> u32 {
     match colour {
-        Color::Reset => push_parameters(out, &[base + 9]),
-        Color::Indexed(i) => push_parameters(out, &[base + 8, 5, i]),
-        Color::Rgb(r, g, b) => push_parameters(out, &[base + 8, 2, r, g, b]),
-        _ => match named().unwrap_or(0) {
-            dark @ 0..8 => push_parameters(out, &[base + dark]),
-            bright => push_parameters(out, &[base + 60 + bright - 8]),
-        },
+        Color::Reset => RESET,
+        Color::Indexed(index) => INDEXED | u32::from(index),
+        Color::Rgb(r, g, b) => RGB | u32::from_be_bytes([0, r, g, b]),
+        _ => NAMED | SIXTEEN.iter().position(|named| *named == colour).unwrap_or(0) as u32,
+    }
+}
+
+/// `base` is 30 for the foreground, 40 for the background.
+fn push_colour(out: &mut Vec<u8>, colour: u32, base: u8) {
+    let [_, r, g, b] = colour.to_be_bytes();
+    match colour & !0xFF_FFFF {
+        RESET => push_parameters(out, &[base + 9]),
+        INDEXED => push_parameters(out, &[base + 8, 5, b]),
+        RGB => push_parameters(out, &[base + 8, 2, r, g, b]),
+        _ if b < 8 => push_parameters(out, &[base + b]),
+        _ => push_parameters(out, &[base + 60 + b - 8]),
     }
 }
 
@@ -90,11 +127,3 @@ pub(super) fn push_number(out: &mut Vec<u8>, number: u16) {
     }
     out.push(b'0' + (number % 10) as u8);
 }
-
-/// The sixteen, in the terminal's order.
-#[rustfmt::skip]
-const NAMED: [Color; 16] = [
-    Color::Black, Color::Red, Color::Green, Color::Yellow, Color::Blue, Color::Magenta, Color::Cyan, Color::Gray,
-    Color::DarkGray, Color::LightRed, Color::LightGreen, Color::LightYellow, Color::LightBlue, Color::LightMagenta,
-    Color::LightCyan, Color::White,
-];

@@ -57,6 +57,8 @@ pub(super) struct PageParts {
     pub(super) number_column: usize,
     /// The column of descriptions, where they stand beside the labels.
     pub(super) beside: Option<usize>,
+    /// Whether every name of an option fits in its row.
+    pub(super) names_fit: bool,
     /// The head of a page without tabs, and whether it names the asker.
     pub(super) head: Option<(Vec<SharedLine>, bool)>,
     blocks: Vec<Option<(Block, Vec<SharedLine>, usize)>>,
@@ -131,6 +133,7 @@ impl LaidOut {
                 styles,
                 number_column: 0,
                 beside: None,
+                names_fit: false,
                 head: None,
                 blocks: Vec::new(),
                 last: [None, None],

@@ -2,7 +2,7 @@
 
 use super::laid_out::{LaidOut, Rows, Text};
 use super::theme::Theme;
-use askuser::Prompt;
+use askuser::{Form, Prompt};
 
 /// The columns from which a preview stands beside the options. A terminal's last column stays free.
 const BESIDE_FROM: u16 = 99;
@@ -49,7 +49,7 @@ pub(super) fn preview(
     laid_out: &mut LaidOut,
 ) -> Option<Preview> {
     let (question, draft) = prompt.current()?;
-    if question.options().iter().all(|option| option.preview().is_none()) {
+    if question.form() == Form::Pick || question.options().iter().all(|option| option.preview().is_none()) {
         return None;
     }
     let (place, columns) = match columns >= BESIDE_FROM {

@@ -52,6 +52,9 @@ impl Composer<'_, '_> {
             self.parts.number_column = if is_numbered && self.numbers_fit(question) { width("1 ") } else { 0 };
             self.parts.beside =
                 if question.form() == Form::Tool { self.column_beside(question, anything) } else { None };
+            // No character takes more columns than bytes.
+            let room = self.room(self.label_column());
+            self.parts.names_fit = question.options().iter().all(|option| option.name().len() <= room);
         }
         self.origin();
         self.gap();
@@ -72,14 +75,15 @@ impl Composer<'_, '_> {
             let start = self.lines.body.len();
             let mut end = start;
             let lines = |row: usize| {
-                let name = question.options()[row].name();
-                let start = end;
-                // No character takes more columns than bytes.
-                end += if name.len() <= room { 1 } else { wrap(name, room, room).len() };
-                start..end
+                let before = end;
+                end += wrap(question.options()[row].name(), room, room).len();
+                before..end
             };
-            self.lines.rows = entry.listed().map(lines).collect();
-            self.lines.list = start..end;
+            self.lines.rows = match self.parts.names_fit {
+                true => (start..start + entry.listed().len()).map(|line| line..line + 1).collect(),
+                false => entry.listed().map(lines).collect(),
+            };
+            self.lines.list = start..self.lines.rows.last().map_or(start, |row| row.end);
             return;
         }
         let mut tallest = Tallest::default();
