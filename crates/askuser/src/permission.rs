@@ -13,7 +13,7 @@ use crate::outcome::{Answer, Outcome, Status};
 use crate::question::{Question, QuestionSet};
 use crate::request::Purpose;
 use crate::resolution::{Resolution, Via};
-use crate::rules::{Form, Rules};
+use crate::rules::Rules;
 use crate::tool_use::{self, ToolUse};
 use crate::violation::{Gathered, Violations};
 use std::convert::Infallible;
@@ -277,12 +277,7 @@ impl<T> Verdict<T> {
 }
 
 impl Purpose {
-    /// Whether an answer to these questions is a person's consent to an action.
-    pub(crate) fn asks_to_agree(self, set: &QuestionSet) -> bool {
-        matches!(self, Purpose::Permission | Purpose::Plan) || set.rules().form() == Form::Confirm
-    }
-
-    /// The hint to a person who adds a note to a yes.
+    /// What a person reads while they note something beside a yes.
     pub fn note_hint(self) -> Option<&'static str> {
         match self {
             Purpose::Permission => Some("With a note it does not run yet: the agent reads the note and may ask again"),

@@ -6,7 +6,7 @@ use crate::asker::Decision;
 use crate::outcome::{Answer, Outcome, Status};
 use crate::permission::{self, MayPermit};
 use crate::question::{Question, QuestionSet};
-use crate::request::{Purpose, Request};
+use crate::request::Request;
 use crate::resolution::{Resolution, Via};
 use crate::rules::Form;
 use crate::violation::{Gathered, Violations};
@@ -27,14 +27,15 @@ pub enum Headless {
 /// ```
 /// use askuser::input::QuestionInput;
 /// use askuser::policy::{Headless, Policy};
-/// use askuser::{Decision, QuestionSet, Rules, Via};
+/// use askuser::{Decision, QuestionSet, Request, RequestKey, Rules, Via};
 ///
 /// let question = QuestionInput::new("Which database?", "Database")
 ///     .option("PostgreSQL (Recommended)", "Robust")
 ///     .option("SQLite", "Embedded");
 /// let set = QuestionSet::new([question], &Rules::strict())?;
 /// let policy = Policy { headless: Some(Headless::Recommended), ..Policy::default() };
-/// let Decision::Settled(resolution) = policy.apply(&set)? else { panic!("it needs no person") };
+/// let request = Request::new(RequestKey::new("session", "call"), set);
+/// let Decision::Settled(resolution) = policy.apply_to(&request)? else { panic!("it needs no person") };
 /// assert_eq!(resolution.via(), Some(Via::Policy));
 /// # Ok::<(), askuser::Violations>(())
 /// ```
@@ -47,31 +48,20 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// Applies the policy to a question set.
+    /// The decision about a request. Only answers that [may](Answers::permitting) give a permission, approve a plan or say yes to a
+    /// `confirm`; no rule ever does. Only an option gives or refuses it: words in place of one were written for another question, and
+    /// leave it unanswered.
     ///
     /// # Errors
-    /// If prepared answers do not fit their questions: every reason.
-    pub fn apply(&self, set: &QuestionSet) -> Result<Decision, Violations> {
-        self.apply_for(Purpose::Question, set)
-    }
-
-    /// Applies the policy to a request. Only [permitting](Answers::permitting) answers agree to permissions, plans and
-    /// `confirm`; no rule ever does. Only an option counts there. Typed text was written for another question and
-    /// leaves this one unanswered.
-    ///
-    /// # Errors
-    /// As for [`apply`](Policy::apply).
+    /// Every reason why answers do not fit the questions that they match.
     pub fn apply_to(&self, request: &Request) -> Result<Decision, Violations> {
-        self.apply_for(request.key().purpose, request.set())
-    }
-
-    fn apply_for(&self, purpose: Purpose, set: &QuestionSet) -> Result<Decision, Violations> {
+        let set = request.set();
         let mut bad = Gathered::default();
         let mut via = Via::AnswersFile;
         let mut answers = Vec::new();
         for question in set.questions() {
-            let mut answer = self.answers.as_ref().and_then(|file| file.answer(purpose, question, set, &mut bad));
-            if answer.is_none() && self.headless == Some(Headless::Recommended) && !purpose.asks_to_agree(set) {
+            let mut answer = self.answers.as_ref().and_then(|file| file.answer(request, question, &mut bad));
+            if answer.is_none() && self.headless == Some(Headless::Recommended) && !request.asks_to_agree() {
                 answer = recommended(question);
                 via = Via::Policy;
             }
@@ -84,7 +74,7 @@ impl Policy {
         match self.headless {
             None => Ok(Decision::Ask(answers)),
             Some(headless) => {
-                unsettled(set, headless.reason(purpose.asks_to_agree(set)), answers, via).map(Decision::Settled)
+                unsettled(set, headless.reason(request.asks_to_agree()), answers, via).map(Decision::Settled)
             }
         }
     }
@@ -190,13 +180,13 @@ impl Answers {
         Answers { may_permit: MayPermit::PersonOrAnswers, ..self }
     }
 
-    /// The answer to a question; `None` if no rule matches, or if the matching rule must not decide this question.
-    fn answer(&self, purpose: Purpose, question: &Question, set: &QuestionSet, bad: &mut Gathered) -> Option<Answer> {
-        let answer = self.rule(question)?.answer(question, set, bad)?;
+    /// The answer to a question: `None` where no rule matches it, or the one that does has no say in it.
+    fn answer(&self, request: &Request, question: &Question, bad: &mut Gathered) -> Option<Answer> {
+        let answer = self.rule(question)?.answer(question, request.set(), bad)?;
         let agrees = || permission::agreed(question, &answer).is_some();
         let counts =
             || !answer.selected_options.is_empty() && (self.may_permit.covers(Some(Via::AnswersFile)) || !agrees());
-        (!purpose.asks_to_agree(set) || counts()).then_some(answer)
+        (!request.asks_to_agree() || counts()).then_some(answer)
     }
 
     fn rule(&self, question: &Question) -> Option<&Rule> {

@@ -3,12 +3,16 @@
 use super::*;
 use crate::input::QuestionInput;
 use crate::outcome::Status;
-use crate::request::RequestKey;
+use crate::request::{Purpose, RequestKey};
 use crate::rules::Rules;
 use serde_json::json;
 
 const DATABASE: &str = "Which database should we use?";
 const FEATURES: &str = "Which features should we enable?";
+
+fn asking(set: &QuestionSet) -> Request {
+    Request::new(RequestKey::new("s", "c"), set.clone())
+}
 
 /// A single-select question with a recommended option, and a multi-select one without.
 fn set() -> QuestionSet {
@@ -34,7 +38,7 @@ fn set() -> QuestionSet {
 fn decide(answers: &Value, headless: Option<Headless>) -> String {
     let set = set();
     let decided = Answers::parse(answers)
-        .and_then(|answers| Policy { answers: Some(answers), headless }.apply(&set))
+        .and_then(|answers| Policy { answers: Some(answers), headless }.apply_to(&asking(&set)))
         .map_err(|bad| bad.to_string());
     let answers = |answers: &[Answer]| {
         assert!(set.admits(answers), "{answers:?}");
@@ -120,7 +124,7 @@ fn the_header_as_it_is_shown_is_a_key_too() {
     input["questions"][0]["header"] = json!(" Data\u{200b}base ");
     let set = QuestionSet::parse(input.clone(), &Rules::default()).unwrap();
     let answers = Some(Answers::parse(&json!({"Database": "SQLite"})).unwrap());
-    let decision = Policy { answers, headless: None }.apply(&set).unwrap();
+    let decision = Policy { answers, headless: None }.apply_to(&asking(&set)).unwrap();
     assert!(matches!(decision, Decision::Ask(known) if known.len() == 1));
 }
 
@@ -181,7 +185,7 @@ fn every_question_answered_settles_it() {
 #[test]
 fn no_answers_leave_everything_to_a_person() {
     check(json!({}), "ask | ");
-    assert_eq!(Policy::default().apply(&set()).unwrap(), Decision::Ask(vec![]));
+    assert_eq!(Policy::default().apply_to(&asking(&set())).unwrap(), Decision::Ask(vec![]));
 }
 
 // ---- what does not fit ----
@@ -338,7 +342,7 @@ fn recommend(labels: &[&str], multi_select: bool) -> Vec<String> {
     let question = json!({"question": "Which?", "header": "H", "options": options, "multiSelect": multi_select});
     let rules = Rules::strict();
     let set = QuestionSet::parse(json!({"questions": [question]}), &rules).unwrap();
-    match (Policy { answers: None, headless: Some(Headless::Recommended) }).apply(&set).unwrap() {
+    match (Policy { answers: None, headless: Some(Headless::Recommended) }).apply_to(&asking(&set)).unwrap() {
         Decision::Settled(resolution) => {
             resolution.outcome().answers().iter().flat_map(|a| a.selected_options.clone()).collect()
         }
@@ -453,7 +457,10 @@ fn a_file_says_yes_to_a_confirm_only_with_that_right() {
     let chosen = |label: &str, may: bool| {
         let answers = Answers::parse(&json!({ "Confirm": label })).unwrap();
         let answers = if may { answers.permitting() } else { answers };
-        matches!(Policy { answers: Some(answers), headless: None }.apply(&set).unwrap(), Decision::Settled(_))
+        matches!(
+            Policy { answers: Some(answers), headless: None }.apply_to(&asking(&set)).unwrap(),
+            Decision::Settled(_)
+        )
     };
     assert_eq!(
         [("Yes", false), ("Yes", true), ("No", false)].map(|(label, may)| chosen(label, may)),
@@ -480,7 +487,7 @@ fn a_file_gives_a_question_for_a_text_its_text() {
     let set = QuestionSet::new([QuestionInput::new("Name?", "Name")], &Rules::input()).unwrap();
     let typed = |value: Value| {
         let policy = Policy { answers: Some(Answers::parse(&json!({ "Name": value })).unwrap()), headless: None };
-        let Decision::Settled(given) = policy.apply(&set).unwrap() else { panic!("it is answered") };
+        let Decision::Settled(given) = policy.apply_to(&asking(&set)).unwrap() else { panic!("it is answered") };
         given.outcome().answers()[0].custom_input.clone()
     };
     assert_eq!([typed(json!("bob")), typed(json!({"other": "eve"}))], [Some("bob".into()), Some("eve".into())]);

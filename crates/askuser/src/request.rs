@@ -6,6 +6,7 @@
 use crate::exact::{self, Charset};
 use crate::outcome::{Answer, Outcome, Status};
 use crate::question::QuestionSet;
+use crate::rules::Form;
 use crate::sanitize;
 use crate::tool_use::ToolUse;
 use crate::violation::{Gathered, Violations};
@@ -161,7 +162,7 @@ impl Request {
 
     /// Whether the answer is a person's consent: to a permission, to a plan, or to a `confirm`.
     pub fn asks_to_agree(&self) -> bool {
-        self.key.purpose.asks_to_agree(&self.set)
+        matches!(self.key.purpose, Purpose::Permission | Purpose::Plan) || self.set.rules().form() == Form::Confirm
     }
 
     /// The known answers.
