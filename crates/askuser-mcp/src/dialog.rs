@@ -42,8 +42,8 @@ pub(crate) struct Dialog {
 impl Dialog {
     pub(crate) fn new(call: &Call<'_>, choices: Choices, id: QuestionId) -> Dialog {
         let (peer, conversation) = (call.context.peer.clone(), call.server.conversation.clone());
-        let (open, closed) = (Mutex::default(), Notify::new());
-        Dialog { peer, choices, open, closed, person: call.person(), id, conversation, given: None }
+        let person = call.person();
+        Dialog { peer, choices, open: Mutex::default(), closed: Notify::new(), person, id, conversation, given: None }
     }
 
     /// The dialog of forms that the client has shown between two calls.

@@ -196,19 +196,23 @@ fn a_reported_yes_is_refused_where_a_person_must_agree() {
 
 #[test]
 fn a_chain_asks_its_policy_once_and_its_person_after_that() {
-    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
     let answers = Some(Answers::parse(&json!({"Database": "Oracle"})).unwrap());
-    let (misfits, asked) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-    let (count_misfits, count_asked) = (misfits.clone(), asked.clone());
-    let chain = Chain::new(Policy { answers, headless: None })
+    let policy = Policy { answers, headless: None };
+    let calls = Arc::new(Mutex::new(Vec::new()));
+    let misfits = calls.clone();
+    let asked = calls.clone();
+    let chain = Chain::new(policy.clone())
         .with_person(Arc::new(Person::default()))
-        .on_misfit(move |_| _ = count_misfits.fetch_add(1, Relaxed))
-        .on_ask(move |_| _ = count_asked.fetch_add(1, Relaxed));
+        .on_misfit(move |_| misfits.lock().unwrap().push("misfit"))
+        .on_ask(move |_| asked.lock().unwrap().push("ask"));
     let request = request("Which?");
     assert_eq!(chain.decide(&request), Decision::Ask(vec![]));
-    assert_eq!((misfits.load(Relaxed), asked.load(Relaxed)), (1, 0));
     ready(chain.ask(&request)).unwrap().stored();
-    assert_eq!((misfits.load(Relaxed), asked.load(Relaxed)), (1, 1));
+    assert_eq!(*calls.lock().unwrap(), ["misfit", "ask"]);
     let nobody = ready(Chain::default().ask(&request)).unwrap().stored();
     assert_eq!(nobody, Resolution::unavailable("there is no person to ask"));
+    for policy in [policy, Policy::default()] {
+        let Decision::Settled(resolution) = Chain::alone(policy).decide(&request) else { panic!("a person is asked") };
+        assert!(matches!(resolution.outcome().status(), Status::Unavailable { .. }), "{resolution:?}");
+    }
 }

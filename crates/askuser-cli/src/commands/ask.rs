@@ -123,7 +123,7 @@ fn key(args: &ArgMatches) -> Result<RequestKey, Failure> {
     }
 }
 
-/// The decision of the policy. The operator hears of answers without a question.
+/// The decision of the policy. A notice names answers that match no question.
 pub(super) fn decide(surfaces: &Surfaces, request: &Request) -> Result<Decision, Failure> {
     if let Some(words) = surfaces.unmatched(request) {
         notice(&words);
