@@ -62,8 +62,8 @@ impl Asked {
 }
 
 impl Call<'_> {
-    /// Whether the call returns before there is an answer. The field is removed: it is no part of what is asked.
-    pub(crate) fn is_background(&self, arguments: &mut Value) -> Result<bool, Unanswered> {
+    /// Removes the field `background` from an input, because it is no part of the question. Returns its value.
+    pub(crate) fn take_background(&self, arguments: &mut Value) -> Result<bool, Unanswered> {
         let field = arguments.as_object_mut().and_then(|fields| fields.shift_remove("background"));
         match field.filter(|_| self.server.options.background) {
             None | Some(Value::Null) => Ok(false),
@@ -117,7 +117,8 @@ impl Call<'_> {
 
     /// Sends the answer to a background question with a reply that names its ticket.
     pub(crate) fn send(&self, question: &StoredQuestion, result: &mut CallToolResult, delivery: Delivery) {
-        let (id, conversation) = (question.id.clone(), self.server.conversation.clone());
+        let id = question.id.clone();
+        let conversation = self.server.conversation.clone();
         let is_again = conversation.asked.begin(&id) || question.delivered_ms.is_some();
         results::name(result, &id, is_again);
         Exchange::of(self.context).leaving(Delivery::new(delivery.resolution().clone(), move |stored| {
@@ -142,7 +143,8 @@ impl Call<'_> {
                 Some(resolution) => results::resolved(question.request.set(), resolution, None),
                 None => results::withdrawn(),
             };
-            let (store, id) = (self.store(), question.id.clone());
+            let store = self.store();
+            let id = question.id.clone();
             let resolution = resolution.unwrap_or_else(|| Resolution::unavailable("withdrawn"));
             // Lost, it is delivered once more.
             let delivery = Delivery::new(resolution, move |stored| {

@@ -62,7 +62,7 @@ impl Call<'_> {
         responses: Option<InputResponses>,
         state: Option<String>,
     ) -> Result<CallToolResponse, Unanswered> {
-        let is_background = self.is_background(&mut arguments)?;
+        let is_background = self.take_background(&mut arguments)?;
         let set = QuestionSet::parse(arguments, &self.server.options.rules)
             .and_then(|set| reject_imitation(set, []))
             .map_err(|violations| Unanswered::refused(results::refused(report::rejection(&violations))))?;
@@ -275,9 +275,10 @@ impl Call<'_> {
     /// What the model reads. An answer counts as delivered once it is on its way.
     fn reply(&self, question: &StoredQuestion, delivery: Delivery) -> CallToolResponse {
         let mut result = results::resolved(question.request.set(), delivery.resolution(), self.age(question));
-        match question.request.is_in_background() {
-            true => self.send(question, &mut result, delivery),
-            false => Exchange::of(self.context).leaving(delivery),
+        if question.request.is_in_background() {
+            self.send(question, &mut result, delivery);
+        } else {
+            Exchange::of(self.context).leaving(delivery);
         }
         result.into()
     }

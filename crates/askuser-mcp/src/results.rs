@@ -44,9 +44,10 @@ pub(crate) fn not_yet(id: &QuestionId) -> CallToolResult {
 
 /// The question is with the person, and the model works on.
 pub(crate) fn in_background(id: &QuestionId, is_pushed: bool) -> CallToolResult {
-    let delivery = match is_pushed {
-        true => "The answer will be delivered to you.",
-        false => "Call AskUserQuestionResult with this ticket before you finish.",
+    let delivery = if is_pushed {
+        "The answer will be delivered to you."
+    } else {
+        "Call AskUserQuestionResult with this ticket before you finish."
     };
     let words = format!(
         "Question {id} is with the user. Continue with work that does not depend on it. Do not ask again and do not assume \
@@ -60,9 +61,10 @@ pub(crate) fn listed(questions: &[StoredQuestion]) -> CallToolResult {
     let line = |question: &StoredQuestion| {
         format!("- {}: {}: {}\n", question.id, question.state().name(), question.request.title())
     };
-    let words = match questions.is_empty() {
-        true => "You have asked nothing in this session; only a ticket finds earlier questions.".to_owned(),
-        false => format!("You have asked:\n{}", questions.iter().map(line).collect::<String>()),
+    let words = if questions.is_empty() {
+        "This session has asked no question; only a ticket finds earlier ones.".to_owned()
+    } else {
+        format!("You have asked:\n{}", questions.iter().map(line).collect::<String>())
     };
     let row = |question: &StoredQuestion| json!({"ticket": question.id, "state": question.state(), "question": question.request.title()});
     let rows: Vec<Value> = questions.iter().map(row).collect();

@@ -38,8 +38,8 @@ pub(super) fn run(args: &ArgMatches, settings: &Settings) -> Result<u8, Failure>
 }
 
 fn line(event: &StoreEvent, json: bool) -> String {
-    match json {
-        true => format!("{}\n", escape_invisible(&json!(event))),
-        false => format!("{}  {}  {}\n", event.seq, event.id, event.state.name()),
+    if json {
+        return format!("{}\n", escape_invisible(&json!(event)));
     }
+    format!("{}  {}  {}\n", event.seq, event.id, event.state.name())
 }

@@ -48,7 +48,7 @@ fn wake(stage: &Stage, result: &Value) -> Child {
     hook
 }
 
-/// How a waiting hook ends, and what it says.
+/// The exit code of a waiting hook, and its words.
 fn woken(hook: Child) -> (Option<i32>, String) {
     let ended = hook.wait_with_output().unwrap();
     (ended.status.code(), String::from_utf8(ended.stderr).unwrap())
@@ -180,7 +180,10 @@ fn watch_prints_every_event_once_and_resumes_behind_a_number() {
 fn kills_of_server_hook_and_answerer_lose_and_invent_no_answer() {
     let kills: u64 = std::env::var("ASKUSER_KILLS").map_or(24, |kills| kills.parse().unwrap());
     let stage = quiet();
-    let (mut rng, mut repeats, mut killed, mut round) = (0x2545_f491_4f6c_dd1d_u64, 0, 0, 0);
+    let mut rng = 0x2545_f491_4f6c_dd1d_u64;
+    let mut repeats = 0;
+    let mut killed = 0;
+    let mut round = 0;
     let mut below = |most: u64| {
         rng ^= rng << 13;
         rng ^= rng >> 7;

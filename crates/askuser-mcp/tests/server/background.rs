@@ -57,7 +57,8 @@ async fn a_background_call_returns_at_once_with_a_ticket() {
 #[tokio::test]
 async fn an_answer_comes_once_with_the_next_result() {
     let desk = Desk::new();
-    let (mut client, mut other) = (client(&desk).await, client(&desk).await);
+    let mut other = client(&desk).await;
+    let mut client = client(&desk).await;
     let ticket = ask(&mut client, 1, database()).await;
     let question = desk.pending(1).await.remove(0);
     desk.choose(&question, "SQLite").await;
@@ -116,7 +117,8 @@ async fn a_reply_that_is_not_written_delivers_nothing() {
 #[tokio::test]
 async fn two_sessions_in_one_folder_never_share_a_background_question() {
     let desk = Desk::new();
-    let (mut one, mut two) = (client(&desk).await, client(&desk).await);
+    let mut one = client(&desk).await;
+    let mut two = client(&desk).await;
     let first = ask(&mut one, 1, database()).await;
     let second = ask(&mut two, 1, database()).await;
     assert_ne!(first, second);

@@ -174,7 +174,7 @@ fn wait_for_news(store: &Handle, id: &QuestionId) -> Result<Option<String>, Fail
     Ok(is_first.then(|| notice(id, false)))
 }
 
-/// What a process that waits for Codex is told.
+/// The input of a process that waits for Codex.
 #[derive(serde::Serialize, Deserialize)]
 struct Errand {
     session: String,

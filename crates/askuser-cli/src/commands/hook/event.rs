@@ -4,9 +4,9 @@ use serde_json::Value;
 
 /// Claude Code's own question tool.
 pub(super) const QUESTION_TOOL: &str = "AskUserQuestion";
-/// What Claude Code says in `CLAUDE_CODE_ENTRYPOINT` where it has one.
+/// `CLAUDE_CODE_ENTRYPOINT` of a Claude Code with a screen of its own.
 const WITH_SCREEN: &str = "cli";
-/// What it says where it runs without a screen of its own (`claude -p`).
+/// The same without a screen (`claude -p`).
 const HEADLESS: &str = "sdk-cli";
 /// The variable that says how Claude Code was started.
 pub(crate) const ENTRYPOINT: &str = "CLAUDE_CODE_ENTRYPOINT";

@@ -97,9 +97,9 @@ pub(super) fn remove(text: &str, servers: &str, with_empty_table: bool) -> Resul
 pub(super) struct Hook {
     event: &'static str,
     matcher: Option<&'static str>,
-    /// How long the agent may wait, in seconds.
+    /// The time that the agent may wait, in seconds.
     timeout: Option<u32>,
-    /// What follows `askuser hook`.
+    /// The arguments of `askuser hook`.
     flags: &'static str,
 }
 
