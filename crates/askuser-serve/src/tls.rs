@@ -5,6 +5,11 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::path::Path;
 
+/// Installs the provider of cryptography for this process, unless there is one.
+pub(crate) fn install_provider() {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+}
+
 /// Loads a certificate and its key.
 ///
 /// # Errors
@@ -15,8 +20,7 @@ pub fn config(certificate: &Path, key: &Path) -> Result<ServerConfig, String> {
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
         .map_err(|error| failed(certificate, &error))?;
     let private = PrivateKeyDer::from_pem_file(key).map_err(|error| failed(key, &error))?;
-    // Fails if one is installed already, which is as good.
-    let _ = rustls::crypto::ring::default_provider().install_default();
+    install_provider();
     ServerConfig::builder()
         .with_no_client_auth()
         .with_single_cert(certificates, private)

@@ -4,11 +4,11 @@ use super::catalog::Protocol;
 use super::endpoint::{Endpoint, FailedRequest, ResponseBody, transport_error};
 use super::protocol::{Output, ResponseReader};
 use super::request_options::RequestOptions;
-use super::sse::Parser;
 use super::target::Target;
 use super::{anthropic, context_windows, gemini, openai_chat, openai_responses};
 use crate::event::FailureKind;
 use crate::model::{Model, ModelError, ModelEvent, ModelRequest, RecordedModel, ResponseStream};
+use askuser_sys::sse::Parser;
 use futures_util::stream;
 use reqwest::Response;
 use serde_json::Value;
@@ -177,7 +177,7 @@ impl InFlight<'_> {
         let mut events = Vec::new();
         let malformed = self.sse.push(bytes, &mut events).err();
         for event in &events {
-            match self.read_event(event) {
+            match self.read_event(&event.data) {
                 Ok(ControlFlow::Continue(())) => {}
                 Ok(ControlFlow::Break(())) => {
                     // Ignore the rest.
@@ -220,7 +220,7 @@ impl InFlight<'_> {
     fn end_of_stream(&mut self, why: &str) {
         self.connection = Connection::Finished;
         let interrupted = self.output.target.interrupted(why);
-        match self.sse.end().map(|event| self.read_event(&event)) {
+        match self.sse.end().map(|event| self.read_event(&event.data)) {
             // A truncated event cannot be parsed; the interruption is the cause.
             Some(Err(error)) if error.kind == FailureKind::Protocol => self.error = Some(interrupted),
             Some(Err(error)) => self.error = Some(error),

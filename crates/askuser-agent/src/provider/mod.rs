@@ -24,7 +24,6 @@ mod openai_responses;
 mod protocol;
 mod request_options;
 mod retry_after;
-mod sse;
 mod target;
 
 pub use catalog::{Hosting, ModelProvider, PROVIDERS, Protocol, address_variables, key_variables, provider};

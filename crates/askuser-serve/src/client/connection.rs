@@ -103,8 +103,7 @@ pub(super) struct Connection {
 
 impl Connection {
     pub(super) fn new(address: &str, token: &str, patience: Patience) -> Result<Connection, reqwest::Error> {
-        // Fails if one is installed already, which is as good.
-        let _ = rustls::crypto::ring::default_provider().install_default();
+        crate::tls::install_provider();
         let mut headers: HeaderMap = bearer(token).map(|token| (AUTHORIZATION, token)).into_iter().collect();
         headers.insert("x-askuser", HeaderValue::from_static("1"));
         let builder = Client::builder()

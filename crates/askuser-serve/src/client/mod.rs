@@ -308,7 +308,7 @@ impl Store for HttpStore {
 
     fn sent(&self, by: &Principal, id: &QuestionId) -> Call<Option<u64>> {
         let sent = about(by, Method::POST, &id.into(), "/sent").body(&Empty {});
-        self.call(move |connection| async move { Ok(connection.send::<Sent>(&sent).await?.earlier_ms) })
+        self.ask(sent, |Sent { earlier_ms }| earlier_ms)
     }
 
     fn delivered(&self, by: &Principal, id: &QuestionId) -> Call<()> {

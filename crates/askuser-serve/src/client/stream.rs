@@ -2,6 +2,7 @@
 
 use super::connection::{Connection, chain, is_tls, read_problem, unknown_problem};
 use askuser::store::{StoreError, StoreEvent, Watch, Watched, Watchers};
+use askuser_sys::sse;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 use tokio::sync::watch;
@@ -90,17 +91,15 @@ async fn read(
     last: &mut Option<u64>,
     tell: &watch::Sender<bool>,
 ) {
-    let mut text = Vec::new();
+    let (mut parser, mut events) = (sse::Parser::default(), Vec::new());
     while let Ok(Ok(Some(chunk))) = timeout(SILENCE, response.chunk()).await {
-        text.extend_from_slice(&chunk);
-        while let Some(end) = text.windows(2).position(|two| two == b"\n\n") {
-            let block: Vec<u8> = text.drain(..end + 2).collect();
+        if parser.push(&chunk, &mut events).is_err() {
+            return;
+        }
+        for sse::Event { name, data } in events.drain(..) {
             let Some(connection) = connection.upgrade() else { return };
-            let frame = String::from_utf8_lossy(&block);
-            let field = |name: &str| frame.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default().trim();
-            let data = field("data:");
-            let seq = || serde_json::from_str::<Place>(data).ok().map(|place| place.seq);
-            match field("event:") {
+            let seq = || serde_json::from_str::<Place>(&data).ok().map(|place| place.seq);
+            match &*name {
                 "resumed" => {
                     *last = last.or_else(seq);
                     tell.send_replace(true);
@@ -111,7 +110,7 @@ async fn read(
                     lock(&connection.followed.watchers).tell_lagged();
                 }
                 "question" => {
-                    if let Ok(event) = serde_json::from_str::<StoreEvent>(data) {
+                    if let Ok(event) = serde_json::from_str::<StoreEvent>(&data) {
                         *last = Some(event.seq);
                         lock(&connection.followed.watchers).tell(&event);
                     }

@@ -210,6 +210,7 @@ fn asks_and_answers(agent: &Handle, ada: &Handle) {
     assert_eq!(wait(agent.wait(&id)).unwrap().by(), Some("ada"));
     assert_eq!(wait(agent.claim(&id, &Attempt::new("b"))).unwrap(), Claim::Won);
     assert!(matches!(wait(agent.claim(&id, &Attempt::new("c"))).unwrap(), Claim::Used { .. }));
+    assert!(wait(agent.sent(&id)).unwrap().is_some(), "a permission that was used was delivered");
     wait(agent.delivered(&id)).unwrap();
     wait(put.attachment.detach()).unwrap();
 }

@@ -4,6 +4,7 @@ mod api;
 mod away;
 mod evidence;
 mod later_version;
+mod mcp;
 mod pairing;
 mod peers;
 mod people;

@@ -1,23 +1,37 @@
 //! A parser for server-sent events in chunks of bytes that may be split anywhere.
 //!
-//! Only complete lines are decoded, so a split inside a character or between CR and LF does no harm. An event is its
-//! `data`, which also contains its kind. `id` and `retry` are ignored: a response cannot be resumed.
+//! Only complete lines are decoded, so a split inside a character or between CR and LF does no harm. `id` and `retry` are
+//! ignored.
 
 /// The longest line and event. The longest that providers send are tool calls that write a file.
 const MAX_EVENT_BYTES: usize = 16 * 1024 * 1024;
 
 /// The reason why the bytes are no event stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum SseError {
+pub enum SseError {
+    /// A line or an event exceeds the bound.
     #[error("an event is longer than {} MiB", MAX_EVENT_BYTES / (1024 * 1024))]
     TooLong,
+    /// A line is not UTF-8.
     #[error("a line is not UTF-8")]
     NotUtf8,
 }
 
+/// An event that has data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Its name. Empty if it has none.
+    pub name: String,
+    /// Its data. Several lines are joined with line feeds.
+    pub data: String,
+}
+
+/// The state of a stream.
 #[derive(Debug, Default)]
-pub(super) struct Parser {
+pub struct Parser {
     line: Vec<u8>,
+    /// The name of the event so far.
+    name: String,
     /// The `data` fields of the event so far, joined with line feeds.
     data: Option<String>,
     /// The last byte was a CR; an LF that follows belongs to it.
@@ -28,7 +42,10 @@ pub(super) struct Parser {
 
 impl Parser {
     /// Parses a chunk and appends the events that are complete now, also those before an error.
-    pub(super) fn push(&mut self, mut bytes: &[u8], events: &mut Vec<String>) -> Result<(), SseError> {
+    ///
+    /// # Errors
+    /// If a line or an event is too long, or a line is not UTF-8.
+    pub fn push(&mut self, mut bytes: &[u8], events: &mut Vec<Event>) -> Result<(), SseError> {
         while !bytes.is_empty() {
             if std::mem::take(&mut self.after_cr) && bytes[0] == b'\n' {
                 bytes = &bytes[1..];
@@ -52,12 +69,17 @@ impl Parser {
 
     /// Ends the stream. Returns an event that is complete but for the empty line after it. A line without its end may
     /// be truncated, and is dropped.
-    pub(super) fn end(&mut self) -> Option<String> {
+    pub fn end(&mut self) -> Option<Event> {
         self.line.clear();
-        self.data.take()
+        self.take_event()
     }
 
-    fn end_line(&mut self, events: &mut Vec<String>) -> Result<(), SseError> {
+    fn take_event(&mut self) -> Option<Event> {
+        let name = std::mem::take(&mut self.name);
+        self.data.take().map(|data| Event { name, data })
+    }
+
+    fn end_line(&mut self, events: &mut Vec<Event>) -> Result<(), SseError> {
         let bytes = std::mem::take(&mut self.line);
         let line = std::str::from_utf8(&bytes).map_err(|_| SseError::NotUtf8)?;
         let line = if std::mem::replace(&mut self.past_first_line, true) {
@@ -65,9 +87,12 @@ impl Parser {
         } else {
             line.strip_prefix('\u{feff}').unwrap_or(line)
         };
-        match line.split_once(':').unwrap_or((line, "")) {
-            _ if line.is_empty() => events.extend(self.data.take()),
-            ("data", value) => self.add_data(value.strip_prefix(' ').unwrap_or(value))?,
+        let (field, value) = line.split_once(':').unwrap_or((line, ""));
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        match field {
+            "" if line.is_empty() => events.extend(self.take_event()),
+            "data" => self.add_data(value)?,
+            "event" => value.clone_into(&mut self.name),
             _ => {}
         }
         // Reuse the buffer for the next line.

@@ -1,16 +1,21 @@
 use super::*;
 use proptest::prelude::*;
 
+/// The data of the events.
 fn read_in(parts: &[&[u8]]) -> (Vec<String>, Result<(), SseError>) {
     let mut parser = Parser::default();
     let mut events = Vec::new();
-    for part in parts {
-        if let Err(malformed) = parser.push(part, &mut events) {
-            return (events, Err(malformed));
-        }
-    }
-    events.extend(parser.end());
-    (events, Ok(()))
+    let read = parts.iter().try_for_each(|part| parser.push(part, &mut events));
+    events.extend(read.is_ok().then(|| parser.end()).flatten());
+    (events.into_iter().map(|event| event.data).collect(), read)
+}
+
+#[test]
+fn an_event_has_its_own_name_or_none() {
+    let mut events = Vec::new();
+    Parser::default().push(b"event: ping\n\nevent: a\nevent: b\ndata: 1\n\ndata: 2\n\n", &mut events).unwrap();
+    let names: Vec<(&str, &str)> = events.iter().map(|event| (&*event.name, &*event.data)).collect();
+    assert_eq!(names, [("b", "1"), ("", "2")]);
 }
 
 fn check(bytes: &[u8], expected: &[&str]) {
