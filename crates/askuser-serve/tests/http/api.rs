@@ -246,6 +246,20 @@ fn an_ask_token_has_its_own_questions_and_no_other() {
     assert_eq!(site.send(&site.admin, "POST", "/tokens", json!({"name": "ci", "scope": "answer"})).status, 403);
 }
 
+#[test]
+fn a_lease_is_renewed_and_ended_by_its_own_token_alone() {
+    let site = Site::new();
+    let other = site.send(&site.admin, "POST", "/tokens", json!({"name": "cd", "scope": "ask"}));
+    let other = other.body["token"].as_str().unwrap();
+    let put = site.send(&site.ask, "POST", "/questions", json!({"input": input("Which database?")})).body;
+    let lease = put["lease"].as_str().unwrap();
+    let gone = |token: &str| site.send(token, "POST", "/leases", json!({"renew": [lease]})).body["gone"].clone();
+    let end = |token: &str| site.send(token, "DELETE", &format!("/leases/{lease}"), Value::Null).status;
+    assert_eq!((gone(other), gone(&site.answer)), (json!([lease]), json!([lease])));
+    assert_eq!((end(other), gone(&site.ask)), (200, json!([])), "it is not the other's to end");
+    assert_eq!((end(&site.ask), gone(&site.ask)), (200, json!([lease])));
+}
+
 fn which(id: &str) -> askuser::store::QuestionRef {
     askuser::store::QuestionRef::Id(askuser::store::QuestionId::parse(id).unwrap())
 }
