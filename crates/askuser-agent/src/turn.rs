@@ -15,8 +15,8 @@ use crate::tool::Stop;
 use crate::transcript::{Entry, History, Next};
 use crate::truncated_call;
 use askuser::{Request, tool};
+use askuser_sys::random::jittered;
 use futures_util::stream::StreamExt;
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
@@ -303,13 +303,7 @@ fn pause(error: &ModelError, attempt: u32, retries: Retries) -> Option<Duration>
     }
     match error.retry_after {
         Some(pause) => (pause <= MAX_PAUSE).then_some(pause),
-        None => {
-            let pause = retries.pause_before(attempt);
-            // A random spread over half the pause keeps many agents from returning together. It is not taken from the
-            // clock, which may be coarse.
-            let chance = RandomState::new().build_hasher().finish() as u32;
-            Some(pause.mul_f64(0.75 + 0.5 * f64::from(chance) / f64::from(u32::MAX)))
-        }
+        None => Some(jittered(retries.pause_before(attempt))),
     }
 }
 

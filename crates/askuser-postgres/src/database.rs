@@ -9,6 +9,7 @@ use crate::row::{SELECT, StoredRow, number, signed};
 use crate::schema;
 use askuser::RequestKey;
 use askuser::store::{Ending, Principal, QuestionRef, Requests, Scope, StoreError};
+use askuser_sys::random::jittered;
 use futures_util::future::join;
 use sha2::{Digest as _, Sha256};
 use std::cell::RefCell;
@@ -79,7 +80,7 @@ impl Database {
             if !error.is_passing() || Instant::now() + pause > give_up {
                 return Err(error.into_store_error(self.pool.shown(), may_be_done));
             }
-            sleep(pause).await;
+            sleep(jittered(pause)).await;
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }

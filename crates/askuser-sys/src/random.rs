@@ -1,6 +1,7 @@
 //! Random bytes, random names, and the hexadecimal digits of bytes.
 
 use std::io;
+use std::time::Duration;
 
 /// Random bytes of the system.
 ///
@@ -25,6 +26,13 @@ pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// A pause between three and five quarters as long, so that those who wait do not return together.
+pub fn jittered(pause: Duration) -> Duration {
+    // Not taken from the clock, which may be coarse.
+    let chance = bytes().map_or(u16::MAX / 2, u16::from_ne_bytes);
+    pause.mul_f64(0.75 + 0.5 * f64::from(chance) / f64::from(u16::MAX))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -35,5 +43,12 @@ mod tests {
         assert!(one.len() == 32 && one.bytes().all(|digit| digit.is_ascii_hexdigit()), "{one}");
         assert_ne!(one, other);
         assert_eq!(hex(&[0, 0x0a, 0xff]), "000aff");
+    }
+
+    #[test]
+    fn pauses_differ_by_a_quarter_at_most() {
+        let pauses: Vec<Duration> = (0..100).map(|_| jittered(Duration::from_secs(4))).collect();
+        assert!(pauses.iter().all(|pause| (3.0..=5.0).contains(&pause.as_secs_f64())), "{pauses:?}");
+        assert_ne!(pauses.iter().min(), pauses.iter().max());
     }
 }

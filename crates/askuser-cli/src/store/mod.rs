@@ -250,23 +250,10 @@ pub(crate) fn at_the_terminal(store: &Arc<dyn Store>) -> Handle {
 /// The person at this machine, as the system names them.
 pub(crate) fn person() -> String {
     let named = ["USER", "LOGNAME", "USERNAME"].into_iter().find_map(|name| std::env::var(name).ok());
-    named.filter(|name| !name.trim().is_empty()).or_else(account).unwrap_or_else(|| "somebody".into())
-}
-
-fn account() -> Option<String> {
-    #[cfg(unix)]
-    {
-        let us = rustix::process::getuid().as_raw().to_string();
-        let accounts = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
-        let name = accounts.lines().find_map(|line| {
-            let mut fields = line.split(':');
-            let name = fields.next()?;
-            (fields.nth(1)? == us).then(|| name.to_owned())
-        });
-        Some(name.unwrap_or_else(|| format!("user {us}")))
-    }
-    #[cfg(not(unix))]
-    None
+    named
+        .filter(|name| !name.trim().is_empty())
+        .or_else(|| whoami::username().ok())
+        .unwrap_or_else(|| "somebody".into())
 }
 
 /// The origin of this process.

@@ -5,6 +5,7 @@ use super::stream::Followed;
 use crate::api::{self, ErrorBody, Problem};
 use askuser::Via;
 use askuser::store::{Attempt, Principal, StoreError};
+use askuser_sys::random::jittered;
 use bytes::Bytes;
 use hyper::Method;
 use reqwest::Client;
@@ -18,8 +19,8 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// The first and the longest pause before a request is repeated.
-const SOON: Duration = Duration::from_millis(50);
-const LATER: Duration = Duration::from_secs(2);
+pub(super) const SOON: Duration = Duration::from_millis(50);
+pub(super) const LATER: Duration = Duration::from_secs(2);
 /// The time limit of a reply.
 const REPLY: Duration = Duration::from_secs(30);
 
@@ -221,7 +222,7 @@ impl Connection {
                 });
             }
             self.tell_away(&why);
-            tokio::time::sleep(pause).await;
+            tokio::time::sleep(jittered(pause)).await;
             pause = (pause * 2).min(LATER);
         }
     }

@@ -1,7 +1,8 @@
 //! The events of a server: one stream for all watches of this process.
 
-use super::connection::{Connection, chain, is_tls, read_problem, unknown_problem};
+use super::connection::{Connection, LATER, SOON, chain, is_tls, read_problem, unknown_problem};
 use askuser::store::{StoreError, StoreEvent, Watch, Watched, Watchers};
+use askuser_sys::random::jittered;
 use askuser_sys::sse;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -10,9 +11,6 @@ use tokio::time::timeout;
 
 /// The silence after which a stream counts as dead: three heartbeats.
 const SILENCE: Duration = Duration::from_secs(45);
-/// The first and the longest pause before it is reopened.
-const SOON: Duration = Duration::from_millis(50);
-const LATER: Duration = Duration::from_secs(2);
 
 #[derive(Default)]
 pub(super) struct Followed {
@@ -67,7 +65,7 @@ async fn follow(connection: Weak<Connection>, tell: watch::Sender<bool>) {
             Ok(Err(error)) => connection.tell_away(&chain(&error)),
         }
         drop(connection);
-        tokio::time::sleep(pause).await;
+        tokio::time::sleep(jittered(pause)).await;
         pause = (pause * 2).min(LATER);
     }
 }
