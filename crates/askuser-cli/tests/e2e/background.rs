@@ -174,6 +174,39 @@ fn watch_prints_every_event_once_and_resumes_behind_a_number() {
     resumed.wait().unwrap();
 }
 
+/// A line of a transcript of Codex 0.169 with the result of a tool.
+fn told_by_codex(result: &Value) -> String {
+    let item =
+        json!({"type": "McpToolCall", "server": "askuser", "result": {"content": [], "structuredContent": result}});
+    format!("{}\n", json!({"type": "event_msg", "payload": {"type": "item_completed", "item": item}}))
+}
+
+#[test]
+fn an_answer_is_queued_once_in_the_session_of_codex() {
+    let stage = quiet().file("bin/codex", "#!/bin/sh\nprintf '%s|' \"$@\" >> \"$HOME/queued\"\n");
+    let program = stage.path("bin/codex");
+    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let home = stage.path("home").display().to_string();
+    std::fs::create_dir_all(&home).unwrap();
+    let path = format!("{}:{}", stage.path("bin").display(), std::env::var("PATH").unwrap());
+    let stage = stage.env("PATH", &path).env("HOME", &home);
+    let mut client = Client::named(&stage, "codex-mcp-client");
+    let result = ask(&mut client, 1, "Which database?");
+    let ticket = ticket(&result).to_owned();
+    let transcript = told_by_codex(&result);
+    for _ in 0..3 {
+        let ended = event(&stage, &["--codex"], "Stop", &transcript);
+        assert_eq!((ended.stdout.as_str(), ended.code), ("", Some(0)), "{}", ended.stderr);
+    }
+    answer(&stage, &ticket);
+    let queued = until("a message in the queue", || std::fs::read_to_string(stage.path("home/queued")).ok());
+    assert_eq!(queued, format!("queue|--thread|s|--message|{}|", notice(&ticket)));
+    assert_eq!(event(&stage, &["--codex"], "Stop", &transcript).stdout, "", "it was told");
+    let locks = stage.path("state/askuser/codex");
+    until("the end of the process that waits", || (locks.read_dir().unwrap().count() == 0).then_some(()));
+    assert_eq!(std::fs::read_to_string(stage.path("home/queued")).unwrap(), queued, "once");
+}
+
 /// Servers, hooks and answerers are killed at any moment, in any order. Each answer that was acknowledged reaches the model, and says what
 /// the person said. `ASKUSER_KILLS` sets the number of kills.
 #[test]

@@ -22,10 +22,18 @@ impl Client {
     }
 
     pub(crate) fn with(stage: &Stage, args: &[&str], capabilities: &Value) -> Client {
+        Client::of(stage, args, "claude-code", capabilities)
+    }
+
+    pub(crate) fn named(stage: &Stage, name: &str) -> Client {
+        Client::of(stage, &[], name, &json!({}))
+    }
+
+    fn of(stage: &Stage, args: &[&str], name: &str, capabilities: &Value) -> Client {
         let mut server = stage.spawn_with(&[&["mcp", "--popup", "none"], args].concat(), Stdio::piped());
         let (write, read) = (server.stdin.take(), BufReader::new(server.stdout.take().unwrap()));
         let mut client = Client { server, write, read };
-        let info = json!({"name": "claude-code", "version": "2.1.325"});
+        let info = json!({"name": name, "version": "2.1.325"});
         let params = json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": info});
         client.send(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}));
         assert_eq!(client.next()["result"]["serverInfo"]["name"], "askuser");

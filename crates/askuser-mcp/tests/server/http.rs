@@ -292,3 +292,36 @@ async fn a_client_with_forms_is_not_offered_a_protocol_that_cannot_take_them_bac
         }
     }
 }
+
+/// The result of a call in a session.
+async fn called(site: &Site, session: &str, tool: &str, arguments: Value) -> Value {
+    let params = json!({"name": tool, "arguments": arguments});
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+    site.post(session, &call).await.message().await["result"].take()
+}
+
+#[tokio::test]
+async fn an_answer_over_http_comes_with_the_next_result_of_its_session() {
+    let desk = Desk::new();
+    let site = Site::new(&desk).await;
+    let mut sessions = Vec::new();
+    let mut tickets = Vec::new();
+    for _ in 0..2 {
+        let session = site.session("2025-11-25", json!({})).await;
+        let mut input = database();
+        input["background"] = true.into();
+        let asked = called(&site, &session, "AskUserQuestion", input).await;
+        tickets.push(asked["structuredContent"]["ticket"].clone());
+        sessions.push(session);
+    }
+    assert_ne!(tickets[0], tickets[1], "each session has a question of its own");
+    let questions = desk.pending(2).await;
+    let first = questions.iter().find(|question| json!(question.id) == tickets[0]).unwrap();
+    desk.choose(first, "SQLite").await;
+    let other = called(&site, &sessions[1], "AskUserQuestionResult", json!({})).await;
+    assert!(!other.to_string().contains("SQLite"), "{other}");
+    let own = called(&site, &sessions[0], "AskUserQuestionResult", json!({})).await;
+    let arrived = &own["structuredContent"]["arrived"][0];
+    assert_eq!((&arrived["ticket"], &arrived["status"]), (&tickets[0], &json!("answered")), "{own}");
+    desk.delivered(&first.id).await;
+}
