@@ -1,5 +1,6 @@
 //! Background questions from end to end: the server, the hooks that tell of an answer, and kills of all of them.
 
+use crate::desktop::with_program;
 use crate::inbox::{pending, run, until};
 use crate::mcp::Client;
 use crate::terminal::{Ended, Stage, example};
@@ -183,13 +184,7 @@ fn told_by_codex(result: &Value) -> String {
 
 #[test]
 fn an_answer_is_queued_once_in_the_session_of_codex() {
-    let stage = quiet().file("bin/codex", "#!/bin/sh\nprintf '%s|' \"$@\" >> \"$HOME/queued\"\n");
-    let program = stage.path("bin/codex");
-    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    let home = stage.path("home").display().to_string();
-    std::fs::create_dir_all(&home).unwrap();
-    let path = format!("{}:{}", stage.path("bin").display(), std::env::var("PATH").unwrap());
-    let stage = stage.env("PATH", &path).env("HOME", &home);
+    let stage = with_program("codex").env("ASKUSER_POPUP", "none");
     let mut client = Client::named(&stage, "codex-mcp-client");
     let result = ask(&mut client, 1, "Which database?");
     let ticket = ticket(&result).to_owned();
@@ -199,12 +194,12 @@ fn an_answer_is_queued_once_in_the_session_of_codex() {
         assert_eq!((ended.stdout.as_str(), ended.code), ("", Some(0)), "{}", ended.stderr);
     }
     answer(&stage, &ticket);
-    let queued = until("a message in the queue", || std::fs::read_to_string(stage.path("home/queued")).ok());
-    assert_eq!(queued, format!("queue|--thread|s|--message|{}|", notice(&ticket)));
+    until("a message in the queue", || (stage.read("told").matches('|').count() == 5).then_some(()));
+    assert_eq!(stage.read("told"), format!("queue|--thread|s|--message|{}|", notice(&ticket)));
     assert_eq!(event(&stage, &["--codex"], "Stop", &transcript).stdout, "", "it was told");
-    let locks = stage.path("state/askuser/codex");
+    let locks = stage.path(".local/state/askuser/codex");
     until("the end of the process that waits", || (locks.read_dir().unwrap().count() == 0).then_some(()));
-    assert_eq!(std::fs::read_to_string(stage.path("home/queued")).unwrap(), queued, "once");
+    assert_eq!(stage.read("told").matches("queue").count(), 1, "once");
 }
 
 /// Servers, hooks and answerers are killed at any moment, in any order. Each answer that was acknowledged reaches the model, and says what

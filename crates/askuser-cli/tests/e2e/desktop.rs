@@ -9,7 +9,8 @@ fn stage() -> Stage {
     with_program("notify-send")
 }
 
-fn with_program(name: &str) -> Stage {
+/// A stage with a program that writes its words down.
+pub(crate) fn with_program(name: &str) -> Stage {
     let file = format!("bin/{name}");
     let stage = Stage::new().file(&file, "#!/bin/sh\nprintf '%s|' \"$@\" >> \"$HOME/told\"\n");
     fs::set_permissions(stage.path(&file), fs::Permissions::from_mode(0o755)).unwrap();
