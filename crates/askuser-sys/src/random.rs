@@ -39,7 +39,8 @@ mod tests {
 
     #[test]
     fn an_id_has_32_digits_and_no_two_are_the_same() {
-        let (one, other) = (id().unwrap(), id().unwrap());
+        let one = id().unwrap();
+        let other = id().unwrap();
         assert!(one.len() == 32 && one.bytes().all(|digit| digit.is_ascii_hexdigit()), "{one}");
         assert_ne!(one, other);
         assert_eq!(hex(&[0, 0x0a, 0xff]), "000aff");

@@ -166,7 +166,8 @@ impl HttpStore {
 
     /// Takes a lease.
     fn lease(&self, by: &Principal, leased: Leased) -> Call<Attachment> {
-        let (store, sent) = (self.clone(), leased.request().by(by));
+        let store = self.clone();
+        let sent = leased.request().by(by);
         self.call(move |connection| async move {
             let lease = connection.send(&sent).await?;
             Ok(store.attachment(&connection, leased, lease))

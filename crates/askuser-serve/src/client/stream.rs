@@ -89,7 +89,8 @@ async fn read(
     last: &mut Option<u64>,
     tell: &watch::Sender<bool>,
 ) {
-    let (mut parser, mut events) = (sse::Parser::default(), Vec::new());
+    let mut parser = sse::Parser::default();
+    let mut events = Vec::new();
     while let Ok(Ok(Some(chunk))) = timeout(SILENCE, response.chunk()).await {
         if parser.push(&chunk, &mut events).is_err() {
             return;

@@ -26,11 +26,14 @@ impl LaterServer {
     fn before(server: SocketAddr) -> LaterServer {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let later = LaterServer { address: listener.local_addr().unwrap(), used: Arc::default() };
-        let (used, public) = (later.used.clone(), later.address);
+        let used = later.used.clone();
+        let public = later.address;
         std::thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
                 let to = TcpStream::connect(server).unwrap();
-                let (from, replies, used) = (client.try_clone().unwrap(), to.try_clone().unwrap(), used.clone());
+                let from = client.try_clone().unwrap();
+                let replies = to.try_clone().unwrap();
+                let used = used.clone();
                 let names = (public.to_string(), server.to_string());
                 std::thread::spawn(move || pass_requests(from, to, &names, &used));
                 std::thread::spawn(move || pass_replies(replies, client));
@@ -77,7 +80,8 @@ fn read_reply(from: &mut BufReader<TcpStream>, to: &mut TcpStream) -> Option<Vec
         let mut line = String::new();
         from.read_line(&mut line).ok().filter(|count| *count > 0).map(|_| line)
     };
-    let (mut head, mut length) = (String::new(), None);
+    let mut head = String::new();
+    let mut length = None;
     loop {
         let header = line(from)?;
         let lower = header.to_lowercase();
@@ -175,7 +179,8 @@ fn routes() -> Vec<String> {
 
 fn is_of(route: &str, line: &str) -> bool {
     let parts = |text: &str| text.split(['/', '?']).map(str::to_owned).collect::<Vec<_>>();
-    let (route, line) = (parts(route), parts(line.split('?').next().unwrap()));
+    let route = parts(route);
+    let line = parts(line.split('?').next().unwrap());
     route.len() == line.len() && route.iter().zip(&line).all(|(part, given)| part == given || part.starts_with('{'))
 }
 

@@ -1,4 +1,4 @@
-//! Requests of MCP clients, whatever stands behind `/mcp`.
+//! The guard before `/mcp`.
 
 use crate::support::Site;
 use askuser::store::Credentials;

@@ -1,4 +1,4 @@
-//! Every route of the OpenAPI document: who is let in, which fields it takes, and that reading changes nothing.
+//! Every route of the OpenAPI document: its scopes, its fields, and that a `GET` changes no stored value.
 
 use crate::support::{Response, Site, input};
 use askuser::Via;
@@ -51,7 +51,7 @@ fn tokens(site: &Site) -> [(&'static str, &str); 3] {
     [("ask", &site.ask), ("answer", &site.answer), ("admin", &site.admin)]
 }
 
-/// A token that a route lets in.
+/// A token with a scope of a route.
 fn token_for<'a>(site: &'a Site, route: &Route) -> &'a str {
     let known = tokens(site).into_iter().find(|(scope, _)| route.lets_in(scope));
     known.map_or("", |(_, token)| token)
