@@ -11,7 +11,7 @@ CREATE TABLE askuser.question (
     agent_words  text,
     words        text NOT NULL,                     -- what a person reads of it, in lower case, to search by
     audience     text[],                            -- for whom it is; none for everybody
-    background   boolean NOT NULL,                  -- whether the asker works on meanwhile
+    background   boolean NOT NULL DEFAULT false,    -- whether the asker works on meanwhile
     credential   text,                              -- the name of the credential that asked
     state        text NOT NULL,
     asked_ms     bigint NOT NULL,

@@ -7,7 +7,7 @@ CREATE TABLE question (
     agent_words  TEXT,                       -- the same in lower case, to search by
     words        TEXT NOT NULL,              -- what a person reads of it, in lower case, to search by
     audience     TEXT,                       -- for whom it is, as a JSON array; none for everybody
-    background   INTEGER NOT NULL,           -- whether the asker works on meanwhile
+    background   INTEGER NOT NULL DEFAULT 0, -- whether the asker works on meanwhile
     credential   TEXT,                       -- the name of the credential that asked; none in this file's own processes
     series       TEXT,                       -- the same for questions that are the same to a person
     conversation TEXT,                       -- which conversation asked it, or took it over

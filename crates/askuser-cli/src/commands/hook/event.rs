@@ -4,9 +4,9 @@ use serde_json::Value;
 
 /// Claude Code's own question tool.
 pub(super) const QUESTION_TOOL: &str = "AskUserQuestion";
-/// `CLAUDE_CODE_ENTRYPOINT` of a Claude Code with a screen of its own.
+/// The value of `CLAUDE_CODE_ENTRYPOINT` in a terminal.
 const WITH_SCREEN: &str = "cli";
-/// The same without a screen (`claude -p`).
+/// The value in `claude -p`.
 const HEADLESS: &str = "sdk-cli";
 /// The variable that says how Claude Code was started.
 pub(crate) const ENTRYPOINT: &str = "CLAUDE_CODE_ENTRYPOINT";
